@@ -1,0 +1,32 @@
+# Every target sets up what it needs: Node 20 or later and npm to start with (Node 24 comes from npm), Python 3.11 and cc for test-engines.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+run := npm run --silent
+
+.PHONY: setup demo test test-engines check build bench
+
+setup: node_modules/.package-lock.json
+
+# npm writes this file last, so that it is newer than the lock file only after a complete installation.
+node_modules/.package-lock.json: package-lock.json
+	npm ci --no-audit --no-fund
+
+demo: setup
+	bin/gradus demo
+
+# All tests but *.engine.test.ts; needs no Python.
+test: setup
+	$(run) test
+
+# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv.
+test-engines: setup
+	python/setup.sh
+	$(run) test:engines
+
+check: setup
+	$(run) check
+
+build: setup
+	$(run) build
+
+bench: setup
+	$(run) bench

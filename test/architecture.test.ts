@@ -1,0 +1,158 @@
+// Holds every source file to the house rules: who may import whom, no `node:` in what must run in a browser, headers, lengths.
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+
+/** What the files of a folder of `src/` may import of ours, besides their own folder. `core` is `src/*.ts`. */
+const allowedImports: Record<string, string[]> = {
+  core: ['grpo'],
+  tensor: [],
+  formats: [],
+  runtime: [],
+  grpo: ['core', 'tensor'],
+  rewards: ['core'],
+  renderers: ['core'],
+  envs: ['core'],
+  config: ['core'],
+  workers: ['core'],
+  tokenizers: ['formats'],
+  models: ['tensor', 'runtime', 'formats'],
+  runs: ['core', 'formats'],
+  trackers: ['core', 'formats'],
+  backends: [
+    ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
+    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'runs'],
+  ],
+  studio: [
+    ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'renderers', 'rewards'],
+    ...['envs', 'workers', 'formats', 'runs', 'trackers', 'config', 'backends'],
+  ],
+  server: ['core', 'runs', 'config'],
+  cli: ['*'],
+};
+
+/** Folders that must not use `src/errors.ts` either: they stand alone and throw their own errors. */
+const standalone = ['tensor', 'formats'];
+
+/** Folders that import no `node:` module, so that they can run in a browser: files and processes are handed in. */
+const portable = ['core', 'grpo', 'tensor', 'models', 'rewards', 'renderers', 'envs', 'formats'];
+
+/** The public surface may re-export from anywhere. */
+const publicSurface = 'src/index.ts';
+
+/** A longer file says why, with these words, in the comment it starts with. */
+const longestFile = 500;
+const longReason = /long because/i;
+
+const root = join(import.meta.dirname, '..');
+const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+const examples = globSync('examples/**/*.ts', { cwd: root });
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8');
+}
+
+function importsOf(text: string): string[] {
+  const code = text.replace(/^\s*(\/\/|\/?\*).*$/gm, '');
+  const statements = code.matchAll(/^\s*(?:import\s*|(?:import|export)\b[^'";]*?\bfrom\s*)['"]([^'"]+)['"]/gm);
+  const calls = code.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g);
+  return [...statements, ...calls].map((match) => match[1]!);
+}
+
+/** `src/grpo/losses.ts` → `grpo`, `src/rl.ts` → `core`. */
+function folderOf(file: string): string {
+  const [, folder, ...rest] = file.split('/');
+  return rest.length > 0 ? folder! : 'core';
+}
+
+function resolveImport(file: string, specifier: string): string {
+  return relative(root, join(root, dirname(file), specifier));
+}
+
+/** What is wrong with one import, or undefined. */
+function judgeImport(file: string, specifier: string): string | undefined {
+  const folder = folderOf(file);
+  const allowed = allowedImports[folder];
+  if (allowed === undefined) return `src/${folder}/ is not in the table of allowed imports`;
+  if (specifier.startsWith('node:')) {
+    return portable.includes(folder) ? `${folder} must not import ${specifier}` : undefined;
+  }
+  if (!specifier.startsWith('.') || file === publicSurface || allowed.includes('*')) return undefined;
+  const target = resolveImport(file, specifier);
+  if (target === 'src/errors.ts') {
+    return standalone.includes(folder) ? `${folder} stands alone and throws its own errors` : undefined;
+  }
+  if (!target.startsWith('src/')) return `imports ${target}, which is not published`;
+  const targetFolder = folderOf(target);
+  const mayImport = targetFolder === folder || allowed.includes(targetFolder);
+  return mayImport ? undefined : `${folder} must not import ${targetFolder} (${specifier})`;
+}
+
+function headerOf(text: string): string {
+  return /^(\/\/.*\n|\s*\n)*/.exec(text)![0];
+}
+
+test('imports are found in every form they take', () => {
+  const text = [
+    `import a from 'a';`,
+    `import type { B } from './b.ts';`,
+    `import {\n  c,\n} from "../c.ts";`,
+    `export * from './d.ts';`,
+    `import 'e';`,
+    `const f = await import('f');`,
+    `// import g from 'g'`,
+    ` * import h from 'h'`,
+    `export const i = Array.from('i');`,
+    `export const j = 'j';`,
+  ].join('\n');
+  assert.deepEqual(importsOf(text), ['a', './b.ts', '../c.ts', './d.ts', 'e', 'f']);
+});
+
+test('a forbidden import is noticed', () => {
+  assert.match(judgeImport('src/grpo/losses.ts', '../backends/native/x.ts')!, /grpo must not import backends/);
+  assert.match(judgeImport('src/formats/gguf.ts', '../errors.ts')!, /stands alone/);
+  assert.match(judgeImport('src/rl.ts', 'node:fs')!, /core must not import node:fs/);
+  assert.match(judgeImport('src/misc/x.ts', './y.ts')!, /not in the table/);
+  assert.match(judgeImport('src/runs/x.ts', '../../test/shared.ts')!, /not published/);
+  assert.equal(judgeImport('src/grpo/losses.ts', '../tensor/ops.ts'), undefined);
+  assert.equal(judgeImport('src/models/llama.ts', '../errors.ts'), undefined);
+});
+
+test('source files import only what their folder may', () => {
+  const offences = sources.flatMap((file) =>
+    importsOf(read(file))
+      .map((specifier) => judgeImport(file, specifier))
+      .filter((offence) => offence !== undefined)
+      .map((offence) => `${file}: ${offence}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
+test('examples import only the public surface, packages and node: modules', () => {
+  const offences = examples.flatMap((file) =>
+    importsOf(read(file))
+      .filter((specifier) => specifier.startsWith('.'))
+      .filter((specifier) => resolveImport(file, specifier) !== publicSurface)
+      .map((specifier) => `${file}: ${specifier}`),
+  );
+  assert.deepEqual(offences, []);
+});
+
+test('the first line of every source file says what it is', () => {
+  const silent = sources.filter((file) => !/^\/\/ \S/.test(read(file)));
+  assert.deepEqual(silent, []);
+});
+
+test(`a source file of more than ${longestFile} lines says why in its header`, () => {
+  const tooLong = sources.filter((file) => {
+    const text = read(file);
+    return text.split('\n').length > longestFile && !longReason.test(headerOf(text));
+  });
+  assert.deepEqual(tooLong, []);
+});
+
+test('no file is a catch-all', () => {
+  const catchAlls = [...sources, ...examples].filter((file) => /(^|\/)(utils?|helpers?|common|misc)\.ts$/.test(file));
+  assert.deepEqual(catchAlls, []);
+});
