@@ -1,0 +1,27 @@
+// Random access to bytes, whatever holds them: the formats read through this and so know neither files nor platforms.
+import { FormatError } from './format-error.ts';
+
+export interface ByteSource {
+  /** Bytes in all. */
+  readonly size: number;
+  /** `length` bytes from `offset`, fewer only where the source ends. The result may be a view that later writes change. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+/** A source over bytes that are already in memory. */
+export function bytesSource(bytes: Uint8Array): ByteSource {
+  return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+/** Exactly `length` bytes from `offset`. Throws `FILE_TRUNCATED` before it allocates anything if they are not there. */
+export async function readExactly(source: ByteSource, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = offset + length <= source.size ? await source.read(offset, length) : undefined;
+  if (bytes?.length !== length) {
+    throw new FormatError(
+      'FILE_TRUNCATED',
+      `the file ends early: ${length} bytes expected at offset ${offset}, the file has ${source.size}`,
+      'download or copy the file again',
+    );
+  }
+  return bytes;
+}

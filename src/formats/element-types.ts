@@ -1,0 +1,91 @@
+// How tensor files store numbers: bytes per block, and decoding to float32. Assumes a little-endian machine, as the files do.
+import { FormatError } from './format-error.ts';
+
+export interface ElementType {
+  /** Elements in one block: 1, except for quantised types. */
+  readonly blockElements: number;
+  readonly blockBytes: number;
+  /** Decodes whole blocks into as many float32 values. Absent where the type holds no weights (integers). */
+  readonly decode?: (bytes: Uint8Array, into: Float32Array) => void;
+}
+
+export const float32: ElementType = {
+  blockElements: 1,
+  blockBytes: 4,
+  // Byte-wise, because the bytes may start at any address.
+  decode: (bytes, into) => new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes),
+};
+
+export const float64: ElementType = {
+  blockElements: 1,
+  blockBytes: 8,
+  decode(bytes, into) {
+    const view = dataView(bytes);
+    for (let i = 0; i < into.length; i++) into[i] = view.getFloat64(i * 8, true);
+  },
+};
+
+export const float16: ElementType = {
+  blockElements: 1,
+  blockBytes: 2,
+  decode(bytes, into) {
+    const view = dataView(bytes);
+    for (let i = 0; i < into.length; i++) into[i] = halfToFloat(view.getUint16(i * 2, true));
+  },
+};
+
+export const bfloat16: ElementType = {
+  blockElements: 1,
+  blockBytes: 2,
+  decode(bytes, into) {
+    const view = dataView(bytes);
+    const bits = new Uint32Array(into.buffer, into.byteOffset, into.length);
+    for (let i = 0; i < bits.length; i++) bits[i] = view.getUint16(i * 2, true) << 16;
+  },
+};
+
+/** A type that is listed with its size, but not decoded. */
+export function opaque(bytes: number): ElementType {
+  return { blockElements: 1, blockBytes: bytes };
+}
+
+/** The bytes that `shape` takes in this type. Throws `TENSOR_SHAPE_INVALID` where no file can hold them. */
+export function byteLengthOf(type: ElementType, name: string, shape: readonly number[]): number {
+  const elements = shape.reduce((product, size) => product * size, 1);
+  const length = (elements / type.blockElements) * type.blockBytes;
+  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || !Number.isSafeInteger(length)) {
+    throw new FormatError(
+      'TENSOR_SHAPE_INVALID',
+      `tensor ${quoted(name)} has an impossible shape [${abridged(shape)}]`,
+    );
+  }
+  return length;
+}
+
+/** A name out of an untrusted file, safe and short enough for a message. */
+export function quoted(name: string): string {
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
+}
+
+export function dataView(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+let halves: Float32Array | undefined;
+
+/** The value of an IEEE 754 half, given its 16 bits. */
+export function halfToFloat(bits: number): number {
+  halves ??= Float32Array.from({ length: 0x10000 }, (_, half) => {
+    const sign = half & 0x8000 ? -1 : 1;
+    const exponent = (half >> 10) & 0x1f;
+    const fraction = half & 0x3ff;
+    if (exponent === 0) return sign * fraction * 2 ** -24;
+    if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
+    return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  });
+  return halves[bits]!;
+}
+
+function abridged(shape: readonly unknown[]): string {
+  return shape.length > 8 ? `${shape.slice(0, 8).join(', ')}, …` : shape.join(', ');
+}

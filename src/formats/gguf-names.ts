@@ -1,0 +1,53 @@
+// Where a Llama in GGUF differs from Hugging Face's: the tensors' names, and the order of rows in the query and key projections.
+
+const wholeModelNames: ReadonlyMap<string, string> = new Map([
+  ['token_embd.weight', 'model.embed_tokens.weight'],
+  ['output_norm.weight', 'model.norm.weight'],
+  ['output.weight', 'lm_head.weight'],
+]);
+
+const layerNames: ReadonlyMap<string, string> = new Map([
+  ['attn_norm', 'input_layernorm'],
+  ['attn_q', 'self_attn.q_proj'],
+  ['attn_k', 'self_attn.k_proj'],
+  ['attn_v', 'self_attn.v_proj'],
+  ['attn_output', 'self_attn.o_proj'],
+  ['ffn_norm', 'post_attention_layernorm'],
+  ['ffn_gate', 'mlp.gate_proj'],
+  ['ffn_up', 'mlp.up_proj'],
+  ['ffn_down', 'mlp.down_proj'],
+]);
+
+/** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that a Llama does not have. */
+export function huggingFaceName(ggufName: string): string | undefined {
+  const [, layer, part, kind] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(ggufName) ?? [];
+  const name = part && layerNames.get(part);
+  return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames.get(ggufName);
+}
+
+/**
+ * Undoes the row order that GGUF gives the query and key projections of a Llama: it keeps each rotary pair in adjacent rows (2i, 2i + 1
+ * within a head), Hugging Face keeps them half a head apart (i, i + half).
+ * @param weight [rows, columns], row-major; `columns` is 1 for a bias
+ * @param heads query heads for the query projection, key-value heads for the key projection
+ * @param into [rows, columns], not `weight` itself. @default a new array
+ */
+export function unpermuteRows(
+  weight: Float32Array,
+  rows: number,
+  columns: number,
+  heads: number,
+  into: Float32Array = new Float32Array(rows * columns),
+): Float32Array {
+  const half = rows / heads / 2;
+  if (!Number.isInteger(half) || weight.length !== rows * columns || into.length !== weight.length) {
+    throw new RangeError(`cannot reorder ${weight.length} values as [${rows}, ${columns}] with ${heads} heads`);
+  }
+  for (let to = 0; to < rows; to++) {
+    const head = to - (to % (2 * half));
+    const pair = to % half;
+    const from = head + 2 * pair + (to - head >= half ? 1 : 0);
+    into.set(weight.subarray(from * columns, (from + 1) * columns), to * columns);
+  }
+  return into;
+}

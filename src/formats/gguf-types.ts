@@ -1,0 +1,83 @@
+// GGUF's element types: ggml's numbers for them and, for those we read, how their blocks decode.
+// Block layouts: ggml-common.h and ggml-quants.c of https://github.com/ggml-org/ggml.
+import { bfloat16, type ElementType, float16, float32, float64, halfToFloat, opaque } from './element-types.ts';
+
+/** 32 signed bytes scaled by a half: x = d·q. */
+const q8_0: ElementType = {
+  blockElements: 32,
+  blockBytes: 34,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 34, start += 32) {
+      const scale = halfAt(bytes, block);
+      for (let i = 0; i < 32; i++) into[start + i] = scale * ((bytes[block + 2 + i]! << 24) >> 24);
+    }
+  },
+};
+
+/** 32 four-bit numbers around 8, scaled by a half: x = d·(q − 8). */
+const q4_0: ElementType = {
+  blockElements: 32,
+  blockBytes: 18,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 18, start += 32) {
+      const scale = halfAt(bytes, block);
+      decodeNibbles(bytes, block + 2, into, start, scale, -8 * scale);
+    }
+  },
+};
+
+/** 32 four-bit numbers with a scale and a minimum, both halves: x = d·q + m. */
+const q4_1: ElementType = {
+  blockElements: 32,
+  blockBytes: 20,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 20, start += 32) {
+      decodeNibbles(bytes, block + 4, into, start, halfAt(bytes, block), halfAt(bytes, block + 2));
+    }
+  },
+};
+
+/** The low nibbles of 16 bytes are elements 0 to 15, the high ones 16 to 31. The products are exact, so only the sum rounds, as in ggml. */
+function decodeNibbles(
+  bytes: Uint8Array,
+  first: number,
+  into: Float32Array,
+  start: number,
+  scale: number,
+  minimum: number,
+): void {
+  for (let i = 0; i < 16; i++) {
+    const byte = bytes[first + i]!;
+    into[start + i] = scale * (byte & 0x0f) + minimum;
+    into[start + 16 + i] = scale * (byte >> 4) + minimum;
+  }
+}
+
+function halfAt(bytes: Uint8Array, offset: number): number {
+  return halfToFloat(bytes[offset]! | (bytes[offset + 1]! << 8));
+}
+
+/** Every element type that we read, under its name. */
+export const ggufElementTypes: ReadonlyMap<string, ElementType> = new Map([
+  ['F32', float32],
+  ['F16', float16],
+  ['BF16', bfloat16],
+  ['F64', float64],
+  ['Q8_0', q8_0],
+  ['Q4_0', q4_0],
+  ['Q4_1', q4_1],
+  ['I8', opaque(1)],
+  ['I16', opaque(2)],
+  ['I32', opaque(4)],
+  ['I64', opaque(8)],
+]);
+
+/** `enum ggml_type`, sparse where ggml retired a number. Names that we do not read are here for the error message. */
+export const ggmlTypeNames: ReadonlyMap<number, string> = new Map(
+  (
+    'F32 F16 Q4_0 Q4_1 - - Q5_0 Q5_1 Q8_0 Q8_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ2_XXS IQ2_XS IQ3_XXS IQ1_S IQ4_NL IQ3_S IQ2_S IQ4_XS ' +
+    'I8 I16 I32 I64 F64 IQ1_M BF16 - - - TQ1_0 TQ2_0 - - - MXFP4'
+  )
+    .split(' ')
+    .map((name, number) => [number, name]),
+);

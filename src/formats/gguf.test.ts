@@ -1,0 +1,364 @@
+// GGUF: metadata of every type, dequantisation, a whole checkpoint, and files that lie.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { GgufBuilder } from '../../test/gguf-builder.ts';
+import { mutate, seededIntegers } from '../../test/mutations.ts';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { bytesSource } from './byte-source.ts';
+import { FormatError } from './format-error.ts';
+import { openGguf } from './gguf.ts';
+import { ggufLlamaConfig } from './gguf-config.ts';
+import { huggingFaceName, unpermuteRows } from './gguf-names.ts';
+
+const types = { uint8: 0, uint32: 4, float32: 6, bool: 7, string: 8, array: 9, uint64: 10, float64: 12 };
+
+/** A file with one tensor of these elements. */
+function oneTensor(type: number, dimensions: number[], data: number[]): Uint8Array {
+  return new GgufBuilder()
+    .header(1, 0)
+    .tensor('x', dimensions, type, 0)
+    .align()
+    .raw(...data)
+    .build();
+}
+
+async function readOne(type: number, dimensions: number[], data: number[]): Promise<Float32Array> {
+  return (await openGguf(bytesSource(oneTensor(type, dimensions, data)))).readFloat32('x');
+}
+
+function metadataFile(version = 3): Uint8Array {
+  return new GgufBuilder()
+    .header(2, 9, version)
+    .string('name')
+    .uint32(types.string)
+    .string('Zoë 😀')
+    .string('byte')
+    .uint32(types.uint8)
+    .raw(200)
+    .string('flag')
+    .uint32(types.bool)
+    .raw(1)
+    .string('float')
+    .uint32(types.float32)
+    .float32(0.5)
+    .string('double')
+    .uint32(types.float64)
+    .float64(0.1)
+    .string('big')
+    .uint32(types.uint64)
+    .uint64(2n ** 60n)
+    .string('count')
+    .uint32(types.uint64)
+    .uint64(12)
+    .string('words')
+    .uint32(types.array)
+    .uint32(types.string)
+    .uint64(2)
+    .string('a')
+    .string('')
+    .string('scores')
+    .uint32(types.array)
+    .uint32(types.float32)
+    .uint64(2)
+    .float32(1)
+    .float32(-1)
+    .tensor('matrix', [3, 2], 0, 0)
+    .tensor('vector', [2], 0, 32)
+    .align()
+    .float32(1)
+    .float32(2)
+    .float32(3)
+    .float32(4)
+    .float32(5)
+    .float32(6)
+    .align()
+    .float32(7)
+    .float32(8)
+    .build();
+}
+
+for (const version of [2, 3]) {
+  test(`reads metadata and tensors of version ${version}`, async () => {
+    const file = await openGguf(bytesSource(metadataFile(version)));
+    assert.equal(file.version, version);
+    assert.deepEqual(
+      { ...file.metadata },
+      {
+        name: 'Zoë 😀',
+        byte: 200,
+        flag: true,
+        float: 0.5,
+        double: 0.1,
+        big: 2n ** 60n,
+        count: 12,
+        words: ['a', ''],
+        scores: Float32Array.of(1, -1),
+      },
+    );
+    // GGUF says [3, 2], the fastest dimension first.
+    assert.deepEqual(file.tensors.get('matrix')!.shape, [2, 3]);
+    assert.deepEqual(await file.readFloat32('matrix'), Float32Array.of(1, 2, 3, 4, 5, 6));
+    assert.deepEqual(await file.readFloat32('vector'), Float32Array.of(7, 8));
+  });
+}
+
+test('honours general.alignment', async () => {
+  const bytes = new GgufBuilder()
+    .header(1, 1)
+    .string('general.alignment')
+    .uint32(types.uint32)
+    .uint32(256)
+    .tensor('x', [1], 0, 256)
+    .align(256)
+    .raw(...new Uint8Array(256))
+    .float32(9)
+    .build();
+  assert.deepEqual(await (await openGguf(bytesSource(bytes))).readFloat32('x'), Float32Array.of(9));
+});
+
+describe('dequantises', () => {
+  const half = { one: [0, 0x3c], third: [0x55, 0x35], minusTwo: [0, 0xc0] };
+  const third = 0.333251953125;
+  // The nibbles of byte i are i (low, elements 0 to 15) and 15 - i (high, elements 16 to 31).
+  const nibbles = Array.from({ length: 16 }, (_, i) => i | ((15 - i) << 4));
+  const numbers = [...Array(16).keys(), ...[...Array(16).keys()].reverse()];
+
+  test('F16', async () =>
+    assert.deepEqual(await readOne(1, [2], [...half.one, ...half.third]), Float32Array.of(1, third)));
+
+  test('BF16', async () => assert.deepEqual(await readOne(30, [1], [0x49, 0x40]), Float32Array.of(3.140625)));
+
+  test('Q8_0, in blocks of their own scale', async () => {
+    const signed = Array.from({ length: 32 }, (_, i) => i * 8 - 128);
+    const block = signed.map((value) => value & 0xff);
+    const values = await readOne(8, [32, 2], [...half.third, ...block, ...half.minusTwo, ...block]);
+    assert.deepEqual(values, Float32Array.from([...signed.map((q) => third * q), ...signed.map((q) => -2 * q)]));
+  });
+
+  test('Q4_0', async () => {
+    const values = await readOne(2, [32], [...half.third, ...nibbles]);
+    assert.deepEqual(
+      values,
+      Float32Array.from(numbers, (q) => third * (q - 8)),
+    );
+  });
+
+  test('Q4_1', async () => {
+    const values = await readOne(3, [32], [...half.third, ...half.minusTwo, ...nibbles]);
+    assert.deepEqual(
+      values,
+      Float32Array.from(numbers, (q) => third * q - 2),
+    );
+  });
+});
+
+describe('answers a hostile file with one clear error', () => {
+  const huge = 2n ** 63n;
+  const file = (tensors: number | bigint, pairs: number | bigint) =>
+    new GgufBuilder()
+      .raw(...new TextEncoder().encode('GGUF'))
+      .uint32(3)
+      .uint64(tensors)
+      .uint64(pairs);
+  const tensor = (dimensions: (number | bigint)[], type = 0, offset: number | bigint = 0) =>
+    file(1, 0).tensor('x', dimensions, type, offset).align().float32(1).build();
+  const pair = (type: number) => file(0, 1).string('key').uint32(type);
+  const cases: [what: string, bytes: Uint8Array, code: string][] = [
+    ['an empty file', new Uint8Array(0), 'FILE_TRUNCATED'],
+    ['another kind of file', new TextEncoder().encode('PK\u0003\u0004 and so on'), 'GGUF_MAGIC_MISSING'],
+    ['version 1', new GgufBuilder().header(0, 0, 1).build(), 'GGUF_VERSION_UNSUPPORTED'],
+    ['a big-endian file', new GgufBuilder().header(0, 0, 0x03000000).build(), 'GGUF_VERSION_UNSUPPORTED'],
+    ['more tensors than bytes', file(huge, 0).build(), 'GGUF_INVALID'],
+    ['more pairs than bytes', file(0, huge).build(), 'GGUF_INVALID'],
+    [
+      'a key longer than the file',
+      file(0, 1)
+        .uint64(huge)
+        .raw(...Array(16).fill(0))
+        .build(),
+      'GGUF_INVALID',
+    ],
+    ['a text longer than the file', pair(types.string).uint64(huge).build(), 'GGUF_INVALID'],
+    [
+      'an array longer than the file',
+      pair(types.array)
+        .uint32(types.float64)
+        .uint64(2n ** 61n)
+        .build(),
+      'GGUF_INVALID',
+    ],
+    [
+      'an array of strings longer than the file',
+      pair(types.array).uint32(types.string).uint64(99).build(),
+      'GGUF_INVALID',
+    ],
+    ['an array of arrays', pair(types.array).uint32(types.array).uint64(1).build(), 'GGUF_INVALID'],
+    ['an unknown metadata type', pair(13).uint64(0).build(), 'GGUF_INVALID'],
+    [
+      'a key twice',
+      file(0, 2)
+        .string('k')
+        .uint32(types.bool)
+        .raw(1)
+        .string('k')
+        .uint32(types.bool)
+        .raw(1)
+        .raw(...Array(16).fill(0))
+        .build(),
+      'GGUF_INVALID',
+    ],
+    ['a metadata section cut short', metadataFile().slice(0, 60), 'GGUF_INVALID'],
+    [
+      'an alignment of 0',
+      file(0, 1).string('general.alignment').uint32(types.uint32).uint32(0).build(),
+      'GGUF_INVALID',
+    ],
+    [
+      'an alignment of 24',
+      file(0, 1).string('general.alignment').uint32(types.uint32).uint32(24).build(),
+      'GGUF_INVALID',
+    ],
+    ['five dimensions', tensor([1, 1, 1, 1, 1]), 'GGUF_INVALID'],
+    ['an overflowing shape', tensor([2n ** 40n, 2n ** 40n]), 'TENSOR_SHAPE_INVALID'],
+    ['a shape beyond 2^53', tensor([huge, 0]), 'TENSOR_SHAPE_INVALID'],
+    ['a k-quant', tensor([256], 12), 'GGUF_TYPE_UNSUPPORTED'],
+    ['an unknown tensor type', tensor([1], 12345), 'GGUF_TYPE_UNSUPPORTED'],
+    ['a retired tensor type', tensor([32], 4), 'GGUF_TYPE_UNSUPPORTED'],
+    ['rows that split a block', tensor([16, 2], 8), 'GGUF_INVALID'],
+    ['a tensor off the grid', tensor([1], 0, 4), 'GGUF_INVALID'],
+    ['a tensor beyond the end', tensor([1], 0, 32), 'FILE_TRUNCATED'],
+    ['a tensor at 2^63', tensor([1], 0, huge), 'FILE_TRUNCATED'],
+    ['a tensor larger than the file', tensor([2n ** 40n]), 'FILE_TRUNCATED'],
+    [
+      'overlapping tensors',
+      file(2, 0)
+        .tensor('x', [9], 0, 0)
+        .tensor('y', [1], 0, 32)
+        .align()
+        .raw(...Array(64).fill(0))
+        .build(),
+      'GGUF_INVALID',
+    ],
+    [
+      'a tensor twice',
+      file(2, 0)
+        .tensor('x', [1], 0, 0)
+        .tensor('x', [1], 0, 32)
+        .align()
+        .raw(...Array(64).fill(0))
+        .build(),
+      'GGUF_INVALID',
+    ],
+    ['a file cut in its data', metadataFile().slice(0, -1), 'FILE_TRUNCATED'],
+  ];
+  for (const [what, bytes, code] of cases) {
+    test(what, async () => {
+      await assert.rejects(openGguf(bytesSource(bytes)), (error: unknown) => {
+        assert(error instanceof FormatError, String(error));
+        assert.equal(error.code, code, error.message);
+        assert(error.message.length < 300 && !error.message.includes('\n'), error.message);
+        return true;
+      });
+    });
+  }
+
+  test('a thousand random mutations', async () => {
+    const integer = seededIntegers(2);
+    let refused = 0;
+    for (let i = 0; i < 1000; i++) {
+      try {
+        const opened = await openGguf(bytesSource(mutate(metadataFile(), integer)));
+        for (const name of opened.tensors.keys()) await opened.readFloat32(name);
+      } catch (error) {
+        assert(error instanceof FormatError, String(error));
+        refused++;
+      }
+    }
+    assert(refused > 300, `only ${refused} refused`);
+  });
+});
+
+test('names the readable types when it meets another', async () => {
+  await assert.rejects(openGguf(bytesSource(oneTensor(12, [256], []))), { message: /Q4_K/, hint: /Q8_0, Q4_0, Q4_1/ });
+});
+
+test('translates the names of a Llama', () => {
+  assert.equal(huggingFaceName('token_embd.weight'), 'model.embed_tokens.weight');
+  assert.equal(huggingFaceName('blk.29.attn_output.weight'), 'model.layers.29.self_attn.o_proj.weight');
+  assert.equal(huggingFaceName('blk.0.attn_q.bias'), 'model.layers.0.self_attn.q_proj.bias');
+  assert.equal(huggingFaceName('rope_freqs.weight'), undefined);
+  assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight'), undefined);
+});
+
+test('puts the rows of a rotary projection back', () => {
+  // Two heads of four rows: adjacent pairs (0, 1), (2, 3) become first halves 0, 2 and second halves 1, 3.
+  const rows = Float32Array.from({ length: 16 }, (_, i) => i);
+  assert.deepEqual([...unpermuteRows(rows, 8, 2, 2)], [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
+  assert.throws(() => unpermuteRows(rows, 8, 2, 3), RangeError);
+});
+
+describe('makes a config', () => {
+  const metadata = {
+    'general.architecture': 'llama',
+    'llama.embedding_length': 64,
+    'llama.feed_forward_length': 172,
+    'llama.block_count': 5,
+    'llama.attention.head_count': 8,
+    'llama.context_length': 512,
+    'llama.attention.layer_norm_rms_epsilon': Math.fround(1e-5),
+  };
+  const tensors = new Map([['token_embd.weight', { name: '', dtype: 'F32', shape: [512, 64], offset: 0, length: 0 }]]);
+
+  test('with what the format lets out filled in', () => {
+    const config = ggufLlamaConfig({ metadata, tensors });
+    assert.deepEqual(config, {
+      model_type: 'llama',
+      hidden_act: 'silu',
+      vocab_size: 512,
+      hidden_size: 64,
+      intermediate_size: 172,
+      num_hidden_layers: 5,
+      num_attention_heads: 8,
+      num_key_value_heads: 8,
+      head_dim: 8,
+      max_position_embeddings: 512,
+      rms_norm_eps: 1e-5,
+      rope_theta: 10_000,
+      tie_word_embeddings: true,
+    });
+  });
+
+  test('and refuses what it cannot say', () => {
+    const { 'llama.block_count': _, ...incomplete } = metadata;
+    assert.throws(() => ggufLlamaConfig({ metadata: incomplete, tensors }), { code: 'GGUF_KEY_MISSING' });
+    const falcon = { ...metadata, 'general.architecture': 'falcon' };
+    assert.throws(() => ggufLlamaConfig({ metadata: falcon, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    const scaled = { ...metadata, 'llama.rope.scaling.type': 'linear' };
+    assert.throws(() => ggufLlamaConfig({ metadata: scaled, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+  });
+});
+
+describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') }, () => {
+  const folder = 'models/smollm2-135m-instruct';
+
+  test('dequantises to the bit as the Python package gguf does', async () => {
+    const file = await openGguf(bytesSource(readFileSync(sharedPath(folder, 'SmolLM2-135M-Instruct.Q4_1.gguf')!)));
+    const config = ggufLlamaConfig(file);
+    const published = JSON.parse(readFileSync(sharedPath(folder, 'config.json')!, 'utf8'));
+    for (const [key, value] of Object.entries(config)) assert.deepEqual(value, published[key], key);
+
+    const hash = createHash('sha256');
+    for (const { name, shape } of [...file.tensors.values()].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const heads = { attn_q: config.num_attention_heads, attn_k: config.num_key_value_heads }[
+        name.split('.')[2] ?? ''
+      ];
+      const weight = await file.readFloat32(name);
+      const values = heads ? unpermuteRows(weight, shape[0]!, shape[1]!, heads) : weight;
+      hash.update(huggingFaceName(name)!).update(new Uint8Array(values.buffer));
+    }
+    // From ../shared/tools/gguf-to-hf.py: names and float32 bytes of all 272 tensors, sorted by their GGUF names.
+    assert.equal(hash.digest('hex'), 'b6651c95626ed2a907b3bfc36c757aa8b886c7bbabf2392b235060df67cc71b7');
+  });
+});

@@ -1,0 +1,188 @@
+// safetensors, read and written: 8 bytes of header length, a JSON header, then the tensors without gaps.
+// Format: https://github.com/huggingface/safetensors#format. Every rule there is checked before a tensor is read.
+import { type ByteSource, readExactly } from './byte-source.ts';
+import {
+  bfloat16,
+  byteLengthOf,
+  dataView,
+  type ElementType,
+  float16,
+  float32,
+  float64,
+  opaque,
+  quoted,
+} from './element-types.ts';
+import { FormatError } from './format-error.ts';
+import { float32Reader, type TensorEntry, type TensorFile } from './tensor-file.ts';
+
+const elementTypes: ReadonlyMap<string, ElementType> = new Map([
+  ['F64', float64],
+  ['F32', float32],
+  ['F16', float16],
+  ['BF16', bfloat16],
+  ['F8_E4M3', opaque(1)],
+  ['F8_E5M2', opaque(1)],
+  ['I64', opaque(8)],
+  ['I32', opaque(4)],
+  ['I16', opaque(2)],
+  ['I8', opaque(1)],
+  ['U64', opaque(8)],
+  ['U32', opaque(4)],
+  ['U16', opaque(2)],
+  ['U8', opaque(1)],
+  ['BOOL', opaque(1)],
+]);
+
+/** The format's own limit, which keeps a hostile length from becoming an allocation. */
+const maximumHeaderBytes = 100_000_000;
+
+/** Opens a safetensors file: reads and checks its header, and no tensor yet. Throws `FormatError` for anything else. */
+export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
+  const headerBytes = Number(dataView(await readExactly(source, 0, 8)).getBigUint64(0, true));
+  if (headerBytes > maximumHeaderBytes) {
+    throw new FormatError(
+      'SAFETENSORS_HEADER_TOO_LARGE',
+      `the header claims ${headerBytes} bytes, the format allows ${maximumHeaderBytes}`,
+      'is this a safetensors file?',
+    );
+  }
+  const { __metadata__, ...described } = parseHeader(await readExactly(source, 8, headerBytes));
+  const dataStart = 8 + headerBytes;
+  const tensors = new Map(
+    Object.entries(described).map(([name, description]) => [name, tensorEntry(name, description, dataStart)]),
+  );
+  checkContiguous([...tensors.values()], dataStart, source.size);
+  return {
+    metadata: stringRecord(__metadata__),
+    tensors,
+    readFloat32: float32Reader(source, tensors, (dtype) => elementTypes.get(dtype)!),
+  };
+}
+
+function parseHeader(bytes: Uint8Array): Record<string, unknown> {
+  let header: unknown;
+  try {
+    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw invalidHeader('is not valid JSON');
+  }
+  if (!isRecord(header)) throw invalidHeader('is not a JSON object');
+  return header;
+}
+
+function tensorEntry(name: string, description: unknown, dataStart: number): TensorEntry {
+  if (!isRecord(description)) throw invalidHeader(`does not describe tensor ${quoted(name)}`);
+  const { dtype, shape, data_offsets: offsets } = description;
+  const type = typeof dtype === 'string' ? elementTypes.get(dtype) : undefined;
+  if (typeof dtype !== 'string' || !type) {
+    throw new FormatError(
+      'SAFETENSORS_DTYPE_UNKNOWN',
+      `tensor ${quoted(name)} has the unknown type ${quoted(String(dtype))}`,
+      `known types: ${[...elementTypes.keys()].join(', ')}`,
+    );
+  }
+  if (!isNumbers(shape)) throw invalidHeader(`gives tensor ${quoted(name)} no shape`);
+  const length = byteLengthOf(type, name, shape);
+  if (!isNumbers(offsets) || offsets.length !== 2) throw invalidHeader(`gives tensor ${quoted(name)} no data_offsets`);
+  const [begin, end] = offsets as [number, number];
+  if (end - begin !== length || !Number.isSafeInteger(begin) || begin < 0 || begin % type.blockBytes !== 0) {
+    throw invalidOffsets(`tensor ${quoted(name)} of ${length} bytes cannot lie at ${begin} to ${end}`);
+  }
+  return { name, dtype, shape, offset: dataStart + begin, length };
+}
+
+/** The tensors must fill the file from the header to its end, without gap or overlap. */
+function checkContiguous(entries: TensorEntry[], dataStart: number, size: number): void {
+  let end = dataStart;
+  for (const entry of entries.sort((a, b) => a.offset - b.offset || a.length - b.length)) {
+    if (entry.offset !== end) {
+      const fault = entry.offset < end ? 'overlaps the tensor before it' : 'leaves a gap before it';
+      throw invalidOffsets(`tensor ${quoted(entry.name)} ${fault}`);
+    }
+    end += entry.length;
+  }
+  if (end > size) {
+    throw new FormatError(
+      'FILE_TRUNCATED',
+      `the tensors end at byte ${end}, the file has only ${size}`,
+      'download or copy the file again',
+    );
+  }
+  if (end < size) throw invalidOffsets(`${size - end} bytes follow the last tensor`);
+}
+
+/** A tensor to write. */
+export interface WritableTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array | Int32Array;
+}
+
+/**
+ * The bytes of a safetensors file. The same tensors and metadata, in whatever order, give the same bytes:
+ * tensors lie sorted by name, after a header padded to 8 bytes.
+ */
+export function writeSafetensors(
+  tensors: readonly WritableTensor[],
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array {
+  const sorted = [...tensors].sort((a, b) => compare(a.name, b.name));
+  const header = new Map<string, unknown>();
+  if (metadata) {
+    header.set('__metadata__', Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => compare(a, b))));
+  }
+  let end = 0;
+  for (const { name, shape, data } of sorted) {
+    if (header.has(name) || name === '__metadata__') throw invalidHeader(`cannot name two tensors ${quoted(name)}`);
+    if (byteLengthOf(float32, name, shape) !== data.byteLength) {
+      throw new FormatError(
+        'TENSOR_SHAPE_INVALID',
+        `tensor ${quoted(name)} has ${data.length} elements, not [${shape}]`,
+      );
+    }
+    const dtype = data instanceof Float32Array ? 'F32' : 'I32';
+    header.set(name, { dtype, shape, data_offsets: [end, end + data.byteLength] });
+    end += data.byteLength;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)));
+  const headerBytes = Math.ceil(json.length / 8) * 8;
+  const file = new Uint8Array(8 + headerBytes + end);
+  dataView(file).setBigUint64(0, BigInt(headerBytes), true);
+  file.fill(0x20, 8 + json.length, 8 + headerBytes);
+  file.set(json, 8);
+  let offset = 8 + headerBytes;
+  for (const { data } of sorted) {
+    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset);
+    offset += data.byteLength;
+  }
+  return file;
+}
+
+/** By UTF-16 code units: the same on every machine, unlike `localeCompare`. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function stringRecord(value: unknown): Record<string, string> {
+  if (value === undefined) return {};
+  if (!isRecord(value) || !Object.values(value).every((text) => typeof text === 'string')) {
+    throw invalidHeader('has a __metadata__ that does not map names to strings');
+  }
+  return value as Record<string, string>;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'number');
+}
+
+function invalidHeader(fault: string): FormatError {
+  return new FormatError('SAFETENSORS_HEADER_INVALID', `the header ${fault}`, 'is this a safetensors file?');
+}
+
+function invalidOffsets(message: string): FormatError {
+  return new FormatError('SAFETENSORS_OFFSETS_INVALID', message, 'the file is corrupt: download or write it again');
+}
