@@ -1,0 +1,21 @@
+// Where numbers go while a run lasts.
+
+export type Metrics = Readonly<Record<string, number>>;
+
+export interface MetricsLogger {
+  /** Metrics of one step under TRL's names; what was not measured is absent. */
+  log(step: number, metrics: Metrics): void | Promise<void>;
+  close?(): void | Promise<void>;
+}
+
+/** The mean of each name over the records that have it. */
+export function meanMetrics(records: readonly Metrics[]): Record<string, number> {
+  const sums = new Map<string, { total: number; count: number }>();
+  for (const record of records) {
+    for (const [name, value] of Object.entries(record)) {
+      const sum = sums.get(name) ?? { total: 0, count: 0 };
+      sums.set(name, { total: sum.total + value, count: sum.count + 1 });
+    }
+  }
+  return Object.fromEntries([...sums].map(([name, { total, count }]) => [name, total / count]));
+}

@@ -1,0 +1,90 @@
+// Reinforcement learning: environments, and the trajectories and rewards that come of them. No chat template and no tensor in sight.
+import type { Message, ToolSpec } from './message.ts';
+
+/** One problem: a row of a data set. */
+export type Example = Readonly<Record<string, unknown>>;
+
+/** What a policy sees before it acts. */
+export interface State {
+  /** The whole conversation so far. Without a chat template it is one user message, taken as plain text. */
+  readonly messages: readonly Message[];
+  readonly tools?: readonly ToolSpec[];
+}
+
+/** What a policy did in one turn. */
+export interface Action {
+  readonly message: Message;
+}
+
+/**
+ * One episode of one problem. Single use: `start` once, then `step` with each action until it answers `null`, which ends the episode.
+ * An exception ends the episode as an error, recorded on its trajectory; it never disturbs another.
+ */
+export interface Env {
+  start(): State | Promise<State>;
+  step(action: Action): State | null | Promise<State | null>;
+}
+
+export interface EnvBuilder<E extends Example = Example> {
+  build(example: E): Env | Promise<Env>;
+}
+
+/** Why an episode ended. */
+export type StopReason =
+  | 'completed'
+  | 'max_turns'
+  | 'max_tokens'
+  | 'context_overflow'
+  | 'timeout'
+  | 'error'
+  | 'cancelled';
+
+/** The tokens of one turn; `completionIds` and `logprobs` have equal lengths. */
+export interface TurnTokens {
+  /** Everything the model had read when it began to act. */
+  readonly promptIds: readonly number[];
+  /** What it sampled, its end token included. */
+  readonly completionIds: readonly number[];
+  /** Log-probability of each sampled token under the distribution it was drawn from (after temperature and filters). */
+  readonly logprobs: readonly number[];
+}
+
+export interface Step {
+  readonly state: State;
+  readonly action: Action;
+  readonly tokens: TurnTokens;
+}
+
+/** One episode as it happened. */
+export interface Trajectory {
+  readonly steps: readonly Step[];
+  readonly stopReason: StopReason;
+  /** What was thrown, where the reason is `error`. */
+  readonly error?: { readonly message: string; readonly stack?: string };
+}
+
+/** The verdict on one trajectory. */
+export interface Reward {
+  /** The sum that training uses; `null` if no part applied or a part failed: such a trajectory is left out of its group. */
+  readonly score: number | null;
+  /** Each reward function's own value, unweighted; `null` where it did not apply. */
+  readonly parts: Readonly<Record<string, number | null>>;
+  /** Why a part has no value, by its name. */
+  readonly errors?: Readonly<Record<string, string>>;
+  /** Further numbers that rewards wanted logged; averaged over a step. */
+  readonly metrics?: Readonly<Record<string, number>>;
+}
+
+/** The trajectories of one example, which are compared with one another. */
+export interface Group<E extends Example = Example> {
+  /** Unique in a run. */
+  readonly id: string;
+  readonly example: E;
+  readonly trajectories: readonly Trajectory[];
+  readonly rewards: readonly Reward[];
+}
+
+/** The text that a trajectory's last action said. */
+export function finalText(trajectory: Trajectory): string {
+  return trajectory.steps.at(-1)?.action.message.content ?? '';
+}
