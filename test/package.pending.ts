@@ -1,0 +1,44 @@
+// The published package works: pack it, install the tarball into an empty folder, compile against its types, run the demo there.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '..');
+
+/** Runs a command with this Node first on the path and returns its stdout; a failure shows its stderr. */
+function run(folder: string, command: string, ...args: string[]): string {
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+  return execFileSync(command, args, { cwd: folder, env, encoding: 'utf8', maxBuffer: 1 << 26, stdio: 'pipe' });
+}
+
+interface PackedFile {
+  path: string;
+}
+
+test('the tarball installs into an empty folder and runs the demo there', { timeout: 300_000 }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-package-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const [packed] = JSON.parse(run(root, 'npm', 'pack', '--json', '--silent', '--pack-destination', folder));
+  const paths: string[] = packed.files.map((file: PackedFile) => file.path);
+  assert.ok(paths.includes('dist/index.js') && paths.includes('dist/index.d.ts'), 'the library is in the tarball');
+  const strays = paths.filter((path) => /\.test\.|^(src|test|python|node_modules)\//.test(path));
+  assert.deepEqual(strays, []);
+
+  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+  const tarball = join(folder, packed.filename);
+  run(folder, 'npm', 'install', '--onnxruntime-node-install=skip', '--prefer-offline', '--no-audit', tarball);
+
+  writeFileSync(
+    join(folder, 'types.ts'),
+    "import { GradusError } from 'gradus';\nexport const code: string = new GradusError('A', 'b').code;\n",
+  );
+  const compiler = join(root, 'node_modules', '.bin', 'tsc');
+  run(folder, compiler, ...'--noEmit --strict --target es2024 --module nodenext types.ts'.split(' '));
+
+  const result = JSON.parse(run(folder, 'npx', '--no-install', 'gradus', 'demo', '--json'));
+  assert.equal(result.ok, true);
+});
