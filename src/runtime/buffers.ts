@@ -1,0 +1,160 @@
+// Native memory that V8 neither moves nor frees, seen from JavaScript as typed arrays: what tensors point into.
+import { GradusError } from '../errors.ts';
+import koffi from './koffi.ts';
+
+interface ArrayOf {
+  float32: Float32Array<ArrayBuffer>;
+  int64: BigInt64Array<ArrayBuffer>;
+  int32: Int32Array<ArrayBuffer>;
+  uint8: Uint8Array<ArrayBuffer>;
+  int8: Int8Array<ArrayBuffer>;
+  /** 0 or 1 a byte. */
+  bool: Uint8Array<ArrayBuffer>;
+  /** The sixteen bits of each number, undecoded. */
+  float16: Uint16Array<ArrayBuffer>;
+  /** The upper sixteen bits of the float32 each stands for. */
+  bfloat16: Uint16Array<ArrayBuffer>;
+}
+
+export type ElementType = keyof ArrayOf;
+export type TypedArrayOf<E extends ElementType> = ArrayOf[E];
+
+const ARRAYS: {
+  [E in ElementType]: {
+    new (buffer: ArrayBuffer, start: number, length: number): ArrayOf[E];
+    BYTES_PER_ELEMENT: number;
+  };
+} = {
+  float32: Float32Array,
+  int64: BigInt64Array,
+  int32: Int32Array,
+  uint8: Uint8Array,
+  int8: Int8Array,
+  bool: Uint8Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+};
+
+/** ONNX Runtime's kernels are fastest on whole cache lines. */
+const ALIGNMENT = 64;
+
+/** The C library's calloc: pages are zero, and cost no memory until they are touched. No limit but the machine's. */
+const c = koffi.load(process.platform === 'win32' ? 'ucrtbase.dll' : null);
+const calloc: (count: number, bytes: number) => bigint | null = c.func('void *calloc(size_t, size_t)');
+const free: (pointer: bigint) => void = c.func('void free(void *)');
+
+/** One allocation, freed when the last of its holders lets go: the buffer itself, and the tensors, bindings and sessions over it. */
+class Memory {
+  readonly address: bigint;
+  readonly bytes: ArrayBuffer;
+  readonly #allocation: bigint;
+  #holders = 1;
+
+  constructor(byteLength: number) {
+    const allocation = calloc(byteLength + ALIGNMENT, 1);
+    if (allocation === null) {
+      throw new GradusError('OUT_OF_MEMORY', `${byteLength} bytes could not be allocated`, { kind: 'failed' });
+    }
+    this.#allocation = allocation;
+    this.address = allocation + BigInt(ALIGNMENT) - (allocation % BigInt(ALIGNMENT));
+    this.bytes = koffi.view(this.address, byteLength);
+  }
+
+  hold(): void {
+    this.#holders++;
+  }
+
+  release(): void {
+    if (--this.#holders > 0) return;
+    this.bytes.transfer(0); // every typed array over these bytes is empty from now on, rather than dangling
+    free(this.#allocation);
+  }
+}
+
+/**
+ * Numbers in native memory, made by `allocate`. They live until `dispose`: the garbage collector does not free them.
+ * Disposing is safe at any time: a tensor, binding or session that still uses the memory keeps it until its own disposal.
+ */
+export class NativeBuffer<E extends ElementType = ElementType> implements Disposable {
+  readonly type: E;
+  /** In elements. */
+  readonly length: number;
+  readonly byteLength: number;
+  /** Where the first element is, for native code. */
+  readonly address: bigint;
+  readonly #memory: Memory;
+  readonly #data: TypedArrayOf<E>;
+  readonly #parent: NativeBuffer<E> | undefined;
+  #disposed = false;
+
+  /** Use `allocate`. */
+  constructor(type: E, memory: Memory, byteOffset: number, length: number, parent?: NativeBuffer<E>) {
+    this.type = type;
+    this.length = length;
+    this.byteLength = length * ARRAYS[type].BYTES_PER_ELEMENT;
+    this.address = memory.address + BigInt(byteOffset);
+    this.#memory = memory;
+    this.#data = new ARRAYS[type](memory.bytes, byteOffset, length);
+    this.#parent = parent;
+  }
+
+  /** The elements themselves, not a copy. Throws `BUFFER_DISPOSED` after disposal. */
+  get data(): TypedArrayOf<E> {
+    this.#assertAlive();
+    return this.#data;
+  }
+
+  /**
+   * `length` elements from `start` on, in the same memory. It ends with this buffer; disposing of the slice frees nothing.
+   * Native code is fastest when slices start at multiples of 64 bytes.
+   */
+  slice(start: number, length: number): NativeBuffer<E> {
+    this.#assertAlive();
+    const valid = Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;
+    if (!valid || start + length > this.length) {
+      throw new GradusError('BUFFER_RANGE', `elements ${start} to ${start + length} of a buffer of ${this.length}`);
+    }
+    const byteOffset = this.#data.byteOffset + start * ARRAYS[this.type].BYTES_PER_ELEMENT;
+    return new NativeBuffer(this.type, this.#memory, byteOffset, length, this);
+  }
+
+  /** Keeps the memory from being freed until the returned function is called; for whoever hands `address` to native code. */
+  hold(): () => void {
+    this.#assertAlive();
+    this.#memory.hold();
+    let held = true;
+    return () => {
+      if (held) this.#memory.release();
+      held = false;
+    };
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    if (this.#parent === undefined) this.#memory.release();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  get disposed(): boolean {
+    return this.#disposed || (this.#parent?.disposed ?? false);
+  }
+
+  #assertAlive(): void {
+    if (this.disposed)
+      throw new GradusError('BUFFER_DISPOSED', `a ${this.type} buffer of ${this.length} is used after its disposal`, {
+        kind: 'failed',
+      });
+  }
+}
+
+/** A buffer of `length` zeros, aligned to 64 bytes. Throws `OUT_OF_MEMORY`. */
+export function allocate<E extends ElementType>(type: E, length: number): NativeBuffer<E> {
+  if (!Number.isSafeInteger(length) || length < 0) {
+    throw new GradusError('BUFFER_RANGE', `a buffer cannot have ${length} elements`);
+  }
+  return new NativeBuffer(type, new Memory(length * ARRAYS[type].BYTES_PER_ELEMENT), 0, length);
+}

@@ -1,0 +1,71 @@
+// The part of ONNX Runtime's C API that is called here: each function's place in the OrtApi struct, and its prototype.
+// The struct only ever grows at its end, so these places hold for every library since API_VERSION.
+
+/** The oldest API whose table has every function below; newer libraries still hand it out. */
+export const API_VERSION = 23;
+
+/** ONNX Runtime's path character is the system's: sixteen bits wide on Windows. */
+const PATH = process.platform === 'win32' ? 'str16' : 'str';
+
+/** Name → [place in OrtApi, prototype]. A returned `void *` is an OrtStatus, null when all went well. */
+export const C_API = {
+  GetErrorMessage: [2, 'str (void *status)'],
+  CreateEnv: [3, 'void *(int severity, str name, _Out_ void **env)'],
+  DisableTelemetryEvents: [6, 'void *(void *env)'],
+  CreateSessionFromArray: [8, 'void *(void *env, void *model, size_t bytes, void *options, _Out_ void **session)'],
+  CreateSessionOptions: [10, 'void *(_Out_ void **options)'],
+  EnableProfiling: [14, `void *(void *options, ${PATH} prefix)`],
+  DisableMemPattern: [17, 'void *(void *options)'],
+  SetSessionGraphOptimizationLevel: [23, 'void *(void *options, int level)'],
+  SetIntraOpNumThreads: [24, 'void *(void *options, int threads)'],
+  SessionGetInputCount: [30, 'void *(void *session, _Out_ size_t *count)'],
+  SessionGetOutputCount: [31, 'void *(void *session, _Out_ size_t *count)'],
+  SessionGetInputName: [36, 'void *(void *session, size_t index, void *allocator, _Out_ void **name)'],
+  SessionGetOutputName: [37, 'void *(void *session, size_t index, void *allocator, _Out_ void **name)'],
+  CreateRunOptions: [39, 'void *(_Out_ void **options)'],
+  CreateTensorWithDataAsOrtValue: [
+    49,
+    'void *(void *memory, void *data, size_t bytes, const int64_t *shape, size_t rank, int type, _Out_ void **value)',
+  ],
+  CreateCpuMemoryInfo: [69, 'void *(int allocator, int memory, _Out_ void **info)'],
+  AllocatorFree: [76, 'void *(void *allocator, void *data)'],
+  GetAllocatorWithDefaultOptions: [78, 'void *(_Out_ void **allocator)'],
+  ReleaseStatus: [93, 'void (void *status)'],
+  ReleaseMemoryInfo: [94, 'void (void *info)'],
+  ReleaseSession: [95, 'void (void *session)'],
+  ReleaseValue: [96, 'void (void *value)'],
+  ReleaseRunOptions: [97, 'void (void *options)'],
+  ReleaseSessionOptions: [100, 'void (void *options)'],
+  GetAvailableProviders: [125, 'void *(_Out_ void **names, _Out_ int *count)'],
+  ReleaseAvailableProviders: [126, 'void *(void *names, int count)'],
+  AddSessionConfigEntry: [130, 'void *(void *options, str key, str value)'],
+  RunWithBinding: [133, 'void *(void *session, void *options, void *binding)'],
+  CreateIoBinding: [134, 'void *(void *session, _Out_ void **binding)'],
+  ReleaseIoBinding: [135, 'void (void *binding)'],
+  BindInput: [136, 'void *(void *binding, str name, void *value)'],
+  BindOutput: [137, 'void *(void *binding, str name, void *value)'],
+  CreateAndRegisterAllocator: [144, 'void *(void *env, void *memory, void *arena)'],
+  AddInitializer: [150, 'void *(void *options, str name, void *value)'],
+  ReleaseArenaCfg: [157, 'void (void *arena)'],
+  CreateArenaCfgV2: [164, 'void *(const char **keys, const size_t *values, size_t count, _Out_ void **arena)'],
+  AddRunConfigEntry: [165, 'void *(void *options, str key, str value)'],
+  SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'void *(void *options, void *cuda)'],
+  CreateCUDAProviderOptions: [205, 'void *(_Out_ void **cuda)'],
+  ReleaseCUDAProviderOptions: [208, 'void (void *cuda)'],
+  SessionOptionsAppendExecutionProvider: [
+    216,
+    'void *(void *options, str name, const char **keys, const char **values, size_t count)',
+  ],
+} as const satisfies Record<string, readonly [place: number, prototype: string]>;
+
+/** ONNX's element types that a tensor here may have, by ONNX's own number. */
+export const ONNX_TYPE = {
+  float32: 1,
+  uint8: 2,
+  int8: 3,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float16: 10,
+  bfloat16: 16,
+} as const;

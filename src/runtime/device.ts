@@ -1,0 +1,62 @@
+// The devices that a session can run on: what each needs, and whether this machine has it.
+import { availableParallelism } from 'node:os';
+import { GradusError, messageOf } from '../errors.ts';
+import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
+
+export type Device = 'cpu' | 'webgpu' | 'cuda';
+
+export interface DeviceStatus {
+  available: boolean;
+  /** What was found or what is missing, in one line. */
+  detail: string;
+  /** What would make it available. */
+  fix?: string;
+}
+
+/** How an execution provider is added to session options, and what helps when it cannot be. The CPU's is always there. */
+const PROVIDERS = {
+  webgpu: {
+    append: (onnxRuntime: OnnxRuntime, options: Pointer) =>
+      onnxRuntime.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', null, null, 0),
+    fix: 'install a GPU driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS)',
+  },
+  cuda: {
+    append: (onnxRuntime: OnnxRuntime, options: Pointer) => {
+      const cuda = onnxRuntime.create('CreateCUDAProviderOptions');
+      try {
+        onnxRuntime.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, cuda);
+      } finally {
+        onnxRuntime.release('ReleaseCUDAProviderOptions', cuda);
+      }
+    },
+    fix: "put ONNX Runtime's CUDA provider beside its library, and CUDA's libraries on the library path",
+  },
+};
+
+/** Adds `device` to session options. Throws `DEVICE_NOT_READY` with ONNX Runtime's reason. */
+export function appendDevice(onnxRuntime: OnnxRuntime, options: Pointer, device: Device): void {
+  if (device === 'cpu') return;
+  const { append, fix } = PROVIDERS[device];
+  try {
+    append(onnxRuntime, options);
+  } catch (cause) {
+    const message = `${device}: ${messageOf(cause)}`;
+    throw new GradusError('DEVICE_NOT_READY', message, { hint: `${fix}, or use the CPU`, kind: 'not_ready', cause });
+  }
+}
+
+/** Whether sessions can run on `device` here, found out by asking ONNX Runtime for it. Throws `ONNXRUNTIME_MISSING`. */
+export function deviceStatus(device: Device): DeviceStatus {
+  const onnxRuntime = loadOnnxRuntime();
+  const options = onnxRuntime.create('CreateSessionOptions');
+  try {
+    appendDevice(onnxRuntime, options, device);
+    const cores = device === 'cpu' ? `, ${availableParallelism()} threads` : '';
+    return { available: true, detail: `ONNX Runtime ${onnxRuntime.version}${cores}` };
+  } catch (error) {
+    if (device === 'cpu' || !(error instanceof GradusError)) throw error;
+    return { available: false, detail: messageOf(error.cause), fix: PROVIDERS[device].fix };
+  } finally {
+    onnxRuntime.release('ReleaseSessionOptions', options);
+  }
+}

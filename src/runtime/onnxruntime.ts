@@ -1,0 +1,178 @@
+// ONNX Runtime in this process: its shared library, the functions of its C API, its environment, its errors.
+// Knows nothing of sessions and tensors.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { LibraryHandle } from 'koffi';
+import { GradusError } from '../errors.ts';
+import { API_VERSION, C_API } from './c-api.ts';
+import koffi from './koffi.ts';
+import { libraryPath } from './library-path.ts';
+
+/** A native address. */
+export type Pointer = bigint;
+type Argument = Pointer | number | string | null | NodeJS.TypedArray | readonly string[];
+
+type FunctionName = keyof typeof C_API;
+type ReleaseName = Extract<FunctionName, `Release${string}`>;
+type NativeFunction = {
+  (...args: unknown[]): unknown;
+  async(...args: unknown[]): void;
+};
+
+const FATAL = 4; // log severity: every lesser trouble arrives as a status, and nothing is printed
+const DEVICE_ALLOCATOR = 0;
+const ARENA_ALLOCATOR = 1;
+const DEFAULT_MEMORY = 0;
+
+/** The functions of the C API, with every status turned into a `GradusError`. Get it from `loadOnnxRuntime`. */
+export class OnnxRuntime {
+  /** For example `1.30.0`. */
+  readonly version: string;
+  /** The execution providers in this library, by ONNX Runtime's names; present is not the same as usable. */
+  readonly providers: readonly string[];
+  readonly environment: Pointer;
+  /** Describes memory that we own, to tensors made over it. */
+  readonly cpuMemory: Pointer;
+  readonly #allocator: Pointer;
+  readonly #functions: Record<FunctionName, NativeFunction>;
+  /** koffi unloads a library whose handle is collected. */
+  readonly #library: LibraryHandle;
+
+  constructor(path: string) {
+    this.#library = koffi.load(path);
+    const base = koffi.decode(this.#library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [
+      Pointer,
+      Pointer,
+    ];
+    const getApi = koffi.decode(base[0], koffi.proto('void *(uint32_t version)'));
+    const getVersion = koffi.decode(base[1], koffi.proto('str ()'));
+    this.version = getVersion();
+    const api: Pointer | null = getApi(API_VERSION);
+    if (api === null) {
+      throw missing(`ONNX Runtime ${this.version} is too old: its C API lacks version ${API_VERSION}`);
+    }
+    this.#functions = readTable(api);
+    this.environment = this.create('CreateEnv', FATAL, 'gradus');
+    this.call('DisableTelemetryEvents', this.environment);
+    this.cpuMemory = this.create('CreateCpuMemoryInfo', DEVICE_ALLOCATOR, DEFAULT_MEMORY);
+    this.#allocator = this.create('GetAllocatorWithDefaultOptions');
+    this.providers = this.#readProviders();
+    this.#shareArena();
+  }
+
+  /** Calls a function that returns a status. Throws `ONNXRUNTIME_FAILED` with ONNX Runtime's own message. */
+  call(name: FunctionName, ...args: Argument[]): void {
+    this.#check(this.#functions[name](...args) as Pointer | null);
+  }
+
+  /** The same on a worker thread: the event loop stays free. */
+  callAsync(name: FunctionName, ...args: Argument[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#functions[name].async(...args, (error: Error | null, status: Pointer | null) => {
+        try {
+          if (error) throw error;
+          this.#check(status);
+          resolve();
+        } catch (reason) {
+          reject(reason);
+        }
+      });
+    });
+  }
+
+  /** Calls a function whose last parameter is where it leaves the address of what it made. */
+  create(name: FunctionName, ...args: Argument[]): Pointer {
+    const made: [Pointer | null] = [null];
+    this.#check(this.#functions[name](...args, made) as Pointer | null);
+    return made[0]!;
+  }
+
+  release(name: ReleaseName, pointer: Pointer): void {
+    this.#functions[name](pointer);
+  }
+
+  /** The names of a session's inputs or outputs, in the model's order. */
+  names(of: 'Input' | 'Output', session: Pointer): string[] {
+    const count: [number] = [0];
+    this.#check(this.#functions[`SessionGet${of}Count`](session, count) as Pointer | null);
+    return Array.from({ length: count[0] }, (_, index) => {
+      const text = this.create(`SessionGet${of}Name`, session, index, this.#allocator);
+      const name = koffi.decode.string(text);
+      this.call('AllocatorFree', this.#allocator, text);
+      return name;
+    });
+  }
+
+  #check(status: Pointer | null): void {
+    if (status === null) return;
+    const message = this.#functions.GetErrorMessage(status) as string;
+    this.#functions.ReleaseStatus(status);
+    throw new GradusError('ONNXRUNTIME_FAILED', readable(message), { kind: 'failed' });
+  }
+
+  #readProviders(): string[] {
+    const names: [Pointer | null] = [null];
+    const count: [number] = [0];
+    this.#check(this.#functions.GetAvailableProviders(names, count) as Pointer | null);
+    const providers = koffi.decode(names[0], koffi.array('str', count[0])) as string[];
+    this.call('ReleaseAvailableProviders', names[0], count[0]);
+    return providers;
+  }
+
+  /** One arena for the working memory of all sessions, which grows by what is asked for and not by doubling. */
+  #shareArena(): void {
+    const memory = this.create('CreateCpuMemoryInfo', ARENA_ALLOCATOR, DEFAULT_MEMORY);
+    const sameAsRequested = 1n;
+    const arena = this.create('CreateArenaCfgV2', ['arena_extend_strategy'], BigUint64Array.of(sameAsRequested), 1);
+    this.call('CreateAndRegisterAllocator', this.environment, memory, arena);
+    this.release('ReleaseArenaCfg', arena);
+    this.release('ReleaseMemoryInfo', memory);
+  }
+}
+
+function readTable(api: Pointer): Record<FunctionName, NativeFunction> {
+  const entries = Object.entries(C_API);
+  const length = 1 + Math.max(...entries.map(([, [place]]) => place));
+  const table = koffi.decode(api, koffi.array('void *', length)) as Pointer[];
+  const functions = entries.map(([name, [place, prototype]]) => [
+    name,
+    koffi.decode(table[place], koffi.proto(prototype)),
+  ]);
+  return Object.fromEntries(functions);
+}
+
+function missing(message: string, cause?: unknown): GradusError {
+  const hint =
+    'install the package onnxruntime-node (npm install) on Linux x64/arm64, macOS arm64 or Windows x64/arm64';
+  return new GradusError('ONNXRUNTIME_MISSING', message, { hint, kind: 'not_ready', cause });
+}
+
+/** One line, without the place in ONNX Runtime's sources that a broken assumption starts with. */
+function readable(message: string): string {
+  const line = message.trim().replaceAll(/\s*\n\s*/g, ' ');
+  return line.replace(/^\S+\.(cc|h):\d+ .*? was false\. (?=.)/, '');
+}
+
+let loaded: OnnxRuntime | undefined;
+
+/** ONNX Runtime, loaded on the first call and kept for ever. Throws `ONNXRUNTIME_MISSING`. */
+export function loadOnnxRuntime(): OnnxRuntime {
+  loaded ??= new OnnxRuntime(findLibrary());
+  return loaded;
+}
+
+function findLibrary(): string {
+  const { platform, arch } = process;
+  const library = libraryPath(platform, arch);
+  if (library === undefined) throw missing(`onnxruntime-node ships no library for ${platform} ${arch}`);
+  let folder: string;
+  try {
+    folder = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
+  } catch (cause) {
+    throw missing('the package onnxruntime-node is not installed', cause);
+  }
+  const path = join(folder, library);
+  if (!existsSync(path)) throw missing(`${path} does not exist`);
+  return path;
+}

@@ -1,0 +1,143 @@
+// Sessions: a compiled model, its options, and the weights that it shares with others.
+import { availableParallelism } from 'node:os';
+import { GradusError } from '../errors.ts';
+import { Binding } from './binding.ts';
+import { appendDevice, type Device } from './device.ts';
+import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
+import type { Tensor } from './tensor.ts';
+
+export interface SessionOptions {
+  /** What errors call the session. @default 'session' */
+  name?: string;
+  /** Where it runs. @default 'cpu' */
+  device?: Device;
+  /** Threads of one operator, the caller's included. @default as many as this process may use cores */
+  threads?: number;
+  /**
+   * Values of the model's initializers, by name, over memory that stays the caller's and that several sessions may share.
+   * The model declares each as external data with the location `.`, which is a folder: nothing is ever read from it.
+   * Single numbers do not belong here: ONNX Runtime's rewriting wants to know their values.
+   */
+  initializers?: ReadonlyMap<string, Tensor>;
+  /**
+   * Whether weights of matrix products are rearranged when the session is created: faster runs, for a copy of each.
+   * Without it sessions read the shared memory itself, and see every change to it.
+   * @default true
+   */
+  prepack?: boolean;
+  /** What ONNX Runtime may rewrite: nothing, what is safe everywhere, or all. @default 'all' */
+  optimization?: 'none' | 'basic' | 'all';
+  /** Plan the working memory of a run as one block; it nearly doubles the peak. @default false */
+  memoryPattern?: boolean;
+  /** Give free working memory back to the system after every run: least memory between runs, slower runs. @default false */
+  shrinkMemory?: boolean;
+  /** How long idle threads wait actively for work. More is faster on an idle machine and slower on a busy one. @default 100 */
+  spinMicroseconds?: number;
+  /** Write a profile of every run to a file whose name starts with this, when the session is disposed of. */
+  profile?: string;
+}
+
+const OPTIMIZATION_LEVEL = { none: 0, basic: 1, all: 99 };
+
+/** A compiled model, made by `createSession`. Its bindings run it. */
+export class Session implements Disposable {
+  readonly name: string;
+  /** Names, in the model's order. Shared initializers are not among them. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly #onnxRuntime: OnnxRuntime;
+  readonly #session: Pointer;
+  readonly #runOptions: Pointer;
+  readonly #device: Device;
+  readonly #bindings = new Set<Binding>();
+  readonly #letGo: (() => void)[];
+  #disposed = false;
+
+  /** Use `createSession`. */
+  constructor(model: Uint8Array, options: SessionOptions) {
+    this.name = options.name ?? 'session';
+    this.#device = options.device ?? 'cpu';
+    this.#onnxRuntime = loadOnnxRuntime();
+    this.#session = compile(this.#onnxRuntime, model, options);
+    this.inputs = this.#onnxRuntime.names('Input', this.#session);
+    this.outputs = this.#onnxRuntime.names('Output', this.#session);
+    this.#runOptions = createRunOptions(this.#onnxRuntime, options);
+    this.#letGo = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
+  }
+
+  /** A new set of inputs and outputs to run with. Bindings of one session may run at the same time. */
+  bind(): Binding {
+    if (this.#disposed) {
+      throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
+    }
+    const { name, inputs, outputs } = this;
+    const handles = { session: this.#session, runOptions: this.#runOptions };
+    const binding = new Binding({ name, inputs, outputs, ...handles, device: this.#device }, () => {
+      this.#bindings.delete(binding);
+    });
+    this.#bindings.add(binding);
+    return binding;
+  }
+
+  /** Releases the session and its bindings. Throws `SESSION_BUSY`, and releases nothing, while one of them runs. */
+  dispose(): void {
+    if (this.#disposed) return;
+    for (const binding of this.#bindings) binding.assertIdle();
+    for (const binding of this.#bindings) binding.dispose();
+    this.#disposed = true;
+    this.#onnxRuntime.release('ReleaseSession', this.#session);
+    this.#onnxRuntime.release('ReleaseRunOptions', this.#runOptions);
+    for (const letGo of this.#letGo) letGo();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/**
+ * Compiles an ONNX model. ONNX Runtime keeps no reference to the bytes.
+ * Throws `ONNXRUNTIME_FAILED` with ONNX Runtime's own message, `DEVICE_NOT_READY`, or `ONNXRUNTIME_MISSING`.
+ */
+export function createSession(model: Uint8Array, options: SessionOptions = {}): Session {
+  return new Session(model, options);
+}
+
+function compile(onnxRuntime: OnnxRuntime, model: Uint8Array, options: SessionOptions): Pointer {
+  const native = onnxRuntime.create('CreateSessionOptions');
+  try {
+    configure(onnxRuntime, native, options);
+    return onnxRuntime.create('CreateSessionFromArray', onnxRuntime.environment, model, model.byteLength, native);
+  } finally {
+    onnxRuntime.release('ReleaseSessionOptions', native);
+  }
+}
+
+function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOptions): void {
+  const entries: Record<string, string> = {
+    'session.use_env_allocators': '1',
+    'session.intra_op.spin_duration_us': String(options.spinMicroseconds ?? 100),
+  };
+  if (options.prepack === false) entries['session.disable_prepacking'] = '1';
+  if (options.initializers) {
+    // Folding would look for the weights' values in the model, where they are not.
+    entries['optimization.disable_specified_optimizers'] = 'ConstantFolding';
+  }
+  for (const [key, value] of Object.entries(entries)) onnxRuntime.call('AddSessionConfigEntry', native, key, value);
+  onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
+  onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
+  if (!options.memoryPattern) onnxRuntime.call('DisableMemPattern', native);
+  if (options.profile !== undefined) onnxRuntime.call('EnableProfiling', native, options.profile);
+  for (const [name, tensor] of options.initializers ?? []) {
+    onnxRuntime.call('AddInitializer', native, name, tensor.value);
+  }
+  appendDevice(onnxRuntime, native, options.device ?? 'cpu');
+}
+
+function createRunOptions(onnxRuntime: OnnxRuntime, options: SessionOptions): Pointer {
+  const native = onnxRuntime.create('CreateRunOptions');
+  if (options.shrinkMemory) {
+    onnxRuntime.call('AddRunConfigEntry', native, 'memory.enable_memory_arena_shrinkage', 'cpu:0');
+  }
+  return native;
+}
