@@ -1,0 +1,156 @@
+// The graph language: what a tensor expression is, the list of operators with their attributes, and how to walk a graph.
+// Expressions are built by ops.ts, differentiated by gradients.ts, and run by interpret.ts or, lowered by onnx.ts, by ONNX Runtime.
+import type { Dimension, Shape } from './shape.ts';
+
+export type ElementType = 'float32' | 'int64' | 'bool';
+
+type None = Readonly<Record<never, never>>;
+type Axes = { readonly axes: readonly number[]; readonly keepDimensions: boolean };
+
+/** Every operator with its attributes. Adding one here makes the compiler ask for its kernel, its gradient and its lowering. */
+export interface Operators {
+  // Sources.
+  input: { readonly name: string };
+  /** Values in row-major order; booleans are 0 and 1. */
+  constant: { readonly values: readonly number[] };
+
+  // One number in, one number out.
+  neg: None;
+  exp: None;
+  log: None;
+  sqrt: None;
+  reciprocal: None;
+  sigmoid: None;
+  tanh: None;
+  abs: None;
+  not: None;
+  /** To `type`; booleans become 0 and 1. */
+  cast: None;
+  /** The identity, through which no gradient flows. */
+  stopGradient: None;
+
+  // Two operands, broadcast.
+  add: None;
+  sub: None;
+  mul: None;
+  div: None;
+  maximum: None;
+  minimum: None;
+  less: None;
+  greater: None;
+  equal: None;
+  and: None;
+  /** (condition, whenTrue, whenFalse), broadcast. */
+  where: None;
+
+  // Over axes.
+  reduceSum: Axes;
+  reduceMean: Axes;
+  reduceMax: Axes;
+
+  // Shape and place.
+  reshape: None;
+  transpose: { readonly permutation: readonly number[] };
+  expand: None;
+  concat: { readonly axis: number };
+  slice: { readonly axis: number; readonly start: Dimension; readonly end: Dimension };
+  /** (table [V, …], ids […ids]) → […ids, …]. */
+  gatherRows: None;
+  /** (base [V, …], ids […ids], updates […ids, …]) → base with every update added to its row. */
+  scatterAddRows: None;
+  /** (x [… , V], ids [… , K]) → [… , K]: x at ids along the last axis. */
+  gatherElements: None;
+  /** (base [… , V], ids [… , K], updates [… , K]) → base with updates added at ids along the last axis. */
+  scatterAddElements: None;
+
+  // Linear algebra and networks.
+  /** (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be read transposed. */
+  matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
+  /** Along the last axis. */
+  softmax: None;
+  /** log Σ exp along the last axis, which stays with size 1. */
+  logSumExp: None;
+  /** (x [… , D], weight [D]) → x / sqrt(mean(x²) + epsilon) · weight. Zhang and Sennrich 2019, arXiv:1910.07467. */
+  rmsNorm: { readonly epsilon: number };
+  /**
+   * (x [B, S, heads·D], positions [B, S], cos [max, D/2], sin [max, D/2]) → x with each head's halves rotated; `inverse` rotates back.
+   * The tables are constants: no gradient flows into them.
+   * Su et al. 2021, arXiv:2104.09864, in the half-split layout that Llama checkpoints use.
+   */
+  rotary: { readonly heads: number; readonly inverse: boolean };
+  /**
+   * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin)
+   * → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
+   * Row b's S tokens stand at positions lastPositions[b]−S+1 … lastPositions[b]; without a past (S > 1) they start at 0 and are padded on the right.
+   * What stands at padding, and in the caches after a row's last position, means nothing.
+   * For decoding only: it has no gradient.
+   */
+  cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };
+  /** One of several results of an operator. */
+  part: { readonly index: number };
+}
+
+export type OperatorName = keyof Operators;
+
+export interface TensorOf<Name extends OperatorName> {
+  readonly op: Name;
+  readonly inputs: readonly Tensor[];
+  readonly attributes: Operators[Name];
+  readonly shape: Shape;
+  readonly type: ElementType;
+}
+
+/** A tensor expression: an operator applied to tensors. Immutable; holds no data but constants. */
+export type Tensor = { [Name in OperatorName]: TensorOf<Name> }[OperatorName];
+
+/** Knowledge about every operator: a missing row is a compile-time error. */
+export type OperatorTable<Arguments extends unknown[], Result> = {
+  readonly [Name in OperatorName]: (node: TensorOf<Name>, ...args: Arguments) => Result;
+};
+
+/** The row of a table that belongs to a tensor's operator, applied to it. */
+export function applyRow<Arguments extends unknown[], Result>(
+  table: OperatorTable<Arguments, Result>,
+  node: Tensor,
+  ...args: Arguments
+): Result {
+  // Each row takes its own operator's node: the lookup by the node's own name makes that true.
+  const row = table[node.op] as (node: Tensor, ...args: Arguments) => Result;
+  return row(node, ...args);
+}
+
+/** All tensors that `outputs` depend on, operands before the operators that use them, each once. */
+export function topologicalOrder(outputs: readonly Tensor[]): Tensor[] {
+  const order: Tensor[] = [];
+  const seen = new Set<Tensor>();
+  // A stack instead of recursion: a model's backward pass is thousands of operators deep.
+  const stack = [...outputs].reverse().map((node) => ({ node, next: 0 }));
+  while (stack.length > 0) {
+    const frame = stack.at(-1)!;
+    if (frame.next === 0 && seen.has(frame.node)) {
+      stack.pop();
+      continue;
+    }
+    seen.add(frame.node);
+    const operand = frame.node.inputs[frame.next++];
+    if (operand === undefined) {
+      order.push(frame.node);
+      stack.pop();
+    } else if (!seen.has(operand)) {
+      stack.push({ node: operand, next: 0 });
+    }
+  }
+  return order;
+}
+
+/** The graph's inputs by name; two different inputs of one name are an error. */
+export function inputsOf(outputs: readonly Tensor[]): Map<string, TensorOf<'input'>> {
+  const inputs = new Map<string, TensorOf<'input'>>();
+  for (const node of topologicalOrder(outputs)) {
+    if (node.op !== 'input') continue;
+    const known = inputs.get(node.attributes.name);
+    if (known && known !== node) throw new Error(`two inputs are called ${node.attributes.name}`);
+    inputs.set(node.attributes.name, node);
+  }
+  return inputs;
+}

@@ -1,0 +1,159 @@
+// Writes ONNX models as protobuf bytes: the few messages of onnx.proto that a graph needs, no more.
+import { formatDimension, type Shape } from './shape.ts';
+
+/** Field numbers and enumerations are those of onnx.proto (IR version 10). */
+const DATA_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
+const ATTRIBUTE_TYPES = { float: 1, int: 2, string: 3, ints: 7 } as const;
+
+export type OnnxType = keyof typeof DATA_TYPES;
+
+/** Integers are written as INT; a float needs its wrapper, for JavaScript's numbers do not tell. */
+export type OnnxAttribute = number | string | readonly number[] | { readonly float: number };
+
+export interface OnnxNode {
+  readonly op: string;
+  /** Empty strings are absent optional operands. */
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+  readonly attributes?: Readonly<Record<string, OnnxAttribute>>;
+  /** @default '' (the standard operators) */
+  readonly domain?: string;
+}
+
+export interface OnnxValue {
+  readonly name: string;
+  readonly type: OnnxType;
+  readonly shape: Shape;
+}
+
+export interface OnnxConstant {
+  readonly name: string;
+  readonly type: OnnxType;
+  readonly shape: readonly number[];
+  /** Little-endian values in row-major order; or the place of values that the session is given when it is created. */
+  readonly data: Uint8Array | { readonly externalLocation: string };
+}
+
+export interface OnnxGraph {
+  readonly nodes: readonly OnnxNode[];
+  readonly inputs: readonly OnnxValue[];
+  readonly outputs: readonly OnnxValue[];
+  readonly constants: readonly OnnxConstant[];
+}
+
+/** The bytes of a ModelProto with the standard operators (opset 21) and ONNX Runtime's own (com.microsoft). */
+export function encodeModel(graph: OnnxGraph): Uint8Array {
+  const body = new Message();
+  for (const node of graph.nodes) body.message(1, encodeNode(node));
+  body.text(2, 'gradus');
+  for (const constant of graph.constants) body.message(5, encodeConstant(constant));
+  for (const input of graph.inputs) body.message(11, encodeValue(input));
+  for (const output of graph.outputs) body.message(12, encodeValue(output));
+  return new Message()
+    .integer(1, 10)
+    .message(7, body)
+    .message(8, new Message().text(1, '').integer(2, 21))
+    .message(8, new Message().text(1, 'com.microsoft').integer(2, 1))
+    .finish();
+}
+
+function encodeNode({ op, inputs, outputs, attributes = {}, domain = '' }: OnnxNode): Message {
+  const node = new Message();
+  for (const name of inputs) node.text(1, name);
+  for (const name of outputs) node.text(2, name);
+  node.text(3, `${op}:${outputs[0]}`).text(4, op);
+  for (const [name, attribute] of Object.entries(attributes)) node.message(5, encodeAttribute(name, attribute));
+  return domain ? node.text(7, domain) : node;
+}
+
+function encodeAttribute(name: string, attribute: OnnxAttribute): Message {
+  const message = new Message().text(1, name);
+  if (typeof attribute === 'number') return message.integer(3, attribute).integer(20, ATTRIBUTE_TYPES.int);
+  if (typeof attribute === 'string') return message.text(4, attribute).integer(20, ATTRIBUTE_TYPES.string);
+  if ('float' in attribute) return message.float(2, attribute.float).integer(20, ATTRIBUTE_TYPES.float);
+  for (const integer of attribute) message.integer(8, integer);
+  return message.integer(20, ATTRIBUTE_TYPES.ints);
+}
+
+function encodeConstant({ name, type, shape, data }: OnnxConstant): Message {
+  const message = new Message();
+  for (const length of shape) message.integer(1, length);
+  message.integer(2, DATA_TYPES[type]).text(8, name);
+  if (data instanceof Uint8Array) return message.bytes(9, data);
+  const EXTERNAL = 1;
+  return message.message(13, new Message().text(1, 'location').text(2, data.externalLocation)).integer(14, EXTERNAL);
+}
+
+function encodeValue({ name, type, shape }: OnnxValue): Message {
+  const dimensions = new Message();
+  for (const dimension of shape) {
+    dimensions.message(
+      1,
+      typeof dimension === 'number'
+        ? new Message().integer(1, dimension)
+        : new Message().text(2, formatDimension(dimension)),
+    );
+  }
+  const tensorType = new Message().integer(1, DATA_TYPES[type]).message(2, dimensions);
+  return new Message().text(1, name).message(2, new Message().message(1, tensorType));
+}
+
+const encoder = new TextEncoder();
+
+/** A protobuf message under construction: a list of byte chunks. */
+class Message {
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+
+  integer(field: number, value: number): this {
+    return this.#push(varint(field << 3), varint(value));
+  }
+
+  float(field: number, value: number): this {
+    return this.#push(varint((field << 3) | 5), new Uint8Array(Float32Array.of(value).buffer));
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return this.#push(varint((field << 3) | 2), varint(value.length), value);
+  }
+
+  text(field: number, value: string): this {
+    return this.bytes(field, encoder.encode(value));
+  }
+
+  message(field: number, value: Message): this {
+    this.#push(varint((field << 3) | 2), varint(value.#length));
+    for (const chunk of value.#chunks) this.#push(chunk);
+    return this;
+  }
+
+  finish(): Uint8Array {
+    const result = new Uint8Array(this.#length);
+    let offset = 0;
+    for (const chunk of this.#chunks) {
+      result.set(chunk, offset);
+      offset += chunk.length;
+    }
+    return result;
+  }
+
+  #push(...chunks: Uint8Array[]): this {
+    for (const chunk of chunks) {
+      this.#chunks.push(chunk);
+      this.#length += chunk.length;
+    }
+    return this;
+  }
+}
+
+function varint(value: number): Uint8Array {
+  // Negative numbers are written as their 64-bit two's complement.
+  let rest = BigInt.asUintN(64, BigInt(value));
+  const bytes: number[] = [];
+  do {
+    const low = Number(rest & 127n);
+    rest >>= 7n;
+    bytes.push(rest === 0n ? low : low | 128);
+  } while (rest !== 0n);
+  return Uint8Array.from(bytes);
+}

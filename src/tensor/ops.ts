@@ -1,0 +1,423 @@
+// The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is written.
+import type { ElementType, OperatorName, Operators, Tensor, TensorOf } from './graph.ts';
+import {
+  broadcastShapes,
+  type Dimension,
+  formatDimension,
+  formatShape,
+  minus,
+  plus,
+  type Shape,
+  sameDimension,
+  sameShape,
+  times,
+  volume,
+} from './shape.ts';
+
+/** A tensor, or a number where a scalar constant is meant. */
+export type Operand = Tensor | number;
+
+/** A value that the caller provides at every run. */
+export function input(name: string, type: ElementType, shape: Shape): TensorOf<'input'> {
+  return make('input', [], { name }, shape, type);
+}
+
+/** Values known when the graph is built, in row-major order. */
+export function constant(values: readonly number[], shape: readonly number[], type: ElementType = 'float32'): Tensor {
+  const count = shape.reduce((product, length) => product * length, 1);
+  check(values.length === count, `constant of shape ${formatShape(shape)} needs ${count} values, got ${values.length}`);
+  check(type !== 'int64' || values.every(Number.isSafeInteger), 'an int64 constant holds whole numbers only');
+  return make('constant', [], { values }, shape, type);
+}
+
+export function scalar(value: number, type: ElementType = 'float32'): Tensor {
+  return constant([value], [], type);
+}
+
+/** A tensor filled with one number. */
+export function full(value: number, shape: Shape, type: ElementType = 'float32'): Tensor {
+  return expand(scalar(value, type), shape);
+}
+
+// One number in, one number out.
+export const neg = (x: Tensor): Tensor => unary('neg', x);
+export const exp = (x: Tensor): Tensor => unary('exp', x);
+/** The natural logarithm. */
+export const log = (x: Tensor): Tensor => unary('log', x);
+export const sqrt = (x: Tensor): Tensor => unary('sqrt', x);
+export const reciprocal = (x: Tensor): Tensor => unary('reciprocal', x);
+export const sigmoid = (x: Tensor): Tensor => unary('sigmoid', x);
+export const tanh = (x: Tensor): Tensor => unary('tanh', x);
+export const abs = (x: Tensor): Tensor => unary('abs', x);
+export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {}, x.shape, x.type);
+
+export function not(x: Tensor): Tensor {
+  check(x.type === 'bool', `not takes a bool, got ${x.type}`);
+  return make('not', [x], {}, x.shape, 'bool');
+}
+
+export function cast(x: Tensor, type: ElementType): Tensor {
+  return x.type === type ? x : make('cast', [x], {}, x.shape, type);
+}
+
+/** x · sigmoid(x). Elfwing et al. 2017, arXiv:1702.03118. */
+export const silu = (x: Tensor): Tensor => mul(x, sigmoid(x));
+/** x held between two bounds. */
+export const clip = (x: Tensor, lowest: Operand, highest: Operand): Tensor => minimum(maximum(x, lowest), highest);
+
+// Two operands, broadcast.
+export const add = (a: Operand, b: Operand): Tensor => binary('add', a, b);
+export const sub = (a: Operand, b: Operand): Tensor => binary('sub', a, b);
+export const mul = (a: Operand, b: Operand): Tensor => binary('mul', a, b);
+export const div = (a: Operand, b: Operand): Tensor => binary('div', a, b);
+export const maximum = (a: Operand, b: Operand): Tensor => binary('maximum', a, b);
+export const minimum = (a: Operand, b: Operand): Tensor => binary('minimum', a, b);
+export const less = (a: Operand, b: Operand): Tensor => binary('less', a, b, 'bool');
+export const greater = (a: Operand, b: Operand): Tensor => binary('greater', a, b, 'bool');
+export const equal = (a: Operand, b: Operand): Tensor => binary('equal', a, b, 'bool');
+export const and = (a: Tensor, b: Tensor): Tensor => binary('and', a, b);
+
+/** Element by element: `whenTrue` where the condition holds, else `whenFalse`. */
+export function where(condition: Tensor, whenTrue: Operand, whenFalse: Operand): Tensor {
+  check(condition.type === 'bool', `where takes a bool condition, got ${condition.type}`);
+  const [a, b] = pair('where', whenTrue, whenFalse);
+  return make(
+    'where',
+    [condition, a, b],
+    {},
+    broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape)),
+    a.type,
+  );
+}
+
+export interface ReduceOptions {
+  /** Axes to reduce; negative ones count from the end. @default all */
+  axes?: readonly number[];
+  /** Keep each reduced axis with size 1. @default false */
+  keepDimensions?: boolean;
+}
+
+export const reduceSum = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceSum', x, options);
+export const reduceMean = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceMean', x, options);
+export const reduceMax = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceMax', x, options);
+
+export function reshape(x: Tensor, shape: Shape): Tensor {
+  check(
+    sameDimension(volume(x.shape), volume(shape)),
+    `cannot reshape ${formatShape(x.shape)} to ${formatShape(shape)}: another number of elements`,
+  );
+  return sameShape(x.shape, shape) ? x : make('reshape', [x], {}, shape, x.type);
+}
+
+export function transpose(x: Tensor, permutation: readonly number[]): Tensor {
+  check(
+    permutation.length === x.shape.length && x.shape.every((_, axis) => permutation.includes(axis)),
+    `[${permutation}] does not permute the axes of ${formatShape(x.shape)}`,
+  );
+  return make(
+    'transpose',
+    [x],
+    { permutation },
+    permutation.map((axis) => dimensionAt(x, axis)),
+    x.type,
+  );
+}
+
+/** x repeated along the axes where it has size 1, or that it lacks, up to `shape`. */
+export function expand(x: Tensor, shape: Shape): Tensor {
+  if (sameShape(x.shape, shape)) return x;
+  check(
+    sameShape(broadcastShapes(x.shape, shape), shape),
+    `cannot expand ${formatShape(x.shape)} to ${formatShape(shape)}`,
+  );
+  return make('expand', [x], {}, shape, x.type);
+}
+
+export function concat(parts: readonly [Tensor, ...Tensor[]], axis: number): Tensor {
+  const [first, ...rest] = parts;
+  const at = positiveAxis(first, axis);
+  for (const other of rest) {
+    const compatible =
+      other.type === first.type &&
+      other.shape.length === first.shape.length &&
+      other.shape.every((dimension, i) => i === at || sameDimension(dimension, first.shape[i]!));
+    check(
+      compatible,
+      `cannot concatenate ${formatShape(first.shape)} and ${formatShape(other.shape)} along axis ${at}`,
+    );
+  }
+  if (rest.length === 0) return first;
+  const total = parts.reduce<Dimension>((sum, part) => plus(sum, part.shape[at]!), 0);
+  return make('concat', [...parts], { axis: at }, first.shape.with(at, total), first.type);
+}
+
+/** The half-open range [start, end) of an axis. Bounds that are named sizes are not checked. */
+export function slice(x: Tensor, axis: number, start: Dimension, end: Dimension): Tensor {
+  const at = positiveAxis(x, axis);
+  for (const gap of [start, minus(end, start), minus(x.shape[at]!, end)]) {
+    check(
+      typeof gap !== 'number' || gap >= 0,
+      `slice ${formatDimension(start)} … ${formatDimension(end)} does not lie in axis ${at} of ${formatShape(x.shape)}`,
+    );
+  }
+  return make('slice', [x], { axis: at, start, end }, x.shape.with(at, minus(end, start)), x.type);
+}
+
+/** Rows of a table: (table [V, …], ids […ids]) → […ids, …]. */
+export function gatherRows(table: Tensor, ids: Tensor): Tensor {
+  check(ids.type === 'int64', `gatherRows takes int64 ids, got ${ids.type}`);
+  check(table.shape.length > 0, 'gatherRows takes a table of rank 1 or more');
+  return make('gatherRows', [table, ids], {}, [...ids.shape, ...table.shape.slice(1)], table.type);
+}
+
+/** (base [V, …], ids […ids], updates […ids, …]) → base with every update added to its row. */
+export function scatterAddRows(base: Tensor, ids: Tensor, updates: Tensor): Tensor {
+  check(ids.type === 'int64', `scatterAddRows takes int64 ids, got ${ids.type}`);
+  check(base.shape.length > 0, 'scatterAddRows takes a base of rank 1 or more');
+  checkNumeric('scatterAddRows', base, updates);
+  check(
+    sameShape(updates.shape, [...ids.shape, ...base.shape.slice(1)]),
+    `scatterAddRows: updates ${formatShape(updates.shape)} do not fit rows ${formatShape(base.shape)} at ids ${formatShape(ids.shape)}`,
+  );
+  return make('scatterAddRows', [base, ids, updates], {}, base.shape, base.type);
+}
+
+/** (x […, V], ids […, K]) → […, K], along the last axis. */
+export function gatherElements(x: Tensor, ids: Tensor): Tensor {
+  check(ids.type === 'int64', `gatherElements takes int64 ids, got ${ids.type}`);
+  check(sameLeadingAxes(x, ids), `gatherElements: ids ${formatShape(ids.shape)} for ${formatShape(x.shape)}`);
+  return make('gatherElements', [x, ids], {}, ids.shape, x.type);
+}
+
+/** (base […, V], ids […, K], updates […, K]) → base with updates added along the last axis. */
+export function scatterAddElements(base: Tensor, ids: Tensor, updates: Tensor): Tensor {
+  check(ids.type === 'int64', `scatterAddElements takes int64 ids, got ${ids.type}`);
+  checkNumeric('scatterAddElements', base, updates);
+  check(
+    sameShape(ids.shape, updates.shape) && sameLeadingAxes(base, ids),
+    `scatterAddElements: updates ${formatShape(updates.shape)} at ids ${formatShape(ids.shape)} for ${formatShape(base.shape)}`,
+  );
+  return make('scatterAddElements', [base, ids, updates], {}, base.shape, base.type);
+}
+
+export interface MatmulOptions {
+  /** Read a […, K, M] as its transpose. @default false */
+  transposeA?: boolean;
+  /** Read b […, N, K] as its transpose. @default false */
+  transposeB?: boolean;
+  /** Multiplies the product. @default 1 */
+  alpha?: number;
+}
+
+/** alpha · a b over the last two axes; the axes before broadcast. */
+export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tensor {
+  const { transposeA = false, transposeB = false, alpha = 1 } = options;
+  checkFloat('matmul', a, b);
+  check(
+    a.shape.length >= 2 && b.shape.length >= 2,
+    `matmul takes matrices, got ${formatShape(a.shape)} and ${formatShape(b.shape)}`,
+  );
+  const [rows, inner] = transposeA
+    ? [dimensionAt(a, -1), dimensionAt(a, -2)]
+    : [dimensionAt(a, -2), dimensionAt(a, -1)];
+  const [innerB, columns] = transposeB
+    ? [dimensionAt(b, -1), dimensionAt(b, -2)]
+    : [dimensionAt(b, -2), dimensionAt(b, -1)];
+  check(
+    sameDimension(inner, innerB),
+    `matmul: ${formatShape(a.shape)}${transposeA ? 'ᵀ' : ''} and ${formatShape(b.shape)}${transposeB ? 'ᵀ' : ''} do not fit`,
+  );
+  const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
+  return make('matmul', [a, b], { transposeA, transposeB, alpha }, [...batch, rows, columns], 'float32');
+}
+
+/** Along the last axis. */
+export const softmax = (x: Tensor): Tensor => alongLastAxis('softmax', x, dimensionAt(x, -1));
+/** log Σ exp along the last axis, which stays with size 1. */
+export const logSumExp = (x: Tensor): Tensor => alongLastAxis('logSumExp', x, 1);
+/** Along the last axis. */
+export const logSoftmax = (x: Tensor): Tensor => sub(x, logSumExp(x));
+
+/** x / sqrt(mean(x²) + epsilon) · weight along the last axis. */
+export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
+  checkFloat('rmsNorm', x, weight);
+  check(
+    sameShape(weight.shape, [dimensionAt(x, -1)]),
+    `rmsNorm: weight ${formatShape(weight.shape)} for ${formatShape(x.shape)}`,
+  );
+  return make('rmsNorm', [x, weight], { epsilon }, x.shape, x.type);
+}
+
+export interface RotaryTables {
+  /** [longest position, head size / 2] */
+  cos: Tensor;
+  sin: Tensor;
+}
+
+/** Rotates the heads of x [B, S, heads·D] to their positions [B, S]. */
+export function rotary(x: Tensor, positions: Tensor, tables: RotaryTables, heads: number, inverse = false): Tensor {
+  check(
+    x.shape.length === 3 && sameShape(positions.shape, x.shape.slice(0, 2)),
+    `rotary: positions ${formatShape(positions.shape)} for ${formatShape(x.shape)}`,
+  );
+  check(positions.type === 'int64', `rotary takes int64 positions, got ${positions.type}`);
+  checkFloat('rotary', x, tables.cos, tables.sin);
+  checkTables('rotary', tables, x, heads);
+  return make('rotary', [x, positions, tables.cos, tables.sin], { heads, inverse }, x.shape, x.type);
+}
+
+export interface CachedAttentionInputs {
+  /** [B, S, heads·D] */
+  query: Tensor;
+  /** [B, S, keyValueHeads·D] */
+  key: Tensor;
+  /** [B, S, keyValueHeads·D] */
+  value: Tensor;
+  /** [B, keyValueHeads, longest, D] */
+  keyCache: Tensor;
+  /** [B, keyValueHeads, longest, D] */
+  valueCache: Tensor;
+  /** int64 [B] */
+  lastPositions: Tensor;
+  tables: RotaryTables;
+}
+
+/** Attention over a cache that it appends to; see `Operators.cachedAttention` for what the rows mean. */
+export function cachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']) {
+  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
+  const operands = [query, key, value, keyCache, valueCache, lastPositions, tables.cos, tables.sin];
+  checkCachedAttention(inputs, attributes);
+  const node = make('cachedAttention', operands, attributes, query.shape, 'float32');
+  return {
+    output: make('part', [node], { index: 0 }, query.shape, 'float32'),
+    keyCache: make('part', [node], { index: 1 }, keyCache.shape, 'float32'),
+    valueCache: make('part', [node], { index: 2 }, valueCache.shape, 'float32'),
+  };
+}
+
+/** The size of an axis; negative axes count from the end. */
+export function dimensionAt(x: Tensor, axis: number): Dimension {
+  return x.shape[positiveAxis(x, axis)]!;
+}
+
+/** The number of elements that a reduction folds into one. */
+export function reducedCount(x: Tensor, axes: readonly number[]): Dimension {
+  return axes.reduce<Dimension>((product, axis) => times(product, dimensionAt(x, axis)), 1);
+}
+
+function make<Name extends OperatorName>(
+  op: Name,
+  inputs: readonly Tensor[],
+  attributes: Operators[Name],
+  shape: Shape,
+  type: ElementType,
+): TensorOf<Name> & Tensor {
+  return { op, inputs, attributes, shape, type } as TensorOf<Name> & Tensor;
+}
+
+type UnaryName = 'neg' | 'exp' | 'log' | 'sqrt' | 'reciprocal' | 'sigmoid' | 'tanh' | 'abs';
+type BinaryName = 'add' | 'sub' | 'mul' | 'div' | 'maximum' | 'minimum' | 'less' | 'greater' | 'equal' | 'and';
+
+function unary(op: UnaryName, x: Tensor): Tensor {
+  checkFloat(op, x);
+  return make(op, [x], {}, x.shape, x.type);
+}
+
+function alongLastAxis(op: 'softmax' | 'logSumExp', x: Tensor, size: Dimension): Tensor {
+  checkFloat(op, x);
+  return make(op, [x], {}, x.shape.with(-1, size), x.type);
+}
+
+function binary(op: BinaryName, a: Operand, b: Operand, type?: ElementType): Tensor {
+  const [left, right] = pair(op, a, b);
+  if (op === 'and') check(left.type === 'bool', `and takes bool, got ${left.type}`);
+  else if (op !== 'equal') checkNumeric(op, left);
+  return make(op, [left, right], {}, broadcastShapes(left.shape, right.shape), type ?? left.type);
+}
+
+/** Two operands as tensors of one type; a number takes the type of the other. */
+function pair(op: string, a: Operand, b: Operand): [Tensor, Tensor] {
+  const type = typeof a !== 'number' ? a.type : typeof b !== 'number' ? b.type : 'float32';
+  const left = typeof a === 'number' ? scalar(a, type) : a;
+  const right = typeof b === 'number' ? scalar(b, type) : b;
+  checkSameType(op, left, right);
+  return [left, right];
+}
+
+function reduce(op: 'reduceSum' | 'reduceMean' | 'reduceMax', x: Tensor, options: ReduceOptions = {}): Tensor {
+  const { keepDimensions = false } = options;
+  if (op === 'reduceMean') checkFloat(op, x);
+  else checkNumeric(op, x);
+  const axes = (options.axes ?? x.shape.map((_, axis) => axis))
+    .map((axis) => positiveAxis(x, axis))
+    .sort((a, b) => a - b);
+  if (axes.length === 0) return x;
+  const shape = keepDimensions
+    ? x.shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension))
+    : x.shape.filter((_, axis) => !axes.includes(axis));
+  return make(op, [x], { axes, keepDimensions }, shape, x.type);
+}
+
+function positiveAxis(x: Tensor, axis: number): number {
+  const at = axis < 0 ? axis + x.shape.length : axis;
+  check(
+    Number.isInteger(at) && at >= 0 && at < x.shape.length,
+    `axis ${axis} does not exist in ${formatShape(x.shape)}`,
+  );
+  return at;
+}
+
+function sameLeadingAxes(a: Tensor, b: Tensor): boolean {
+  return a.shape.length > 0 && b.shape.length > 0 && sameShape(a.shape.slice(0, -1), b.shape.slice(0, -1));
+}
+
+function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
+  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
+  const { heads, keyValueHeads } = attributes;
+  checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
+  check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
+  check(heads % keyValueHeads === 0, `cachedAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
+  const [batch, steps] = query.shape;
+  const size = keyCache.shape[3];
+  const fits =
+    query.shape.length === 3 &&
+    keyCache.shape.length === 4 &&
+    sameShape(query.shape, [batch!, steps!, times(heads, size!)]) &&
+    sameShape(key.shape, [batch!, steps!, times(keyValueHeads, size!)]) &&
+    sameShape(value.shape, key.shape) &&
+    sameShape(keyCache.shape, [batch!, keyValueHeads, keyCache.shape[2]!, size!]) &&
+    sameShape(valueCache.shape, keyCache.shape) &&
+    sameShape(lastPositions.shape, [batch!]);
+  const shapes = { query, key, value, keyCache, valueCache, lastPositions };
+  const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
+  check(fits, `cachedAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
+  checkTables('cachedAttention', tables, query, heads);
+}
+
+function checkTables(op: string, { cos, sin }: RotaryTables, x: Tensor, heads: number): void {
+  const fits =
+    cos.shape.length === 2 &&
+    sameShape(cos.shape, sin.shape) &&
+    sameDimension(times(2 * heads, cos.shape[1]!), dimensionAt(x, -1));
+  check(
+    fits,
+    `${op}: tables ${formatShape(cos.shape)} and ${formatShape(sin.shape)} for ${heads} heads of ${formatShape(x.shape)}`,
+  );
+}
+
+function checkFloat(op: string, ...operands: readonly Tensor[]): void {
+  for (const { type } of operands) check(type === 'float32', `${op} takes float32, got ${type}`);
+}
+
+function checkNumeric(op: string, ...operands: readonly Tensor[]): void {
+  for (const { type } of operands) check(type !== 'bool', `${op} takes numbers, got bool`);
+  checkSameType(op, operands[0]!, operands.at(-1)!);
+}
+
+function checkSameType(op: string, a: Tensor, b: Tensor): void {
+  check(a.type === b.type, `${op}: ${a.type} and ${b.type} do not mix; cast one`);
+}
+
+function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message);
+}

@@ -1,0 +1,102 @@
+// Rewrites of a graph that keep its meaning: constants folded, neutral operations dropped, equal expressions shared.
+// Dead code needs no pass: what no output depends on is never reached.
+import { type Tensor, topologicalOrder } from './graph.ts';
+import { interpret } from './interpret.ts';
+import { constant } from './ops.ts';
+import { formatDimension, formatShape, sameShape } from './shape.ts';
+
+/** The largest constant, in elements, that folding may create. */
+const LARGEST_FOLDED = 64;
+
+/** The same outputs from fewer operators. */
+export function optimize(outputs: readonly Tensor[]): Tensor[] {
+  const rewritten = new Map<Tensor, Tensor>();
+  const shared = new Map<string, Tensor>();
+  const numbers = new Map<Tensor, number>();
+  for (const node of topologicalOrder(outputs)) {
+    const inputs = node.inputs.map((operand) => rewritten.get(operand)!);
+    const simpler = simplify(fold({ ...node, inputs } as Tensor));
+    const key = structuralKey(simpler, numbers);
+    const known = shared.get(key) ?? simpler;
+    if (!numbers.has(known)) numbers.set(known, numbers.size);
+    shared.set(key, known);
+    rewritten.set(node, known);
+  }
+  return outputs.map((output) => rewritten.get(output)!);
+}
+
+/** An operator on constants alone becomes a constant, if it is small. */
+function fold(node: Tensor): Tensor {
+  const fixed = node.shape.every((dimension) => typeof dimension === 'number');
+  if (!fixed || node.inputs.length === 0 || node.op === 'stopGradient') return node;
+  if (!node.inputs.every((operand) => operand.op === 'constant')) return node;
+  const shape = node.shape as readonly number[];
+  if (shape.reduce((product, length) => product * length, 1) > LARGEST_FOLDED) return node;
+  return constant([...interpret([node], {})[0]!.data], shape, node.type);
+}
+
+function simplify(node: Tensor): Tensor {
+  const [a, b] = node.inputs;
+  switch (node.op) {
+    case 'add':
+      if (isFilledWith(b!, 0) && sameShape(a!.shape, node.shape)) return a!;
+      if (isFilledWith(a!, 0) && sameShape(b!.shape, node.shape)) return b!;
+      return addedToScatter(node, a!, b!) ?? addedToScatter(node, b!, a!) ?? node;
+    case 'mul':
+      if (isFilledWith(b!, 1) && sameShape(a!.shape, node.shape)) return a!;
+      if (isFilledWith(a!, 1) && sameShape(b!.shape, node.shape)) return b!;
+      return node;
+    case 'neg':
+      return a!.op === 'neg' ? a!.inputs[0]! : node;
+    case 'reshape': {
+      const source = a!.op === 'reshape' ? a!.inputs[0]! : a!;
+      return sameShape(source.shape, node.shape) ? source : ({ ...node, inputs: [source] } as Tensor);
+    }
+    case 'transpose': {
+      if (a!.op !== 'transpose') return node;
+      const inner = a!.attributes.permutation;
+      const permutation = node.attributes.permutation.map((axis) => inner[axis]!);
+      const source = a!.inputs[0]!;
+      return permutation.every((from, to) => from === to)
+        ? source
+        : { ...node, inputs: [source], attributes: { permutation } };
+    }
+    case 'stopGradient':
+      return a!;
+    default:
+      return node;
+  }
+}
+
+/** x + scatterAdd(zeros, …) adds into x directly, which saves a pass over memory. */
+function addedToScatter(sum: Tensor, scatter: Tensor, other: Tensor): Tensor | undefined {
+  if (scatter.op !== 'scatterAddElements' && scatter.op !== 'scatterAddRows') return undefined;
+  if (
+    !isFilledWith(scatter.inputs[0]!, 0) ||
+    !sameShape(other.shape, sum.shape) ||
+    !sameShape(scatter.shape, sum.shape)
+  )
+    return undefined;
+  return { ...scatter, inputs: [other, ...scatter.inputs.slice(1)] } as Tensor;
+}
+
+function isFilledWith(node: Tensor, number: number): boolean {
+  if (node.op === 'expand') return isFilledWith(node.inputs[0]!, number);
+  return node.op === 'constant' && node.attributes.values.every((value) => value === number);
+}
+
+/** Equal for two operators exactly if they compute the same thing. */
+function structuralKey(node: Tensor, numbers: ReadonlyMap<Tensor, number>): string {
+  const attributes = JSON.stringify(node.attributes, (_, field) => {
+    if (typeof field === 'number') return Object.is(field, -0) ? '-0' : String(field);
+    return field !== null && typeof field === 'object' && 'terms' in field ? formatDimension(field) : field;
+  });
+  // Inputs are told apart by name; everything else by operator, attributes, operands, shape and type.
+  return [
+    node.op,
+    attributes,
+    node.inputs.map((operand) => numbers.get(operand)),
+    formatShape(node.shape),
+    node.type,
+  ].join('|');
+}
