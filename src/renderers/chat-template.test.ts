@@ -1,0 +1,84 @@
+// Chat templates against Python's jinja2 as transformers sets it up, and their errors.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import type { Message } from '../message.ts';
+import { createTokenizer } from '../tokenizers/tokenizer.ts';
+import { createChatTemplate } from './chat-template.ts';
+
+const folder = 'models/smollm2-135m-instruct';
+
+test('renders and tokenises the chats of SmolLM2 as Python does', { skip: skipWithoutShared(folder) }, () => {
+  const read = (name: string) => JSON.parse(readFileSync(sharedPath(folder, name)!, 'utf8'));
+  const tokenizer = createTokenizer(
+    read('tokenizer.json'),
+    read('tokenizer_config.json'),
+    read('special_tokens_map.json'),
+  );
+  const template = createChatTemplate(tokenizer.chatTemplate, tokenizer.roleTokens);
+  interface Case {
+    messages: Message[];
+    add_generation_prompt: boolean;
+    text: string;
+    ids: number[];
+  }
+  const { cases } = read('golden_chat.json') as { cases: Case[] };
+  assert.equal(cases.length, 6);
+  for (const { messages, add_generation_prompt: addGenerationPrompt, text, ids } of cases) {
+    assert.equal(template.render(messages, { addGenerationPrompt }), text);
+    assert.deepEqual(tokenizer.encode(text), ids);
+  }
+});
+
+test('treats white space, tools and their calls as transformers does', () => {
+  const template = createChatTemplate(
+    `{# a comment #}
+{{ bos_token }}
+  {% for message in messages %}
+    {% if message.role == 'user' %}
+  U: {{ message.content }}
+	{% elif message.tool_calls %}
+C:{% for call in message.tool_calls %} {{ call.function.name }}({{ call.function.arguments | tojson }})#{{ call.id }}{% endfor %}
+
+    {%- else %}
+{{ message.role }}[{{ message.tool_call_id }}]: {{ message['content'] | trim }}
+    {% endif %}
+{% endfor %}
+{% if tools is not none %}{{ tools | tojson }}{% endif %}
+
+{% if add_generation_prompt %}
+A:
+{% endif %}
+`,
+    { bos_token: '<s>' },
+  );
+  const messages: Message[] = [
+    { role: 'user', content: '2<3 & é' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 1, b: [2.5, 'é'] } }] },
+    { role: 'tool', content: ' 3 \n', toolCallId: 'c1' },
+  ];
+  const tools = [{ name: 'add', description: 'Adds', parameters: { type: 'object' } }];
+  // What jinja2 3.1 makes of it, with trim_blocks, lstrip_blocks and transformers' tojson.
+  assert.equal(
+    template.render(messages, { tools, addGenerationPrompt: true }),
+    '<s>\n  U: 2<3 & é\nC: add({"a": 1, "b": [2.5, "é"]})#c1tool[c1]: 3\n' +
+      '[{"type": "function", "function": {"name": "add", "description": "Adds", "parameters": {"type": "object"}}}]\nA:\n',
+  );
+  assert.equal(template.render([{ role: 'user', content: 'x' }]), '<s>\n  U: x\n\n');
+});
+
+test('says what a template refuses', () => {
+  const template = createChatTemplate(`{{ raise_exception('roles must\nalternate') }}`);
+  assert.throws(() => template.render([]), {
+    name: 'GradusError',
+    code: 'CHAT_TEMPLATE_FAILED',
+    message: 'the chat template refuses these messages: roles must alternate',
+    path: 'chat_template',
+  });
+  assert.throws(() => createChatTemplate('{% if %}'), { code: 'CHAT_TEMPLATE_FAILED', message: /not valid/ });
+});
+
+test('tells a base model’s user what to set', () => {
+  assert.throws(() => createChatTemplate(undefined), { code: 'CHAT_TEMPLATE_MISSING', hint: /chat_template: none/ });
+});

@@ -1,0 +1,43 @@
+// The tokenizer.json of a character-level tokenizer, the same to this library and to Python's `tokenizers`.
+
+/**
+ * Byte-pair encoding without merges: every character of `alphabet` is a token, after the special tokens, whose ids count from 0.
+ * Characters outside the alphabet become `<unk>` if that is among the special tokens, else they are left out.
+ * Throws a RangeError if a token occurs twice.
+ */
+export function characterTokenizerJson(alphabet: string, special: readonly string[]): object {
+  const tokens = [...special, ...alphabet];
+  if (new Set(tokens).size !== tokens.length)
+    throw new RangeError('every character and special token must be given once');
+  return {
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: special.map((content, id) => ({
+      id,
+      content,
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: null,
+    pre_tokenizer: null,
+    post_processor: null,
+    // Without a decoder, both libraries would put spaces between the characters.
+    decoder: { type: 'Fuse' },
+    model: {
+      type: 'BPE',
+      dropout: null,
+      unk_token: special.includes('<unk>') ? '<unk>' : null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      ignore_merges: false,
+      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+      merges: [],
+    },
+  };
+}

@@ -1,0 +1,83 @@
+// @huggingface/tokenizers 0.2.0, typed as far as we use it, and made to agree with the Python package `tokenizers` where it does not.
+import { Tokenizer } from '@huggingface/tokenizers';
+
+/** What we use of the library. Its own types do not resolve under `nodenext`, and would all be `any`. */
+export interface LibraryTokenizer {
+  readonly decoder: LibraryDecoder | null;
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
+  /** `ids` must not be empty. */
+  decode(ids: readonly number[], options: { clean_up_tokenization_spaces: boolean }): string;
+  token_to_id(token: string): number | undefined;
+  id_to_token(id: number): string | undefined;
+  get_vocab(): Map<string, number>;
+  get_added_tokens_decoder(): Map<number, { readonly special: boolean }>;
+}
+
+interface LibraryDecoder {
+  readonly config: { readonly type: string };
+  /** Of a sequence. */
+  readonly decoders?: readonly LibraryDecoder[];
+  text_decoder?: { decode(bytes: Uint8Array): string };
+}
+
+const Library: new (description: object, config: object) => LibraryTokenizer = Tokenizer;
+
+/**
+ * @param description tokenizer.json, with every key that Python writes
+ * @param config tokenizer_config.json
+ */
+export function createLibraryTokenizer(
+  description: Readonly<Record<string, unknown>>,
+  config: object,
+): LibraryTokenizer {
+  const library = new Library({ ...description, pre_tokenizer: mendPreTokenizer(description.pre_tokenizer) }, config);
+  mendDecoder(library.decoder);
+  return library;
+}
+
+/** How GPT-2 cuts text into words; the pattern inside the ByteLevel pre-tokenizer. */
+const gpt2Words = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+
+/**
+ * Spells out as patterns, which the library reads as Python does, the steps that it reads otherwise:
+ * - `Digits` splits at every Unicode number (½, ٣, Ⅷ), not at 0 to 9 only;
+ * - the white space of `ByteLevel` is Unicode's, with U+0085 and without U+FEFF, not JavaScript's.
+ */
+function mendPreTokenizer(step: unknown): unknown {
+  if (!isStep(step)) return step;
+  if (step.type === 'Sequence' && Array.isArray(step.pretokenizers)) {
+    return { ...step, pretokenizers: step.pretokenizers.map(mendPreTokenizer) };
+  }
+  if (step.type === 'Digits') return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
+  // With a prefix space the words cannot be cut beforehand: the space comes first.
+  if (step.type === 'ByteLevel' && step.use_regex !== false && !step.add_prefix_space) {
+    return { type: 'Sequence', pretokenizers: [split(gpt2Words), { ...step, use_regex: false }] };
+  }
+  return step;
+}
+
+function split(pattern: string): object {
+  return { type: 'Split', pattern: { Regex: pattern }, behavior: 'Isolated', invert: false };
+}
+
+function isStep(value: unknown): value is { readonly type: unknown; readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && 'type' in value;
+}
+
+function mendDecoder(decoder: LibraryDecoder | null): void {
+  for (const step of decoder?.decoders ?? []) mendDecoder(step);
+  if (decoder?.config.type === 'ByteFallback') decoder.text_decoder = new ByteRunDecoder();
+}
+
+/** In Python, a run of byte tokens is UTF-8 as a whole, byte order mark included, or else one U+FFFD a byte. */
+class ByteRunDecoder {
+  readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+  decode(bytes: Uint8Array): string {
+    try {
+      return this.#strict.decode(bytes);
+    } catch {
+      return '\ufffd'.repeat(bytes.length);
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// Incremental decoding: characters over several tokens, malformed bytes, dropped first spaces.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTextStream } from './text-stream.ts';
+import { createTokenizer } from './tokenizer.ts';
+
+/** One token a byte (id = byte), two words with the space mark, and an end token. */
+const tokenizer = createTokenizer(
+  {
+    added_tokens: [{ id: 258, content: '</s>', special: true, normalized: false }],
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        { type: 'Strip', content: ' ', start: 1, stop: 0 },
+      ],
+    },
+    model: {
+      type: 'BPE',
+      byte_fallback: true,
+      merges: [],
+      vocab: {
+        ...Object.fromEntries(
+          Array.from({ length: 256 }, (_, byte) => [`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, byte]),
+        ),
+        '▁hi': 256,
+        '▁': 257,
+        '</s>': 258,
+      },
+    },
+  },
+  {},
+);
+
+function pieces(ids: readonly number[], options = {}): string[] {
+  const stream = createTextStream(tokenizer, options);
+  return [...ids.map(stream.push), stream.end()];
+}
+
+test('holds a character back until its last byte', () => {
+  assert.deepEqual(pieces([...new TextEncoder().encode('é😀€')]), ['', 'é', '', '', '', '😀', '', '', '€', '']);
+  const family = new TextEncoder().encode('👩‍👧');
+  assert.equal(pieces([...family]).join(''), '👩‍👧');
+});
+
+test('gives up on bytes that become no character', () => {
+  assert.deepEqual(pieces([0xf0, 0x9f]), ['', '', '\ufffd\ufffd']);
+  assert.deepEqual(pieces([0x61, 0xf0, 256]), ['a', '', '\ufffd hi', '']);
+  assert.deepEqual(pieces([0xe2, 0x82, 0xac, 0xf0, 256]), ['', '', '€', '', '\ufffd hi', '']);
+});
+
+test('drops the first space of the text and no other', () => {
+  assert.deepEqual(pieces([256, 256, 257, 256]), ['hi', ' hi', ' ', ' hi', '']);
+  assert.deepEqual(pieces([256, 258, 256], { skipSpecialTokens: true }), ['hi', '', ' hi', '']);
+  assert.deepEqual(pieces([258, 256], { skipSpecialTokens: true }), ['', 'hi', '']);
+  assert.deepEqual(pieces([257, 256]), ['', ' hi', '']);
+});
+
+test('adds up to the whole, however malformed its middle', () => {
+  const ids = [256, 0xc3, 0xa9, 258, 256, 257, 0xf0, 0x9f, 0x98, 0x80, 0x61];
+  assert.equal(pieces(ids).join(''), tokenizer.decode(ids));
+});
+
+test('costs no more as the text grows', () => {
+  let longest = 0;
+  const counting = {
+    ...tokenizer,
+    decode: (ids: readonly number[]) => {
+      longest = Math.max(longest, ids.length);
+      return tokenizer.decode(ids);
+    },
+  };
+  const stream = createTextStream(counting);
+  for (let i = 0; i < 1000; i++) stream.push(256);
+  assert.equal(longest, 2);
+});

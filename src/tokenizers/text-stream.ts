@@ -1,0 +1,44 @@
+// Decoding as tokens arrive: what comes out is complete characters, though tokens may end in the middle of one.
+import type { DecodeOptions, Tokenizer } from './tokenizer.ts';
+
+export interface TextStream {
+  /** The text that this token completes; empty while a character waits for its other bytes. */
+  push(id: number): string;
+  /** What is still waiting, with U+FFFD for the bytes that never became a character. */
+  end(): string;
+}
+
+const replacement = '\ufffd';
+
+/**
+ * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes only the ids since
+ * the last two pieces of text, because decoders look at neighbours: some drop a space at the very beginning, others join bytes.
+ */
+export function createTextStream(tokenizer: Tokenizer, options: DecodeOptions = {}): TextStream {
+  // The ids of the last piece that came out, for context, then those that wait.
+  let window: number[] = [];
+  let context = 0;
+
+  const pending = (): string => {
+    const before = tokenizer.decode(window.slice(0, context), options);
+    const text = tokenizer.decode(window, options);
+    // A run of bytes that turns out malformed may decode differently as a whole.
+    return text.startsWith(before) ? text.slice(before.length) : tokenizer.decode(window.slice(context), options);
+  };
+  return {
+    push(id) {
+      window.push(id);
+      const text = pending();
+      if (text === '' || text.endsWith(replacement)) return '';
+      window = window.slice(context);
+      context = window.length;
+      return text;
+    },
+    end() {
+      const text = pending();
+      window = [];
+      context = 0;
+      return text;
+    },
+  };
+}

@@ -1,0 +1,153 @@
+// Tokenizers: the goldens of two models, special tokens, and files that are no tokenizers.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { createTextStream } from './text-stream.ts';
+import { createTokenizer, type Tokenizer } from './tokenizer.ts';
+
+function read(model: string, file: string): unknown {
+  return JSON.parse(readFileSync(sharedPath('models', model, file)!, 'utf8'));
+}
+
+function load(model: string): Tokenizer {
+  return createTokenizer(read(model, 'tokenizer.json'), read(model, 'tokenizer_config.json'));
+}
+
+function streamed(tokenizer: Tokenizer, ids: readonly number[]): string {
+  const stream = createTextStream(tokenizer);
+  return ids.map(stream.push).join('') + stream.end();
+}
+
+describe('SmolLM2, byte-level', { skip: skipWithoutShared('models/smollm2-135m-instruct') }, () => {
+  const model = 'smollm2-135m-instruct';
+
+  test('agrees with Python on 161 texts, both ways', () => {
+    const tokenizer = load(model);
+    const { cases } = read(model, 'golden_tokenizer.json') as { cases: { text: string; ids: number[] }[] };
+    assert.equal(cases.length, 161);
+    for (const { text, ids } of cases) {
+      assert.deepEqual(tokenizer.encode(text), ids);
+      assert.equal(tokenizer.decode(ids), text);
+      assert.equal(streamed(tokenizer, ids), text);
+    }
+  });
+
+  test('agrees with Python where the library by itself does not', () => {
+    const tokenizer = load(model);
+    // Numbers that are not 0 to 9 are digits too; U+0085 is white space, U+FEFF is none. Ids by tokenizers 0.23.
+    assert.deepEqual(tokenizer.encode(' ½ ٣'), [216, 16738, 216, 164, 113]);
+    assert.deepEqual(tokenizer.encode('①\r\n'), [173, 235, 250, 2738]);
+    assert.deepEqual(tokenizer.encode("Ⅷ's"), [173, 223, 117, 506]);
+    assert.deepEqual(tokenizer.encode('a \ufeff b'), [81, 216, 186, 136, 140, 278]);
+    assert.deepEqual(tokenizer.encode('a \u0085b'), [81, 216, 141, 223, 82]);
+  });
+
+  test('knows its special tokens', () => {
+    const tokenizer = createTokenizer(
+      read(model, 'tokenizer.json'),
+      { additional_special_tokens: ['Ġthe'] },
+      read(model, 'special_tokens_map.json'),
+    );
+    assert.equal(tokenizer.vocabSize, 49_152);
+    assert.deepEqual([tokenizer.bosId, tokenizer.eosId, tokenizer.padId], [1, 2, 2]);
+    assert.equal(tokenizer.roleTokens.unk_token, '<|endoftext|>');
+    assert.equal(tokenizer.idOf('<|im_end|>'), 2);
+    assert.equal(tokenizer.idOf('no such token'), undefined);
+    assert.equal(tokenizer.specialIds.size, 18);
+    const ids = tokenizer.encode('<|im_start|>Hi<|im_end|>');
+    assert.equal(tokenizer.decode(ids), '<|im_start|>Hi<|im_end|>');
+    assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), 'Hi');
+    assert.match(load(model).chatTemplate!, /im_start/);
+  });
+
+  test('decodes nothing from nothing, and from ids without a token', () => {
+    const tokenizer = load(model);
+    assert.equal(tokenizer.decode([]), '');
+    assert.equal(tokenizer.decode([2], { skipSpecialTokens: true }), '');
+    assert.equal(tokenizer.decode([19_556, 60_000]), 'Hello');
+    assert.equal(tokenizer.decode(tokenizer.encode("I do n't , really .")), "I do n't , really .");
+  });
+});
+
+describe('stories260K, byte fallback', { skip: skipWithoutShared('models/stories260K') }, () => {
+  const model = 'stories260K';
+
+  test('agrees with Python on 40 texts, both ways', () => {
+    const tokenizer = load(model);
+    const cases = read(model, 'golden_tokenizer.json') as { text: string; ids_with_bos: number[] }[];
+    assert.equal(cases.length, 40);
+    for (const { text, ids_with_bos: ids } of cases) {
+      assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: true }), ids);
+      assert.deepEqual(tokenizer.encode(text), ids.slice(1));
+      assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), text);
+      assert.equal(streamed(tokenizer, ids.slice(1)), text);
+    }
+  });
+
+  test('decodes runs of bytes as Python does', () => {
+    const tokenizer = load(model);
+    const bytes = (...values: number[]) => values.map((value) => value + 3);
+    assert.equal(tokenizer.decode(bytes(0xef, 0xbb, 0xbf)), '\ufeff');
+    assert.equal(tokenizer.decode(bytes(0xe2, 0x82, 0xac, 0xf0)), '\ufffd'.repeat(4));
+  });
+
+  test('has no chat template', () => assert.equal(load(model).chatTemplate, undefined));
+});
+
+describe('answers with TOKENIZER_INVALID', () => {
+  const bpe = { type: 'BPE', vocab: { a: 0 }, merges: [] };
+  const cases: [what: string, tokenizerJson: unknown, config: unknown, message: RegExp][] = [
+    ['no object', [], {}, /tokenizer.json: it is no JSON object/],
+    ['no configuration', { model: bpe }, null, /tokenizer_config.json: it is no JSON object/],
+    ['no model', {}, {}, /model is missing/],
+    ['an unknown model', { model: { type: 'Oracle', vocab: {} }, decoder: { type: 'Dream' } }, {}, /Dream/],
+    ['no vocabulary', { model: { type: 'BPE' } }, {}, /model.vocab is missing/],
+    ['an id that is no integer', { model: { ...bpe, vocab: { a: 0.5 } } }, {}, /token id "0.5"/],
+    ['an enormous id', { model: { ...bpe, vocab: { a: 2 ** 40 } } }, {}, /token id/],
+    ['an added token without id', { model: bpe, added_tokens: [{ content: 'x' }] }, {}, /token id "undefined"/],
+    ['no merges', { model: { type: 'BPE', vocab: {} } }, {}, /merges|undefined/],
+    [
+      'a role outside the vocabulary',
+      { model: bpe },
+      { eos_token: '</s>' },
+      /eos_token "<\/s>" is not in the vocabulary/,
+    ],
+  ];
+  for (const [what, tokenizerJson, config, message] of cases) {
+    test(what, () =>
+      assert.throws(() => createTokenizer(tokenizerJson, config), {
+        name: 'GradusError',
+        code: 'TOKENIZER_INVALID',
+        message,
+      }),
+    );
+  }
+});
+
+describe('a word-level model', () => {
+  const json = (unknown: object) => ({
+    model: { type: 'WordLevel', vocab: { '[UNK]': 0, one: 1 }, ...unknown },
+    pre_tokenizer: { type: 'WhitespaceSplit' },
+  });
+
+  test('takes the unknown token from the model', () => {
+    assert.deepEqual(createTokenizer(json({ unk_token: '[UNK]' }), {}).encode('one two'), [1, 0]);
+  });
+
+  test('says so where it has none', () => {
+    assert.throws(() => createTokenizer(json({}), {}).encode('one two'), {
+      code: 'TOKENIZER_TEXT_UNKNOWN',
+      message: /one two/,
+    });
+  });
+});
+
+test('takes the default of several chat templates', () => {
+  const json = { model: { type: 'BPE', vocab: { a: 0 }, merges: [] } };
+  const named = [
+    { name: 'tool_use', template: 'T' },
+    { name: 'default', template: 'D' },
+  ];
+  assert.equal(createTokenizer(json, { chat_template: named }).chatTemplate, 'D');
+});

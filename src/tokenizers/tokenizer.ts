@@ -1,0 +1,168 @@
+// Text to token ids and back: our interface, and its one implementation over @huggingface/tokenizers.
+// The measure of right and wrong is the Python package `tokenizers`.
+import { GradusError, messageOf } from '../errors.ts';
+import { createLibraryTokenizer, type LibraryTokenizer } from './library-tokenizer.ts';
+
+export interface Tokenizer {
+  /** The highest id plus one. A model's logits may be more (padding), never fewer. */
+  readonly vocabSize: number;
+  readonly bosId?: number;
+  readonly eosId?: number;
+  readonly padId?: number;
+  /** Tokens by their roles, as chat templates know them: `bos_token`, `eos_token`, `pad_token`, `unk_token`. */
+  readonly roleTokens: Readonly<Record<string, string>>;
+  /** Control tokens, which stand for no text of their own. */
+  readonly specialIds: ReadonlySet<number>;
+  /** The Jinja source that turns messages into text; absent for base models. */
+  readonly chatTemplate: string | undefined;
+  /** Special tokens that are spelt out in the text become their ids. */
+  encode(text: string, options?: EncodeOptions): number[];
+  /** Ids without a token, as a padded model may sample them, stand for nothing. Incomplete characters become U+FFFD. */
+  decode(ids: readonly number[], options?: DecodeOptions): string;
+  idOf(token: string): number | undefined;
+}
+
+export interface EncodeOptions {
+  /** Whether to add what the tokenizer puts around every text, such as a beginning-of-sequence token. @default false */
+  readonly addSpecialTokens?: boolean;
+}
+
+export interface DecodeOptions {
+  /** @default false */
+  readonly skipSpecialTokens?: boolean;
+}
+
+/**
+ * A tokenizer from the parsed files of a Hugging Face folder. Throws `TOKENIZER_INVALID`.
+ * @param tokenizerJson tokenizer.json
+ * @param tokenizerConfig tokenizer_config.json: special tokens by their roles, and the chat template
+ * @param specialTokensMap special_tokens_map.json: roles that tokenizer_config.json leaves out
+ */
+export function createTokenizer(
+  tokenizerJson: unknown,
+  tokenizerConfig: unknown,
+  specialTokensMap: unknown = {},
+): Tokenizer {
+  const description = record(tokenizerJson, 'tokenizer.json');
+  const config = {
+    ...record(specialTokensMap, 'special_tokens_map.json'),
+    ...record(tokenizerConfig, 'tokenizer_config.json'),
+  };
+  const model = record(description.model, 'tokenizer.json', 'model');
+  const library = loadLibrary(description, model, config);
+
+  const vocabSize = [...library.get_vocab().values()].reduce((highest, id) => Math.max(highest, id), -1) + 1;
+  const roleTokens = tokensByRole(config);
+  const roleIds = new Map(Object.entries(roleTokens).map(([role, token]) => [role, library.token_to_id(token)]));
+  for (const [role, id] of roleIds) {
+    if (id !== undefined) continue;
+    throw invalid('tokenizer_config.json', `its ${role} ${quoted(roleTokens[role]!)} is not in the vocabulary`);
+  }
+  const [bosId, eosId, padId] = ['bos_token', 'eos_token', 'pad_token'].map((role) => roleIds.get(role));
+  const added = [...library.get_added_tokens_decoder()].filter(([, token]) => token.special).map(([id]) => id);
+  const more = list(config.additional_special_tokens).map((token) => library.token_to_id(tokenContent(token) ?? ''));
+  const specialIds = new Set([...added, ...roleIds.values(), ...more].filter((id) => id !== undefined));
+
+  return {
+    vocabSize,
+    ...(bosId !== undefined && { bosId }),
+    ...(eosId !== undefined && { eosId }),
+    ...(padId !== undefined && { padId }),
+    roleTokens,
+    specialIds,
+    chatTemplate: chatTemplateOf(config.chat_template),
+    encode(text, { addSpecialTokens = false } = {}) {
+      const { ids } = library.encode(text, { add_special_tokens: addSpecialTokens });
+      if (ids.every((id) => id !== undefined)) return ids;
+      throw new GradusError('TOKENIZER_TEXT_UNKNOWN', `the tokenizer has no token for a part of ${quoted(text)}`, {
+        hint: 'use a tokenizer with an unknown token or byte fallback',
+      });
+    },
+    decode(ids, { skipSpecialTokens = false } = {}) {
+      const known = ids.filter(
+        (id) => library.id_to_token(id) !== undefined && !(skipSpecialTokens && specialIds.has(id)),
+      );
+      // Never "clean up" spaces, as some configs ask: a decoded completion must be what its tokens spell.
+      return known.length === 0 ? '' : library.decode(known, { clean_up_tokenization_spaces: false });
+    },
+    idOf: (token) => library.token_to_id(token),
+  };
+}
+
+function loadLibrary(
+  description: Record<string, unknown>,
+  model: Record<string, unknown>,
+  config: Record<string, unknown>,
+): LibraryTokenizer {
+  const addedTokens = list(description.added_tokens).map((token) => record(token, 'tokenizer.json', 'added_tokens'));
+  checkIds([...vocabularyIds(model.vocab), ...addedTokens.map(({ id }) => id)]);
+  const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+  try {
+    return createLibraryTokenizer(
+      { ...absent, ...description, added_tokens: addedTokens },
+      // The library looks for a word-level model's unknown token here, where Python looks at the model.
+      { ...config, unk_token: model.unk_token ?? tokenContent(config.unk_token) },
+    );
+  } catch (error) {
+    throw invalid('tokenizer.json', messageOf(error), error);
+  }
+}
+
+/** The ids of a vocabulary in either form: token → id, or a list of [token, score] whose places are the ids. */
+function vocabularyIds(vocab: unknown): unknown[] {
+  if (Array.isArray(vocab)) return [];
+  return Object.values(record(vocab, 'tokenizer.json', 'model.vocab'));
+}
+
+/** The library fills an array by id: an id out of all proportion would make it as long. */
+function checkIds(ids: readonly unknown[]): void {
+  for (const id of ids) {
+    if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 1 << 24) continue;
+    throw invalid('tokenizer.json', `it has the token id ${quoted(String(id))}`);
+  }
+}
+
+function tokensByRole(config: Record<string, unknown>): Record<string, string> {
+  const tokens: Record<string, string> = {};
+  for (const role of ['bos_token', 'eos_token', 'pad_token', 'unk_token']) {
+    const token = tokenContent(config[role]);
+    if (token !== undefined) tokens[role] = token;
+  }
+  return tokens;
+}
+
+/** A token by itself, or as the object that holds its content. */
+function tokenContent(token: unknown): string | undefined {
+  if (typeof token === 'string') return token;
+  const content = typeof token === 'object' && token !== null && 'content' in token ? token.content : undefined;
+  return typeof content === 'string' ? content : undefined;
+}
+
+/** The template itself, or the one called `default` of a list of named ones. */
+function chatTemplateOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const templates = list(value).map((item) => record(item, 'tokenizer_config.json', 'chat_template'));
+  const template = templates.find(({ name }) => name === 'default')?.template;
+  return typeof template === 'string' ? template : undefined;
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function record(value: unknown, path: string, key?: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw invalid(path, key ? `${key} is missing or no object` : 'it is no JSON object');
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+}
+
+function invalid(path: string, fault: string, cause?: unknown): GradusError {
+  return new GradusError('TOKENIZER_INVALID', `cannot use ${path}: ${fault}`, {
+    hint: 'use the tokenizer files that were saved with the model',
+    path,
+    cause,
+  });
+}
