@@ -1,0 +1,90 @@
+// Tokenizers against the Python package `tokenizers`, on random texts made of what usually goes wrong and on random ids.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { seededIntegers } from '../../test/mutations.ts';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { characterTokenizerJson } from './character-tokenizer.ts';
+import { createTokenizer } from './tokenizer.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const python = join(root, 'python/.venv/bin/python');
+
+const awkward = [
+  ...[
+    'a',
+    'b',
+    ' ',
+    '  ',
+    '\n',
+    '\t',
+    '\r\n',
+    '\u0085',
+    '\ufeff',
+    '\u00a0',
+    '\u2028',
+    '\u3000',
+    '\u180e',
+    '\u200b',
+    '\0',
+    '\x7f',
+  ],
+  ...['0', '1', '23', '٣', '½', 'Ⅷ', '①', '𝟘', 'é', 'e\u0301', 'ñ', 'ß', 'İ', 'ﬁ', '日本', 'द्', '😀', '👩‍👩‍👧', '🇩🇪'],
+  ...["'s", "'S", '’t', '!', '...', '_', '$', '▁', 'Ġ', 'the', 'ing', '<|im_end|>', '</s>', '<s>', '<unk>', '<0x41>'],
+];
+
+interface Answer {
+  encoded: number[][];
+  decoded: string[];
+  vocab_size: number;
+}
+
+function compare(tokenizerPath: string, config: unknown): void {
+  const tokenizer = createTokenizer(JSON.parse(readFileSync(tokenizerPath, 'utf8')), config);
+  const integer = seededIntegers(3);
+  const texts = Array.from({ length: 1000 }, () =>
+    Array.from({ length: integer(12) }, () => awkward[integer(awkward.length)]).join(''),
+  );
+  const ids = Array.from({ length: 500 }, () =>
+    Array.from({ length: integer(12) }, () => integer(tokenizer.vocabSize)),
+  );
+  const answer = execFileSync(python, [join(root, 'python/oracles/tokenize_texts.py'), tokenizerPath], {
+    input: JSON.stringify({ texts, ids }),
+    maxBuffer: 1 << 26,
+  });
+  const { encoded, decoded, vocab_size: vocabSize } = JSON.parse(answer.toString()) as Answer;
+  assert.equal(tokenizer.vocabSize, vocabSize);
+  for (const [i, text] of texts.entries()) assert.deepEqual(tokenizer.encode(text), encoded[i], JSON.stringify(text));
+  for (const [i, sequence] of ids.entries())
+    assert.equal(tokenizer.decode(sequence), decoded[i], JSON.stringify(sequence));
+}
+
+const missing = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
+
+describe('encodes and decodes as Python does', { skip: missing }, () => {
+  for (const model of ['smollm2-135m-instruct', 'stories260K']) {
+    test(model, { skip: skipWithoutShared(`models/${model}`) }, () => {
+      const config = JSON.parse(readFileSync(sharedPath('models', model, 'tokenizer_config.json')!, 'utf8'));
+      compare(sharedPath('models', model, 'tokenizer.json')!, config);
+    });
+  }
+
+  for (const special of [
+    ['<pad>', '</s>'],
+    ['<unk>', '</s>'],
+  ]) {
+    test(`a character-level tokenizer with ${special.join(' and ')}`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gradus-tokenizer-'));
+      try {
+        const path = join(folder, 'tokenizer.json');
+        writeFileSync(path, JSON.stringify(characterTokenizerJson('0123456789 abé😀\n', special)));
+        compare(path, {});
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
