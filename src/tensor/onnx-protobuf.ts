@@ -1,11 +1,11 @@
 // Writes ONNX models as protobuf bytes: the few messages of onnx.proto that a graph needs, no more.
 import { formatDimension, type Shape } from './shape.ts';
 
-/** Field numbers and enumerations are those of onnx.proto (IR version 10). */
-const DATA_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
+/** Field numbers and enumerations are those of onnx.proto (IR version 10); this one is TensorProto.DataType. */
+export const ELEMENT_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
 const ATTRIBUTE_TYPES = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
-export type OnnxType = keyof typeof DATA_TYPES;
+export type OnnxType = keyof typeof ELEMENT_TYPES;
 
 /** Integers are written as INT; a float needs its wrapper, for JavaScript's numbers do not tell. */
 export type OnnxAttribute = number | string | readonly number[] | { readonly float: number };
@@ -78,7 +78,7 @@ function encodeAttribute(name: string, attribute: OnnxAttribute): Message {
 function encodeConstant({ name, type, shape, data }: OnnxConstant): Message {
   const message = new Message();
   for (const length of shape) message.integer(1, length);
-  message.integer(2, DATA_TYPES[type]).text(8, name);
+  message.integer(2, ELEMENT_TYPES[type]).text(8, name);
   if (data instanceof Uint8Array) return message.bytes(9, data);
   const EXTERNAL = 1;
   return message.message(13, new Message().text(1, 'location').text(2, data.externalLocation)).integer(14, EXTERNAL);
@@ -94,7 +94,7 @@ function encodeValue({ name, type, shape }: OnnxValue): Message {
         : new Message().text(2, formatDimension(dimension)),
     );
   }
-  const tensorType = new Message().integer(1, DATA_TYPES[type]).message(2, dimensions);
+  const tensorType = new Message().integer(1, ELEMENT_TYPES[type]).message(2, dimensions);
   return new Message().text(1, name).message(2, new Message().message(1, tensorType));
 }
 

@@ -1,20 +1,23 @@
 // Lowers a graph to an ONNX model: one table, one row an operator. The graph is portable: it uses only operators
 // that ONNX Runtime computes rightly on CPU and on WebGPU alike, so FusedMatMul, LogSoftmax and two-output normalisations are avoided.
 import { applyRow, inputsOf, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
-import { encodeModel, type OnnxAttribute, type OnnxConstant, type OnnxNode, type OnnxType } from './onnx-protobuf.ts';
+import { lowerCachedAttention } from './onnx-cached-attention.ts';
+import { Emitter, MICROSOFT } from './onnx-emitter.ts';
+import { encodeModel } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
-import { type Dimension, formatDimension, type Shape, sameDimension } from './shape.ts';
+import { sameDimension } from './shape.ts';
 
 export interface LoweringOptions {
   /** Names of inputs whose values the session is given once, when it is created: weights that stay as they are. @default none */
   initializers?: ReadonlySet<string>;
-  /** The file name that such inputs claim as the place of their values; see runtime/session.ts. */
-  externalLocation?: string;
 }
+
+/** Where initializers claim to be: a folder, from which ONNX Runtime reads nothing. */
+const NOWHERE = '.';
 
 /** The bytes of an ONNX model that computes named outputs. */
 export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): Uint8Array {
-  const { initializers = new Set(), externalLocation = '.' } = options;
+  const { initializers = new Set() } = options;
   const names = Object.keys(outputs);
   const roots = optimize(Object.values(outputs));
   const emitter = new Emitter(roots);
@@ -39,122 +42,11 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
           name,
           type,
           shape: shape as readonly number[],
-          data: { externalLocation },
+          data: { externalLocation: NOWHERE },
         })),
     ],
   });
 }
-
-/** Collects nodes and constants, and knows how to compute named sizes while the graph runs. */
-class Emitter {
-  readonly nodes: OnnxNode[] = [];
-  readonly constants: OnnxConstant[] = [];
-  readonly #constantNames = new Map<string, string>();
-  readonly #sizeSources = new Map<string, { input: string; axis: number }>();
-  readonly #dimensions = new Map<string, string>();
-  #count = 0;
-
-  constructor(roots: readonly Tensor[]) {
-    for (const [input, { shape }] of inputsOf(roots)) {
-      for (const [axis, dimension] of shape.entries()) {
-        const name = formatDimension(dimension);
-        if (typeof dimension !== 'number' && !this.#sizeSources.has(name)) this.#sizeSources.set(name, { input, axis });
-      }
-    }
-  }
-
-  /** Adds a node and names its result. */
-  node(
-    op: string,
-    inputs: readonly string[],
-    attributes: Readonly<Record<string, OnnxAttribute>> = {},
-    domain = '',
-  ): string {
-    return this.nodeWithResults(1, op, inputs, attributes, domain)[0]!;
-  }
-
-  nodeWithResults(
-    results: number,
-    op: string,
-    inputs: readonly string[],
-    attributes: Readonly<Record<string, OnnxAttribute>>,
-    domain: string,
-  ): string[] {
-    const outputs = Array.from({ length: results }, () => this.#name());
-    this.nodes.push({ op, inputs, outputs, attributes, domain });
-    return outputs;
-  }
-
-  constant(type: OnnxType, values: readonly number[], shape: readonly number[]): string {
-    const key = `${type}[${shape}]${values.map((value) => (Object.is(value, -0) ? '-0' : value))}`;
-    const known = this.#constantNames.get(key);
-    if (known) return known;
-    const name = this.#name();
-    this.constants.push({ name, type, shape, data: bytesOf(type, values) });
-    this.#constantNames.set(key, name);
-    return name;
-  }
-
-  integers(values: readonly number[]): string {
-    return this.constant('int64', values, [values.length]);
-  }
-
-  /** A dimension as an int64 [1] tensor. */
-  dimension(dimension: Dimension): string {
-    if (typeof dimension === 'number') return this.integers([dimension]);
-    const key = formatDimension(dimension);
-    const known = this.#dimensions.get(key);
-    if (known) return known;
-    const source = this.#sizeSources.get(key);
-    const name = source
-      ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
-      : [...dimension.terms]
-          .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
-          .reduce((a, b) => this.node('Add', [a, b]));
-    this.#dimensions.set(key, name);
-    return name;
-  }
-
-  /** A shape as an int64 vector. */
-  shape(shape: Shape): string {
-    if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
-    const parts = shape.map((dimension) => this.dimension(dimension));
-    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: 0 });
-  }
-
-  /** Gives results the names under which the caller binds them, without copying them where that can be helped. */
-  nameOutputs(outputs: readonly { name: string; from: string }[]): void {
-    const renamed = new Map<string, string>();
-    const produced = new Set(this.nodes.flatMap((node) => node.outputs));
-    for (const { name, from } of outputs) {
-      if (produced.has(from) && !renamed.has(from)) renamed.set(from, name);
-      else this.nodes.push({ op: 'Identity', inputs: [from], outputs: [name] });
-    }
-    const rename = (name: string) => renamed.get(name) ?? name;
-    for (const [i, node] of this.nodes.entries()) {
-      this.nodes[i] = { ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) };
-    }
-  }
-
-  #monomial(monomial: string, coefficient: number): string {
-    const factors = monomial
-      .split('*')
-      .filter(Boolean)
-      .map((name) => {
-        const source = this.#sizeSources.get(name);
-        if (!source) throw new Error(`no input has the size ${name} as one of its dimensions`);
-        return this.dimension({ terms: new Map([[name, 1]]) });
-      });
-    if (coefficient !== 1 || factors.length === 0) factors.push(this.integers([coefficient]));
-    return factors.reduce((a, b) => this.node('Mul', [a, b]));
-  }
-
-  #name(): string {
-    return `%${this.#count++}`; // no name that a caller would choose
-  }
-}
-
-const MICROSOFT = 'com.microsoft';
 
 type Row = string | readonly string[];
 
@@ -189,7 +81,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   tanh: unary('Tanh'),
   abs: unary('Abs'),
   not: unary('Not'),
-  cast: ({ type }, [x], emit) => emit.node('Cast', [x!], { to: { float32: 1, int64: 7, bool: 9 }[type] }),
+  cast: ({ type }, [x], emit) => emit.cast(x!, type),
   stopGradient: (_, [x]) => x!,
 
   add: binary('Add'),
@@ -259,36 +151,10 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
     emit.node('SimplifiedLayerNormalization', [x!, weight!], { axis: -1, epsilon: { float: epsilon }, stash_type: 1 }),
   rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], emit) =>
     emit.node('RotaryEmbedding', [x!, positions!, cos!, inverse ? emit.node('Neg', [sin!]) : sin!], {}, MICROSOFT),
-  cachedAttention: ({ attributes: { heads, keyValueHeads, scale } }, operands, emit) => {
-    const [query, key, value, keyCache, valueCache, lastPositions, cos, sin] = operands as [string, ...string[]];
-    const INT32 = 6;
-    const last = emit.node('Cast', [lastPositions!], { to: INT32 });
-    const longest = emit.node('ReduceMax', [last, emit.integers([0])], { keepdims: 0 });
-    const total = emit.node('Add', [longest, emit.constant('int32', [1], [])]);
-    return emit.nodeWithResults(
-      3,
-      'GroupQueryAttention',
-      [query, key!, value!, keyCache!, valueCache!, last, total, cos!, sin!],
-      { num_heads: heads, kv_num_heads: keyValueHeads, do_rotary: 1, scale: { float: scale } },
-      MICROSOFT,
-    );
-  },
+  cachedAttention: lowerCachedAttention,
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };
 
 function swapLastAxes(rank: number): number[] {
   return [...Array(rank - 2).keys(), rank - 1, rank - 2];
-}
-
-function bytesOf(type: OnnxType, values: readonly number[]): Uint8Array {
-  switch (type) {
-    case 'float32':
-      return new Uint8Array(Float32Array.from(values).buffer);
-    case 'int64':
-      return new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
-    case 'int32':
-      return new Uint8Array(Int32Array.from(values).buffer);
-    default:
-      return Uint8Array.from(values);
-  }
 }

@@ -1,0 +1,223 @@
+// Decoding attention: ONNX Runtime, with caches written in place, against the interpreter, from the prompts on.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertClose } from '../../test/assert-close.ts';
+import { randomStream } from '../random.ts';
+import { allocate } from '../runtime/buffers.ts';
+import { createSession } from '../runtime/session.ts';
+import { tensor } from '../runtime/tensor.ts';
+import { interpret, type Value, value } from './interpret.ts';
+import { lowerToOnnx } from './onnx.ts';
+import { cachedAttention, constant, input } from './ops.ts';
+import { type Dimension, size } from './shape.ts';
+
+interface Heads {
+  heads: number;
+  keyValueHeads: number;
+  width: number;
+}
+
+const LONGEST = 12;
+
+/** Attention with the batch, and the tokens of a call, left open; angles as in a real model. */
+function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = size('S')) {
+  const batch = size('B');
+  const angles = Array.from({ length: LONGEST }, (_, position) =>
+    Array.from({ length: width / 2 }, (_, lane) => position / 100 ** ((2 * lane) / width)),
+  ).flat();
+  const cache = [batch, keyValueHeads, LONGEST, width];
+  return cachedAttention(
+    {
+      query: input('query', 'float32', [batch, steps, heads * width]),
+      key: input('key', 'float32', [batch, steps, keyValueHeads * width]),
+      value: input('value', 'float32', [batch, steps, keyValueHeads * width]),
+      keyCache: input('keyCache', 'float32', cache),
+      valueCache: input('valueCache', 'float32', cache),
+      lastPositions: input('lastPositions', 'int64', [batch]),
+      tables: {
+        cos: constant(angles.map(Math.cos), [LONGEST, width / 2]),
+        sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
+      },
+    },
+    { heads, keyValueHeads, scale: 1 / Math.sqrt(width) },
+  );
+}
+
+interface Call {
+  query: Value;
+  key: Value;
+  value: Value;
+  lastPositions: Value;
+}
+
+/** A prompt of each length, padded to the longest and by `padding` more, then steps of one token. */
+function conversation({ heads, keyValueHeads, width }: Heads, lengths: number[], steps: number, padding = 0): Call[] {
+  const random = randomStream(3);
+  const draw = (tokens: number, sharers: number) =>
+    value(
+      Array.from({ length: lengths.length * tokens * sharers * width }, () => random.normal()),
+      [lengths.length, tokens, sharers * width],
+    );
+  return Array.from({ length: 1 + steps }, (_, step) => {
+    const tokens = step === 0 ? Math.max(...lengths) + padding : 1;
+    return {
+      query: draw(tokens, heads),
+      key: draw(tokens, keyValueHeads),
+      value: draw(tokens, keyValueHeads),
+      lastPositions: value(
+        lengths.map((length) => length - 1 + step),
+        [lengths.length],
+      ),
+    };
+  });
+}
+
+/** Runs calls one after the other over one pair of caches; the outputs of each call. */
+type Engine = (heads: Heads, calls: readonly Call[], steps?: number) => Value[];
+
+const inInterpreter: Engine = (heads, calls) => {
+  const { output, keyCache, valueCache } = attention(heads);
+  const shape = [calls[0]!.query.shape[0]!, heads.keyValueHeads, LONGEST, heads.width];
+  let caches = {
+    keyCache: value(new Float64Array(volume(shape)), shape),
+    valueCache: value(new Float64Array(volume(shape)), shape),
+  };
+  return calls.map((call) => {
+    const [result, keys, values] = interpret([output, keyCache, valueCache], { ...call, ...caches });
+    caches = { keyCache: keys!, valueCache: values! };
+    return result!;
+  });
+};
+
+const inOnnxRuntime: Engine = (heads, calls, steps) => {
+  const { output, keyCache, valueCache } = attention(heads, steps);
+  using stack = new DisposableStack();
+  const session = stack.use(
+    createSession(lowerToOnnx({ output, keysAfter: keyCache, valuesAfter: valueCache }), { threads: 1 }),
+  );
+  const float32 = (shape: readonly number[], data?: ArrayLike<number>) => {
+    const buffer = stack.use(allocate('float32', volume(shape)));
+    if (data) buffer.data.set(data);
+    return stack.use(tensor(buffer, shape));
+  };
+  const shape = [calls[0]!.query.shape[0]!, heads.keyValueHeads, LONGEST, heads.width];
+  const [keys, values] = [float32(shape), float32(shape)];
+  const binding = stack.use(session.bind());
+  binding.input('keyCache', keys).output('keysAfter', keys).input('valueCache', values).output('valuesAfter', values);
+  return calls.map((call) => {
+    for (const name of ['query', 'key', 'value'] as const)
+      binding.input(name, float32(call[name].shape, call[name].data));
+    const last = stack.use(allocate('int64', call.lastPositions.data.length));
+    last.data.set(BigInt64Array.from(call.lastPositions.data, BigInt));
+    binding.input('lastPositions', stack.use(tensor(last, call.lastPositions.shape)));
+    const result = float32(call.query.shape);
+    binding.output('output', result).runSync();
+    return value(result.buffer.data, result.shape);
+  });
+};
+
+/** A row's tokens in an output, without its padding. */
+function row(output: Value, index: number, tokens: number): Value {
+  const [, steps, width] = output.shape as [number, number, number];
+  const start = index * steps * width;
+  return value(output.data.subarray(start, start + tokens * width), [tokens, width]);
+}
+
+function volume(shape: readonly number[]): number {
+  return shape.reduce((product, length) => product * length, 1);
+}
+
+const lengths = [3, 6, 1];
+
+for (const width of [64, 16, 8, 6, 2]) {
+  for (const [heads, keyValueHeads] of [
+    [4, 4],
+    [4, 2],
+    [3, 1],
+  ] as const) {
+    for (const padding of [0, 2]) {
+      const shape = { heads, keyValueHeads, width };
+      test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}: prompts, then steps`, () => {
+        const calls = conversation(shape, lengths, 5, padding);
+        const expected = inInterpreter(shape, calls);
+        for (const [step, output] of inOnnxRuntime(shape, calls).entries()) {
+          for (const [index, length] of lengths.entries()) {
+            const tokens = step === 0 ? length : 1;
+            assertClose(
+              row(output, index, tokens),
+              row(expected[step]!, index, tokens),
+              1e-5,
+              `call ${step}, row ${index}`,
+            );
+          }
+        }
+      });
+    }
+  }
+}
+
+test('a row depends neither on its neighbours nor on its padding', () => {
+  const shape = { heads: 4, keyValueHeads: 2, width: 16 };
+  const calls = conversation(shape, lengths, 3);
+  const together = inOnnxRuntime(shape, calls);
+  for (const [index, length] of lengths.entries()) {
+    const alone = inOnnxRuntime(
+      shape,
+      calls.map((call, step) => {
+        const own = (x: Value) => {
+          const { shape, data } = row(x, index, step === 0 ? length : 1);
+          return value(data, [1, ...shape]);
+        };
+        const lastPositions = value([call.lastPositions.data[index]!], [1]);
+        return { query: own(call.query), key: own(call.key), value: own(call.value), lastPositions };
+      }),
+    );
+    for (const [step, output] of together.entries()) {
+      const tokens = step === 0 ? length : 1;
+      assertClose(row(output, index, tokens), row(alone[step]!, 0, tokens), 1e-6, `call ${step}, row ${index}`);
+    }
+  }
+});
+
+test('one token a call, known when the graph is built', () => {
+  for (const width of [16, 8, 6]) {
+    const heads = { heads: 2, keyValueHeads: 1, width };
+    const calls = conversation(heads, [1, 1], 3);
+    const expected = inInterpreter(heads, calls);
+    for (const [step, output] of inOnnxRuntime(heads, calls, 1).entries()) assertClose(output, expected[step]!, 1e-5);
+  }
+});
+
+test('heads of 64 are one GroupQueryAttention with its own rotation', () => {
+  const model = lowerToOnnx({ output: attention({ heads: 4, keyValueHeads: 2, width: 64 }, 1).output });
+  const text = new TextDecoder('latin1').decode(model);
+  assert.match(text, /GroupQueryAttention/);
+  for (const operator of ['RotaryEmbedding', 'Pad', 'Slice', 'Range']) assert.doesNotMatch(text, new RegExp(operator));
+});
+
+test('what does not fit fails where the graph is built', () => {
+  const fails = (changed: object, message: RegExp) => {
+    const tables = { cos: constant(Array(24).fill(1), [12, 2]), sin: constant(Array(24).fill(0), [12, 2]) };
+    const float32 = (name: string, ...shape: number[]) => input(name, 'float32', shape);
+    const right = {
+      query: float32('query', 2, 1, 16),
+      key: float32('key', 2, 1, 8),
+      value: float32('value', 2, 1, 8),
+      keyCache: float32('keyCache', 2, 2, 12, 4),
+      valueCache: float32('valueCache', 2, 2, 12, 4),
+      lastPositions: input('lastPositions', 'int64', [2]),
+      tables,
+    };
+    const build = (inputs: typeof right) => cachedAttention(inputs, { heads: 4, keyValueHeads: 2, scale: 0.5 });
+    build(right);
+    assert.throws(() => build({ ...right, ...changed }), message);
+  };
+  fails({ lastPositions: input('lastPositions', 'float32', [2]) }, /takes int64 lastPositions, got float32/);
+  fails({ lastPositions: input('lastPositions', 'int64', [3]) }, /lastPositions \[3\] do not fit/);
+  fails({ key: input('key', 'float32', [2, 1, 16]) }, /key \[2, 1, 16\].* do not fit/);
+  fails({ valueCache: input('valueCache', 'float32', [2, 2, 11, 4]) }, /valueCache \[2, 2, 11, 4\].* do not fit/);
+  fails(
+    { tables: { cos: constant([1], [1, 1]), sin: constant([0], [1, 1]) } },
+    /tables \[1, 1\] and \[1, 1\] for 4 heads/,
+  );
+});

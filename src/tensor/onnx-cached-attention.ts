@@ -1,0 +1,81 @@
+// Lowers attention over a cache to ONNX Runtime's GroupQueryAttention, and gives it heads of a size that it takes.
+import type { TensorOf } from './graph.ts';
+import { type Emitter, MICROSOFT } from './onnx-emitter.ts';
+import type { Dimension } from './shape.ts';
+
+/** The kernel takes heads of a multiple of this size, */
+const HEAD_MULTIPLE = 8;
+/** and rotates those of a multiple of this one. */
+const ROTATED_MULTIPLE = 16;
+
+/** The names of the output and of both caches. Common head sizes are one node; others are rotated before and padded with zeros. */
+export function lowerCachedAttention(
+  { inputs, attributes: { heads, keyValueHeads, scale } }: TensorOf<'cachedAttention'>,
+  [query, key, value, keyCache, valueCache, lastPositions, cos, sin]: readonly string[],
+  emit: Emitter,
+): string[] {
+  const steps = inputs[0]!.shape[1]!;
+  const width = inputs[3]!.shape[3] as number;
+  const rotates = width % ROTATED_MULTIPLE === 0;
+  const rotated = (x: string) =>
+    rotates ? x : emit.node('RotaryEmbedding', [x, positions(emit, lastPositions!, steps), cos!, sin!], {}, MICROSOFT);
+  const padding = headPadding(emit, width);
+  const [output, keysAfter, valuesAfter] = emit.nodeWithResults(
+    3,
+    'GroupQueryAttention',
+    [
+      padding.addToHeads(rotated(query!), heads),
+      padding.addToHeads(rotated(key!), keyValueHeads),
+      padding.addToHeads(value!, keyValueHeads),
+      padding.add(keyCache!),
+      padding.add(valueCache!),
+      emit.cast(lastPositions!, 'int32'),
+      emit.cast(longestRow(emit, lastPositions!, steps), 'int32'),
+      ...(rotates ? [cos!, sin!] : []),
+    ],
+    { num_heads: heads, kv_num_heads: keyValueHeads, do_rotary: Number(rotates), scale: { float: scale } },
+    MICROSOFT,
+  );
+  return [padding.removeFromHeads(output!, heads), padding.remove(keysAfter!), padding.remove(valuesAfter!)];
+}
+
+/** The tokens of the longest row up to now, padding included: int64 [1]. */
+function longestRow(emit: Emitter, lastPositions: string, steps: Dimension): string {
+  const last = emit.node('ReduceMax', [lastPositions, emit.integers([0])], { keepdims: 1 });
+  const count = emit.node('Add', [last, emit.integers([1])]);
+  return steps === 1 ? count : emit.node('Max', [count, emit.dimension(steps)]);
+}
+
+/** Where each token stands: at the row's last position if it is alone, else from 0 on. int64 [B, S]. */
+function positions(emit: Emitter, lastPositions: string, steps: Dimension): string {
+  const one = emit.integers([1]);
+  const last = emit.node('Unsqueeze', [lastPositions, one]);
+  if (steps === 1) return last;
+  const count = emit.dimension(steps);
+  const alone = emit.cast(emit.node('Equal', [count, one]), 'int64');
+  const [zero, step] = [emit.constant('int64', [0], []), emit.constant('int64', [1], [])];
+  return emit.node('Add', [
+    emit.node('Mul', [last, alone]),
+    emit.node('Range', [zero, emit.node('Squeeze', [count]), step]),
+  ]);
+}
+
+/** Zeros after each head, which change neither scores nor sums; nothing at all for heads that need none. */
+function headPadding(emit: Emitter, width: number) {
+  const padded = Math.ceil(width / HEAD_MULTIPLE) * HEAD_MULTIPLE;
+  const reshape = (x: string, ...shape: number[]) => emit.node('Reshape', [x, emit.integers([0, 0, ...shape])]);
+  /** [… , … , … , D] → [… , … , … , padded] */
+  const add = (x: string) => emit.node('Pad', [x, emit.integers([0, 0, 0, 0, 0, 0, 0, padded - width])]);
+  const remove = (x: string) => emit.node('Slice', [x, emit.integers([0]), emit.integers([width]), emit.integers([3])]);
+  if (padded === width) {
+    const same = (x: string) => x;
+    return { add: same, remove: same, addToHeads: same, removeFromHeads: same };
+  }
+  return {
+    add,
+    remove,
+    /** [B, S, heads·D] → [B, S, heads·padded] */
+    addToHeads: (x: string, heads: number) => reshape(add(reshape(x, heads, width)), heads * padded),
+    removeFromHeads: (x: string, heads: number) => reshape(remove(reshape(x, heads, padded)), heads * width),
+  };
+}

@@ -1,0 +1,133 @@
+// Collects the nodes and constants of an ONNX graph while it is lowered, and computes named sizes where they are needed.
+import { inputsOf, type Tensor } from './graph.ts';
+import { ELEMENT_TYPES, type OnnxAttribute, type OnnxConstant, type OnnxNode, type OnnxType } from './onnx-protobuf.ts';
+import { type Dimension, formatDimension, type Shape } from './shape.ts';
+
+/** The domain of ONNX Runtime's own operators. */
+export const MICROSOFT = 'com.microsoft';
+
+/** An ONNX graph under construction. Results are known by name. */
+export class Emitter {
+  readonly nodes: OnnxNode[] = [];
+  readonly constants: OnnxConstant[] = [];
+  readonly #constantNames = new Map<string, string>();
+  readonly #sizeSources = new Map<string, { input: string; axis: number }>();
+  readonly #dimensions = new Map<string, string>();
+  #count = 0;
+
+  constructor(roots: readonly Tensor[]) {
+    for (const [input, { shape }] of inputsOf(roots)) {
+      for (const [axis, dimension] of shape.entries()) {
+        const name = formatDimension(dimension);
+        if (typeof dimension !== 'number' && !this.#sizeSources.has(name)) this.#sizeSources.set(name, { input, axis });
+      }
+    }
+  }
+
+  /** Adds a node and names its result. */
+  node(
+    op: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, OnnxAttribute>> = {},
+    domain = '',
+  ): string {
+    return this.nodeWithResults(1, op, inputs, attributes, domain)[0]!;
+  }
+
+  nodeWithResults(
+    results: number,
+    op: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, OnnxAttribute>>,
+    domain: string,
+  ): string[] {
+    const outputs = Array.from({ length: results }, () => this.#name());
+    this.nodes.push({ op, inputs, outputs, attributes, domain });
+    return outputs;
+  }
+
+  cast(x: string, type: OnnxType): string {
+    return this.node('Cast', [x], { to: ELEMENT_TYPES[type] });
+  }
+
+  constant(type: OnnxType, values: readonly number[], shape: readonly number[]): string {
+    const key = `${type}[${shape}]${values.map((value) => (Object.is(value, -0) ? '-0' : value))}`;
+    const known = this.#constantNames.get(key);
+    if (known) return known;
+    const name = this.#name();
+    this.constants.push({ name, type, shape, data: bytesOf(type, values) });
+    this.#constantNames.set(key, name);
+    return name;
+  }
+
+  integers(values: readonly number[]): string {
+    return this.constant('int64', values, [values.length]);
+  }
+
+  /** A dimension as an int64 [1] tensor. */
+  dimension(dimension: Dimension): string {
+    if (typeof dimension === 'number') return this.integers([dimension]);
+    const key = formatDimension(dimension);
+    const known = this.#dimensions.get(key);
+    if (known) return known;
+    const source = this.#sizeSources.get(key);
+    const name = source
+      ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
+      : [...dimension.terms]
+          .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
+          .reduce((a, b) => this.node('Add', [a, b]));
+    this.#dimensions.set(key, name);
+    return name;
+  }
+
+  /** A shape as an int64 vector. */
+  shape(shape: Shape): string {
+    if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
+    const parts = shape.map((dimension) => this.dimension(dimension));
+    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: 0 });
+  }
+
+  /** Gives results the names under which the caller binds them, without copying them where that can be helped. */
+  nameOutputs(outputs: readonly { name: string; from: string }[]): void {
+    const renamed = new Map<string, string>();
+    const produced = new Set(this.nodes.flatMap((node) => node.outputs));
+    for (const { name, from } of outputs) {
+      if (produced.has(from) && !renamed.has(from)) renamed.set(from, name);
+      else this.nodes.push({ op: 'Identity', inputs: [from], outputs: [name] });
+    }
+    const rename = (name: string) => renamed.get(name) ?? name;
+    for (const [i, node] of this.nodes.entries()) {
+      this.nodes[i] = { ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) };
+    }
+  }
+
+  #monomial(monomial: string, coefficient: number): string {
+    const factors = monomial
+      .split('*')
+      .filter(Boolean)
+      .map((name) => {
+        const source = this.#sizeSources.get(name);
+        if (!source) throw new Error(`no input has the size ${name} as one of its dimensions`);
+        return this.dimension({ terms: new Map([[name, 1]]) });
+      });
+    if (coefficient !== 1 || factors.length === 0) factors.push(this.integers([coefficient]));
+    return factors.reduce((a, b) => this.node('Mul', [a, b]));
+  }
+
+  #name(): string {
+    return `%${this.#count++}`; // no name that a caller would choose
+  }
+}
+
+function bytesOf(type: OnnxType, values: readonly number[]): Uint8Array {
+  switch (type) {
+    case 'float32':
+      return new Uint8Array(Float32Array.from(values).buffer);
+    case 'int64':
+      return new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+    case 'int32':
+      return new Uint8Array(Int32Array.from(values).buffer);
+    default:
+      return Uint8Array.from(values);
+  }
+}
