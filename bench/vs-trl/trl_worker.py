@@ -1,0 +1,174 @@
+# The peer of the benchmark: TRL's GRPO trainer on the CPU, LoRA on every linear layer, one JSON line a step.
+#
+# Lines: {step, step_s, generate_s, reward, completion_tokens, entropy, frac_reward_zero_std, loss, grad_norm}
+# and last {done: true, load_s, train_s, peak_memory_bytes: VmHWM of this process, versions}.
+import argparse
+import json
+import os
+import random
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+start = time.perf_counter()
+
+import peft
+import torch
+import transformers
+import trl
+from datasets import Dataset
+from peft import LoraConfig
+from transformers import PrinterCallback, TrainerCallback
+from trl import GRPOConfig, GRPOTrainer
+
+LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+LOGGED = {
+    "reward": "reward",
+    "completion_tokens": "completions/mean_length",
+    "entropy": "entropy",
+    "frac_reward_zero_std": "frac_reward_zero_std",
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="GRPO with TRL on the CPU, one JSON line a step")
+    parser.add_argument("--model", required=True, help="Hugging Face model folder")
+    parser.add_argument("--task", choices=["arithmetic", "gsm8k"], required=True)
+    parser.add_argument("--data", help="GSM8K's train.jsonl")
+    parser.add_argument("--prompts-per-step", type=int, default=4)
+    parser.add_argument("--generations", type=int, default=8, help="completions of each prompt")
+    parser.add_argument("--max-tokens", type=int, default=24, help="new tokens of a completion at most")
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--dtype", choices=["bf16", "fp32"], default="bf16")
+    parser.add_argument("--learning-rate", type=float, default=2e-4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    if options.task == "gsm8k" and not options.data:
+        parser.error("--task gsm8k needs --data")
+    return options
+
+
+def row(question, answer):
+    return {"prompt": [{"role": "user", "content": question}], "answer": answer}
+
+
+def arithmetic_rows(count, seed):
+    """Sums and products of the numbers 2 to 9."""
+    stream = random.Random(seed)
+    for _ in range(count):
+        a, b, operator = stream.randint(2, 9), stream.randint(2, 9), stream.choice("+*")
+        yield row(f"What is {a} {operator} {b}? Reply with just the number.", str(a + b if operator == "+" else a * b))
+
+
+def gsm8k_rows(path, count, seed):
+    problems = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    random.Random(seed).shuffle(problems)
+    for problem in problems[:count]:
+        yield row(problem["question"], problem["answer"].split("####")[1].strip().replace(",", ""))
+
+
+def correct(completions, answer, **_):
+    """1 if the last number of the reply is the answer."""
+    numbers = [re.findall(r"-?\d+", completion[0]["content"].replace(",", "")) for completion in completions]
+    return [float(bool(found) and found[-1] == expected) for found, expected in zip(numbers, answer)]
+
+
+def correct_or_long(completions, answer, **_):
+    """Correctness plus a thousandth a character: groups differ even when no reply is right, as most are not on GSM8K."""
+    lengths = [len(completion[0]["content"]) for completion in completions]
+    return [right + 0.001 * length for right, length in zip(correct(completions, answer), lengths)]
+
+
+class Lines(TrainerCallback):
+    """Prints a line a step. A step's time runs from the end of the step before, so nothing falls between."""
+
+    def __init__(self):
+        self.generate_s = 0.0
+
+    def on_train_begin(self, *_, **__):
+        self.began = self.step_began = time.perf_counter()
+
+    def on_step_end(self, *_, **__):
+        now = time.perf_counter()
+        self.step_s, self.step_began = now - self.step_began, now
+
+    def on_log(self, args, state, control, logs, **_):
+        if "reward" not in logs:
+            return
+        timings = {"step": state.global_step, "step_s": round(self.step_s, 3), "generate_s": round(self.generate_s, 3)}
+        print_line(timings | {ours: logs.get(theirs) for ours, theirs in LOGGED.items()})
+        self.generate_s = 0.0
+
+    def time_generation(self, trainer):
+        generate = trainer._generate
+
+        def timed(*args, **kwargs):
+            began = time.perf_counter()
+            result = generate(*args, **kwargs)
+            self.generate_s += time.perf_counter() - began
+            return result
+
+        trainer._generate = timed
+
+
+def print_line(content):
+    print(json.dumps(content), flush=True)
+
+
+def peak_memory():
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
+
+
+def main(options):
+    torch.set_num_threads(options.threads)
+    rows_needed = options.prompts_per_step * options.steps
+    if options.task == "arithmetic":
+        rows, reward = arithmetic_rows(rows_needed, options.seed), correct
+    else:
+        rows, reward = gsm8k_rows(options.data, rows_needed, options.seed), correct_or_long
+    bf16 = options.dtype == "bf16"
+    lines = Lines()
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = GRPOTrainer(
+            model=options.model,
+            reward_funcs=reward,
+            train_dataset=Dataset.from_list(list(rows)),
+            peft_config=LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
+            callbacks=[lines],
+            args=GRPOConfig(
+                output_dir=folder,
+                per_device_train_batch_size=options.prompts_per_step * options.generations,
+                num_generations=options.generations,
+                max_completion_length=options.max_tokens,
+                max_steps=options.steps,
+                learning_rate=options.learning_rate,
+                lr_scheduler_type="constant",
+                model_init_kwargs={"dtype": "bfloat16" if bf16 else "float32"},
+                bf16=bf16,
+                use_cpu=True,
+                gradient_checkpointing=False,
+                logging_steps=1,
+                save_strategy="no",
+                report_to=[],
+                disable_tqdm=True,
+                seed=options.seed,
+            ),
+        )
+        trainer.remove_callback(PrinterCallback)
+        lines.time_generation(trainer)
+        loaded = time.perf_counter()
+        trainer.train()
+    versions = {library.__name__: library.__version__ for library in (torch, transformers, peft, trl)} | {"python": sys.version.split()[0]}
+    load_s, train_s = loaded - start, time.perf_counter() - lines.began
+    print_line({"done": True, "load_s": round(load_s, 3), "train_s": round(train_s, 3), "peak_memory_bytes": peak_memory(), "versions": versions})
+
+
+if __name__ == "__main__":
+    main(arguments())
