@@ -1,0 +1,204 @@
+// What a configuration may say, what it becomes, and how it is refused: always one line with a code, a place and a hint.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { GradusError } from '../errors.ts';
+import { loadConfigFile, loadConfigObject } from './load.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-config-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const minimal = { model: 'tiny', dataset: 'problems.jsonl', reward: 'numeric_match' };
+
+function load(text: string, settings?: string[]) {
+  const file = join(folder, 'run.yaml');
+  writeFileSync(file, text);
+  return loadConfigFile(file, settings);
+}
+
+/** The error that a configuration meets, with the folder taken out of its message. */
+function refusal(text: string, settings?: string[]): GradusError {
+  try {
+    load(text, settings);
+  } catch (error) {
+    assert.ok(error instanceof GradusError, String(error));
+    assert.doesNotMatch(error.message, /\n/);
+    assert.ok(error.hint);
+    assert.equal(error.kind, 'invalid');
+    return error;
+  }
+  throw new assert.AssertionError({ message: `accepted: ${text}` });
+}
+
+/** Minimal YAML in which line 4 is the one in question. */
+function withLine(line: string): string {
+  const key = line.split(':')[0];
+  const rest = Object.entries(minimal).map(([name, value]) => (name === key ? '#' : `${name}: ${value}`));
+  return `${rest.join('\n')}\n${line}\n`;
+}
+
+test('what is left out has its default', () => {
+  const { config, origins } = loadConfigObject(minimal);
+  assert.equal(config.loss_type, 'dapo');
+  assert.deepEqual(config.lora, { r: 16, alpha: 32, dropout: 0, target_modules: 'all-linear' });
+  assert.deepEqual(config.reward, [{ name: 'numeric_match', weight: 1, config: {} }]);
+  assert.equal(origins.loss_type, 'default');
+  assert.equal(origins.model, 'file');
+});
+
+test('each value knows whether it is a default, the file’s or a setting’s', () => {
+  const { config, origins } = load(withLine('lora: {r: 8}'), ['lora.alpha=64', 'eval=null', 'seed=3']);
+  assert.deepEqual(config.lora, { r: 8, alpha: 64, dropout: 0, target_modules: 'all-linear' });
+  assert.equal(config.eval, null);
+  assert.deepEqual(
+    ['lora.r', 'lora.alpha', 'lora.dropout', 'eval', 'seed', 'reward'].map((key) => origins[key]),
+    ['file', '--set', 'default', '--set', '--set', 'file'],
+  );
+});
+
+test('settings are YAML and reach into lists', () => {
+  const text = withLine('reward: [{name: numeric_match, config: {pattern: "#### (.*)"}}, xml_format]');
+  const { config } = load(text, ['reward.1=contains', 'reward.0.weight=0.5', 'few_shot=[{role: user, content: hi}]']);
+  assert.deepEqual(config.reward, [
+    { name: 'numeric_match', weight: 0.5, config: { pattern: '#### (.*)' } },
+    { name: 'contains', weight: 1, config: {} },
+  ]);
+  assert.deepEqual(config.few_shot, [{ role: 'user', content: 'hi' }]);
+});
+
+test('JSON is read as well', () => {
+  assert.equal(load(JSON.stringify({ ...minimal, max_steps: 7 })).config.max_steps, 7);
+});
+
+test('relative paths are relative to the file; ids of the hub stay as they are', () => {
+  writeFileSync(join(folder, 'problems.jsonl'), '');
+  const { config } = load(withLine('reward_fn: rewards/mine.ts:score'));
+  assert.equal(config.dataset, join(folder, 'problems.jsonl'));
+  assert.equal(config.reward_fn, join(folder, 'rewards/mine.ts:score'));
+  assert.equal(config.model, 'tiny');
+  assert.equal(loadConfigObject({ ...minimal, model: './tiny' }, [], folder).config.model, join(folder, 'tiny'));
+});
+
+describe('an unknown key is an error that names ours', () => {
+  const cases = {
+    'learning_rte: 1': /did you mean learning_rate\?/,
+    'lora: {dropuot: 0}': /did you mean lora\.dropout\?/,
+    'reward: [{name: a, weigth: 3}]': /did you mean reward\.0\.weight\?/,
+    'every_steps: 3': /did you mean eval\.every_steps\?/,
+    'completely_different: 1': /did you mean \w+/,
+    'group_size: 8': /called num_generations/,
+    'lr: 1': /called learning_rate/,
+    'steps: 1': /called max_steps/,
+    'kl_coef: 1': /called beta/,
+    'rl_num_generations: 1': /called num_generations/,
+    'max_prompt_length: 1': /called max_prompt_tokens/,
+    'num_train_steps: 1': /called max_steps/,
+    'batch_size: 1': /called prompts_per_step/,
+    'lora: {rank: 8}': /called lora\.r/,
+  };
+  for (const [line, hint] of Object.entries(cases)) {
+    test(line, () => {
+      const error = refusal(withLine(line));
+      assert.equal(error.code, 'CONFIG_UNKNOWN_KEY');
+      assert.match(error.message, /run\.yaml:4: unknown key /);
+      assert.match(error.hint!, hint);
+    });
+  }
+});
+
+describe('a wrong value is an error with its key, what was expected and what was found', () => {
+  const cases = {
+    'learning_rate: fast': /learning_rate: expected a number, got "fast"/,
+    'seed: 1.5': /seed: expected a whole number, got 1\.5/,
+    'num_generations: 1': /num_generations: expected at least 2, got 1/,
+    'max_steps: 0': /max_steps: expected more than 0, got 0/,
+    'loss_type: ppo': /loss_type: expected one of grpo, .*, got "ppo"/,
+    'lora: 4': /lora: expected keys and values, got 4/,
+    'native: {threads: many}': /native\.threads: expected auto or a number, got "many"/,
+    'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number, got "x"/,
+    'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
+    'rollout: {step_timeout: soon}': /rollout\.step_timeout: expected a duration .*, got "soon"/,
+  };
+  for (const [line, message] of Object.entries(cases)) {
+    test(line, () => {
+      const error = refusal(withLine(line));
+      assert.equal(error.code, 'CONFIG_INVALID');
+      assert.match(error.message, message);
+      assert.match(error.message, /run\.yaml:4: /);
+      assert.ok(error.message.includes(error.path!));
+    });
+  }
+});
+
+describe('what the backend cannot do yet is an error, never ignored', () => {
+  const lines = [
+    ...['backend: trl', 'compute: modal', 'preset: dapo', 'loss_type: cispo', 'group_policy: drop', 'max_turns: 2'],
+    ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
+    ...[
+      'native: {rollout_dtype: int8}',
+      'native: {memory_budget: 2GB}',
+      'stages: [{name: a}]',
+      'max_episode_tokens: 9',
+    ],
+  ];
+  for (const line of lines) {
+    test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
+  }
+  test('what it would not read is fine at another engine’s key', () => {
+    assert.equal(load(withLine('trl: {use_vllm: true}')).config.trl.use_vllm, true);
+  });
+});
+
+describe('keys that contradict or lack one another', () => {
+  const cases = {
+    'taskset: arithmetic': /taskset and dataset exclude/,
+    'taskset_config: {digits: 2}': /no effect without taskset/,
+    'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
+  };
+  for (const [line, message] of Object.entries(cases)) {
+    test(line, () => {
+      const error = refusal(withLine(line));
+      assert.equal(error.code, 'CONFIG_CONFLICT');
+      assert.match(error.message, message);
+    });
+  }
+  test('max_steps and num_train_epochs', () => {
+    assert.equal(refusal(withLine('max_steps: 3'), ['num_train_epochs=1']).code, 'CONFIG_CONFLICT');
+  });
+  test('nothing to learn from, nothing to learn', () => {
+    assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');
+    assert.equal(refusal('model: a\ndataset: b').code, 'CONFIG_MISSING');
+    assert.match(refusal('dataset: b').message, /model is missing/);
+  });
+});
+
+describe('text that is no configuration', () => {
+  const cases: Record<string, [code: string, message: RegExp]> = {
+    'a: [': ['CONFIG_SYNTAX', /run\.yaml:\d: /],
+    'a: 1\na: 2': ['CONFIG_SYNTAX', /run\.yaml:2: .*unique/],
+    '': ['CONFIG_INVALID', /expected keys and values/],
+    '- 1': ['CONFIG_INVALID', /expected keys and values/],
+  };
+  for (const [text, [code, message]] of Object.entries(cases)) {
+    test(JSON.stringify(text), () => {
+      const error = refusal(text);
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+    });
+  }
+  test('a missing file', () => {
+    assert.throws(() => loadConfigFile(join(folder, 'nowhere.yaml')), { code: 'CONFIG_NOT_FOUND' });
+  });
+  test('aliases that explode', () => {
+    const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefgh'].map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefg'[i]}`)}]`).join('\n')}`;
+    assert.equal(refusal(bomb).code, 'CONFIG_SYNTAX');
+  });
+});
+
+test('a wrong setting says that it is one', () => {
+  assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
+  assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
+  assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
+});

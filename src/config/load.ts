@@ -1,0 +1,121 @@
+// From a config file, or an object, and `--set` values to a configuration in which every key has its value and its origin.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
+import { assertConsistent } from './consistency.ts';
+import { configError } from './issues.ts';
+import { type Config, type ConfigInput, configSchema } from './schema.ts';
+import { assertSupported } from './support.ts';
+import { dotted, isObject, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
+
+export type Origin = 'default' | 'file' | '--set';
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Where the value of each key comes from, keys in dots. What an object says counts as `file`. */
+  readonly origins: Readonly<Record<string, Origin>>;
+  /** The configuration as it was given, in YAML or JSON. */
+  readonly text: string;
+  /** The file it came from. */
+  readonly file?: string;
+}
+
+/** One `--set a.b=VALUE`. */
+interface Setting {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/**
+ * Reads a config file; `settings` are `a.b=VALUE`, VALUE in YAML. Relative paths in it are relative to its folder. Throws `CONFIG_NOT_FOUND`,
+ * `CONFIG_SYNTAX`, `CONFIG_MISSING`, `CONFIG_INVALID`, `CONFIG_UNKNOWN_KEY`, `CONFIG_CONFLICT`, `CONFIG_UNSUPPORTED`.
+ */
+export function loadConfigFile(file: string, settings: readonly string[] = []): LoadedConfig {
+  const text = readText(file);
+  const source = parseConfigText(text, file);
+  return { ...resolveConfig(source, settings.map(parseSetting), file, dirname(resolve(file))), text, file };
+}
+
+/** The same for a configuration given as an object; relative paths in it are relative to `folder`. */
+export function loadConfigObject(
+  value: ConfigInput,
+  settings: readonly string[] = [],
+  folder = process.cwd(),
+): LoadedConfig {
+  const source = { value, lineOf: () => undefined };
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  return { ...resolveConfig(source, settings.map(parseSetting), 'configuration', folder), text };
+}
+
+function resolveConfig(
+  source: ConfigText,
+  settings: readonly Setting[],
+  name: string,
+  folder: string,
+): Pick<LoadedConfig, 'config' | 'origins'> {
+  const value = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
+  const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
+  const placeOf = (path: readonly PropertyKey[]) => {
+    if (path.length > 0 && isSet(path)) return '--set';
+    const line = path.length > 0 ? source.lineOf(path) : undefined;
+    return line === undefined ? name : `${name}:${line}`;
+  };
+
+  const parsed = configSchema.safeParse(value);
+  if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
+  assertSupported(parsed.data, placeOf);
+  assertConsistent(parsed.data, value, placeOf);
+
+  const originOf = (path: string[]): Origin =>
+    isSet(path) ? '--set' : isStated(source.value, path) ? 'file' : 'default';
+  const origins = Object.fromEntries(leafPaths(parsed.data).map((path) => [dotted(path), originOf(path)]));
+  return { config: withAbsolutePaths(parsed.data, folder), origins };
+}
+
+/** Whether the source has a say in this key: it has the key, or something other than keys where the key would be. */
+function isStated(source: unknown, path: readonly string[]): boolean {
+  return path.some((_, i) => {
+    const value = valueAt(source, path.slice(0, i + 1));
+    return value !== undefined && (i === path.length - 1 || !isObject(value));
+  });
+}
+
+function parseSetting(text: string): Setting {
+  const equals = text.indexOf('=');
+  if (equals < 1) {
+    throw new GradusError('USAGE', `--set ${text}: expected KEY=VALUE`, { hint: 'for example --set lora.r=8' });
+  }
+  const key = text.slice(0, equals).trim();
+  return { path: key.split('.'), value: parseValue(text.slice(equals + 1), `--set ${key}`) };
+}
+
+/** What names a file, as a path that does not depend on where the configuration lies. */
+function withAbsolutePaths(config: Config, folder: string): Config {
+  const file = <T extends string | null>(path: T) => (path === null ? path : resolve(folder, path));
+  // A model or a data set may be the id of one on the hub, which looks like a path.
+  const fileOrId = <T extends string | null>(path: T) =>
+    path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
+  const isFile = config.chat_template !== 'auto' && config.chat_template !== 'none';
+  return {
+    ...config,
+    model: fileOrId(config.model),
+    dataset: fileOrId(config.dataset),
+    eval_dataset: fileOrId(config.eval_dataset),
+    chat_template: isFile ? file(config.chat_template) : config.chat_template,
+    reward_fn: file(config.reward_fn),
+    environment: file(config.environment),
+  };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${file}`, {
+      hint: 'give the path of a YAML or JSON file; configs/ has examples',
+      path: file,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,168 @@
+// The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
+import { z } from 'zod';
+
+const count = z.int().positive();
+const fraction = z.number().min(0).max(1);
+const positive = z.number().positive();
+const duration = z.string().regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h');
+const plainObject = z.record(z.string(), z.unknown());
+
+const message = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+});
+
+const weightedReward = z.strictObject({
+  name: z.string(),
+  weight: z.number().default(1),
+  config: plainObject.default({}),
+});
+const reward = z.union([z.string(), weightedReward]);
+
+const lora = z.strictObject({
+  r: count.default(16).describe('rank of the adapters'),
+  alpha: positive.default(32).describe('adapters are scaled by alpha / r'),
+  dropout: fraction.default(0),
+  target_modules: z.union([z.literal('all-linear'), z.array(z.string()).nonempty()]).default('all-linear'),
+});
+
+const rollout = z.strictObject({
+  strategy: z.enum(['fail_fast', 'retry', 'min_viable']).default('min_viable'),
+  min_group: count.default(4),
+  retries: z.int().nonnegative().default(1),
+  step_timeout: duration.default('10s'),
+  episode_timeout: duration.default('60s'),
+});
+
+const evaluation = z.strictObject({
+  on_start: z.boolean().default(true).describe('evaluate the untrained policy, which is the baseline'),
+  every_steps: count.nullable().default(20).describe('null: only at the start and at the end'),
+  limit: count.default(128).describe('the most problems of one evaluation'),
+  k: z
+    .array(count)
+    .nonempty()
+    .default([1])
+    .describe('pass@k for each; the largest is the number of samples of a problem'),
+});
+
+const save = z.strictObject({
+  every_steps: count.nullable().default(20).describe('null: only at the end'),
+  best: z.string().nullable().default('eval/accuracy').describe('the metric that decides which checkpoint is best'),
+  total_limit: count.nullable().default(3).describe('how many checkpoints are kept besides the best'),
+});
+
+const native = z.strictObject({
+  device: z.enum(['cpu', 'webgpu', 'cuda']).default('cpu'),
+  threads: z.union([z.literal('auto'), count]).default('auto'),
+  rollout_dtype: z.enum(['auto', 'float32', 'int8', 'int4']).default('auto'),
+  memory_budget: z.string().nullable().default(null).describe('for example 4GB'),
+  reward_workers: count.default(1),
+});
+
+const trl = z.strictObject({
+  bf16: z.union([z.literal('auto'), z.boolean()]).default('auto'),
+  use_vllm: z.boolean().default(false),
+  vllm_mode: z.enum(['colocate', 'server']).default('colocate'),
+  num_processes: count.default(1),
+  accelerate_config: z.string().nullable().default(null),
+});
+
+const modal = z.strictObject({
+  gpu: z.string().default('A10G'),
+  timeout: duration.default('1h'),
+  volume: z.string().default('gradus'),
+  secrets: z.array(z.string()).default([]),
+});
+
+export const configSchema = z.strictObject({
+  backend: z.enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker']).default('native'),
+  compute: z.enum(['local', 'modal']).default('local'),
+  seed: z.int().nonnegative().default(0),
+
+  model: z.string().describe('a path or a Hugging Face id'),
+  chat_template: z.string().default('auto').describe('auto, none (plain text) or the path of a Jinja file'),
+  system_prompt: z.string().nullable().default(null),
+  few_shot: z.array(message).default([]).describe('messages put before every prompt'),
+
+  dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
+  dataset_config: z.string().nullable().default(null),
+  dataset_split: z.string().default('train'),
+  eval_dataset: z.string().nullable().default(null),
+  eval_split: z.string().nullable().default(null),
+  eval_fraction: z.number().min(0).max(0.9).nullable().default(null).describe('held out of the data; 0.1 if null'),
+  taskset: z.string().nullable().default(null).describe('problems made by a program, in place of a data set'),
+  taskset_config: plainObject.default({}),
+  prompt_column: z.string().default('question'),
+  answer_column: z.string().default('answer'),
+  prompt_template: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('the prompt, with {column} for a column; null: its text'),
+  overlong_prompts: z.enum(['error', 'drop', 'truncate_left']).default('error'),
+  max_prompt_tokens: count.nullable().default(null).describe('null: what the context leaves beside the completion'),
+
+  reward: z
+    .union([reward, z.array(reward)])
+    .default([])
+    .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part)))),
+  reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of yours'),
+
+  environment: z.string().nullable().default(null).describe('FILE:NAME of an environment of yours'),
+  environment_config: plainObject.default({}),
+  max_turns: count.default(5).describe('turns of the policy in an episode'),
+  max_episode_tokens: count.nullable().default(null),
+  rollout: rollout.prefault({}),
+  max_error_fraction: fraction.default(0.1).describe('of the rollouts of the last 10 steps'),
+
+  preset: z.string().nullable().default(null),
+  loss_type: z.enum(['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo']).default('dapo'),
+  importance_sampling_level: z.enum(['token', 'sequence']).default('token'),
+  num_generations: z.int().min(2).default(8).describe('completions of a prompt, compared with one another'),
+  prompts_per_step: count.default(4),
+  num_iterations: count.default(1).describe('updates made with the rollouts of one step'),
+  max_completion_length: count.default(256).describe('tokens of one turn of the policy'),
+  temperature: positive.default(1),
+  beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the frozen reference'),
+  log_kl: z.boolean().default(false).describe('measure KL even where beta is 0'),
+  epsilon: positive.default(0.2),
+  epsilon_high: positive.nullable().default(null).describe('null: epsilon'),
+  delta: positive.nullable().default(null).describe('upper bound of the ratio on both sides; null: none'),
+  scale_rewards: z.enum(['group', 'batch', 'none']).default('group'),
+  group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
+  resample_limit: count.default(3),
+  learning_rate: z.number().nonnegative().default(1e-5),
+  lr_scheduler_type: z.enum(['constant', 'linear', 'cosine']).default('constant'),
+  warmup_ratio: fraction.default(0),
+  weight_decay: z.number().nonnegative().default(0),
+  adam_beta1: z.number().min(0).lt(1).default(0.9),
+  adam_beta2: z.number().min(0).lt(1).default(0.999),
+  adam_epsilon: positive.default(1e-8),
+  max_grad_norm: z.number().nonnegative().default(1),
+  max_steps: count.default(100),
+  num_train_epochs: positive.nullable().default(null).describe('in place of max_steps; may be a fraction'),
+  lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
+  stages: z.array(plainObject).default([]),
+
+  eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
+  save: save.prefault({}),
+  sample_every_steps: count.nullable().default(20).describe('null: never'),
+  trackers: z.array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb'])).default(['jsonl']),
+
+  native: native.prefault({}),
+  trl: trl.prefault({}),
+  modal: modal.prefault({}),
+});
+
+/** A configuration as a file or a caller states it: everything but `model` may be left out. */
+export type ConfigInput = z.input<typeof configSchema>;
+
+/** A configuration in which every key has its value. */
+export type Config = z.output<typeof configSchema>;
+
+/** One reward by name, with its weight and its own settings. */
+export type RewardConfig = Config['reward'][number];
+
+function asEntry(part: z.output<typeof reward>): z.input<typeof weightedReward> {
+  return typeof part === 'string' ? { name: part } : part;
+}

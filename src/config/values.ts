@@ -1,0 +1,44 @@
+// Nested values by paths of keys: read one, set one, list them all.
+
+export type KeyPath = readonly PropertyKey[];
+
+/** The value at a path, or undefined where there is none. */
+export function valueAt(value: unknown, path: KeyPath): unknown {
+  return path.reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key) ? (inner as never)[key] : undefined,
+    value,
+  );
+}
+
+/** A copy in which the value at a path is another; what is missing on the way becomes an object. */
+export function withValueAt(value: unknown, path: readonly string[], to: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return to;
+  if (Array.isArray(value) && /^\d+$/.test(key)) {
+    const copy = [...value];
+    copy[Number(key)] = withValueAt(value[Number(key)], rest, to);
+    return copy;
+  }
+  const object = isObject(value) ? value : {};
+  return { ...object, [key]: withValueAt(valueAt(object, [key]), rest, to) };
+}
+
+/** The paths of everything that is no object; lists and empty objects count as values. */
+export function leafPaths(value: Readonly<Record<string, unknown>>): string[][] {
+  return Object.entries(value).flatMap(([key, child]) =>
+    isObject(child) && Object.keys(child).length > 0 ? leafPaths(child).map((path) => [key, ...path]) : [[key]],
+  );
+}
+
+export function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
+  return prefix.every((key, i) => String(key) === String(path[i]));
+}
+
+export function dotted(path: KeyPath): string {
+  return path.map(String).join('.');
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
