@@ -81,6 +81,7 @@ export const and = (a: Tensor, b: Tensor): Tensor => binary('and', a, b);
 export function where(condition: Tensor, whenTrue: Operand, whenFalse: Operand): Tensor {
   check(condition.type === 'bool', `where takes a bool condition, got ${condition.type}`);
   const [a, b] = pair('where', whenTrue, whenFalse);
+  checkNumeric('where', a);
   return make(
     'where',
     [condition, a, b],
