@@ -1,11 +1,11 @@
 // Lowers a graph to an ONNX model: one table, one row an operator. The graph is portable: it uses only operators
 // that ONNX Runtime computes rightly on CPU and on WebGPU alike, so FusedMatMul, LogSoftmax and two-output normalisations are avoided.
-import { applyRow, inputsOf, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
+import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
 import { Emitter, MICROSOFT } from './onnx-emitter.ts';
-import { encodeModel } from './onnx-protobuf.ts';
+import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
-import { sameDimension } from './shape.ts';
+import { formatShape, sameDimension } from './shape.ts';
 
 export interface LoweringOptions {
   /** Names of inputs whose values the session is given once, when it is created: weights that stay as they are. @default none */
@@ -29,23 +29,28 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
     results.set(node, typeof result === 'string' ? [result] : result);
   }
   emitter.nameOutputs(names.map((name, i) => ({ name, from: results.get(roots[i]!)![0]! })));
-  const inputs = [...inputsOf(roots)].map(([name, { type, shape }]) => ({ name, type, shape }));
+  const inputs = [...inputsOf(roots).values()];
+  for (const { attributes } of inputs) {
+    if (names.includes(attributes.name)) throw new Error(`an output and an input are both called ${attributes.name}`);
+  }
   return encodeModel({
     nodes: emitter.nodes,
-    inputs: inputs.filter(({ name }) => !initializers.has(name)),
+    inputs: inputs
+      .filter(({ attributes }) => !initializers.has(attributes.name))
+      .map(({ attributes: { name }, type, shape }) => ({ name, type, shape })),
     outputs: roots.map(({ type, shape }, i) => ({ name: names[i]!, type, shape })),
     constants: [
       ...emitter.constants,
-      ...inputs
-        .filter(({ name }) => initializers.has(name))
-        .map(({ name, type, shape }) => ({
-          name,
-          type,
-          shape: shape as readonly number[],
-          data: { externalLocation: NOWHERE },
-        })),
+      ...inputs.filter(({ attributes }) => initializers.has(attributes.name)).map(initializer),
     ],
   });
+}
+
+function initializer({ attributes: { name }, type, shape }: TensorOf<'input'>): OnnxConstant {
+  const fixed = shape.filter((dimension) => typeof dimension === 'number');
+  if (fixed.length < shape.length)
+    throw new Error(`the initializer ${name} needs a shape without names, not ${formatShape(shape)}`);
+  return { name, type, shape: fixed, data: { externalLocation: NOWHERE } };
 }
 
 type Row = string | readonly string[];
