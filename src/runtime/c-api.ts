@@ -52,6 +52,7 @@ export const C_API = {
   SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'void *(void *options, void *cuda)'],
   CreateCUDAProviderOptions: [205, 'void *(_Out_ void **cuda)'],
   ReleaseCUDAProviderOptions: [208, 'void (void *cuda)'],
+  AddExternalInitializers: [210, 'void *(void *options, const char **names, void **values, size_t count)'],
   SessionOptionsAppendExecutionProvider: [
     216,
     'void *(void *options, str name, const char **keys, const char **values, size_t count)',

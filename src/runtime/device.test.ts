@@ -36,5 +36,10 @@ for (const device of ['webgpu', 'cuda'] satisfies Device[]) {
     x.buffer.data.fill(1);
     binding.runSync();
     assert.deepEqual([...y.buffer.data], [3, 3, 3, 3]);
+
+    const initializers = new Map([['w', floats([3, 2], 2)]]);
+    using weighted = createSession(matmulModel(2, 3, 2, 'weight'), { device, initializers });
+    weighted.bind().input('x', x).output('y', y).runSync();
+    assert.deepEqual([...y.buffer.data], [6, 6, 6, 6]);
   });
 }

@@ -17,6 +17,7 @@ export interface SessionOptions {
    * Values of the model's initializers, by name, over memory that stays the caller's and that several sessions may share.
    * The model declares each as external data with the location `.`, which is a folder: nothing is ever read from it.
    * Single numbers do not belong here: ONNX Runtime's rewriting wants to know their values.
+   * A device other than the CPU gets a copy of its own.
    */
   initializers?: ReadonlyMap<string, Tensor>;
   /**
@@ -119,19 +120,31 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
     'session.intra_op.spin_duration_us': String(options.spinMicroseconds ?? 100),
   };
   if (options.prepack === false) entries['session.disable_prepacking'] = '1';
-  if (options.initializers) {
-    // Folding would look for the weights' values in the model, where they are not.
-    entries['optimization.disable_specified_optimizers'] = 'ConstantFolding';
-  }
   for (const [key, value] of Object.entries(entries)) onnxRuntime.call('AddSessionConfigEntry', native, key, value);
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
   onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
   if (!options.memoryPattern) onnxRuntime.call('DisableMemPattern', native);
   if (options.profile !== undefined) onnxRuntime.call('EnableProfiling', native, options.profile);
-  for (const [name, tensor] of options.initializers ?? []) {
-    onnxRuntime.call('AddInitializer', native, name, tensor.value);
-  }
+  if (options.initializers) addInitializers(onnxRuntime, native, options.initializers, options.device ?? 'cpu');
   appendDevice(onnxRuntime, native, options.device ?? 'cpu');
+}
+
+function addInitializers(
+  onnxRuntime: OnnxRuntime,
+  native: Pointer,
+  initializers: ReadonlyMap<string, Tensor>,
+  device: Device,
+): void {
+  if (device !== 'cpu') {
+    // The device needs a copy of its own, so the values become part of the model.
+    const values = Array.from(initializers.values(), (tensor) => tensor.value);
+    onnxRuntime.call('AddExternalInitializers', native, [...initializers.keys()], values, values.length);
+    return;
+  }
+  for (const [name, tensor] of initializers) onnxRuntime.call('AddInitializer', native, name, tensor.value);
+  // Folding would look for the values in the model, where they are not.
+  const key = 'optimization.disable_specified_optimizers';
+  onnxRuntime.call('AddSessionConfigEntry', native, key, 'ConstantFolding');
 }
 
 function createRunOptions(onnxRuntime: OnnxRuntime, options: SessionOptions): Pointer {
