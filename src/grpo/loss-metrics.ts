@@ -1,0 +1,60 @@
+// What a loss measures besides itself: how often ratios were clipped, in a form that can be folded over micro-batches.
+import type { Tensor } from '../tensor/graph.ts';
+import { add, and, cast, div, greater, less, maximum, mul, neg, reduceMax, reduceSum, where } from '../tensor/ops.ts';
+
+export interface ClipMetricsInputs {
+  /** [R, C], or [R, 1] with one ratio a sequence. */
+  readonly ratio: Tensor;
+  /** [R, 1] */
+  readonly advantages: Tensor;
+  /** As `ratio`: 1 for the ratios that count, else 0. */
+  readonly mask: Tensor;
+  /** Scalar: how many ratios count in the whole optimiser step. */
+  readonly total: Tensor;
+  /** Ratios below are clipped where the advantage is negative. */
+  readonly lowest: number;
+  /** Ratios above are clipped where the advantage is positive. */
+  readonly highest: number;
+}
+
+/**
+ * The fractions of ratios whose gradient was clipped away: `clip_ratio/low_mean`, `high_mean` and `region_mean` (both) are this
+ * micro-batch's shares of the step's fractions; `low_min` and `high_max` are the extremes among its sequences.
+ */
+export function clipMetrics({ ratio, advantages, mask, total, lowest, highest }: ClipMetricsInputs) {
+  const low = mul(mask, cast(and(less(ratio, lowest), less(advantages, 0)), 'float32'));
+  const high = mul(mask, cast(and(greater(ratio, highest), greater(advantages, 0)), 'float32'));
+  const counts = sumTokens(mask); // [R, 1]
+  const share = (clipped: Tensor) => div(reduceSum(clipped), maximum(total, 1));
+  const bySequence = (clipped: Tensor) => div(sumTokens(clipped), maximum(counts, 1)); // [R, 1]
+  return {
+    'clip_ratio/low_mean': share(low),
+    'clip_ratio/high_mean': share(high),
+    'clip_ratio/region_mean': share(add(low, high)),
+    // A sequence without ratios must not be the lowest.
+    'clip_ratio/low_min': neg(reduceMax(neg(where(greater(counts, 0), bySequence(low), 1)))),
+    'clip_ratio/high_max': reduceMax(bySequence(high)),
+  } satisfies Record<string, Tensor>;
+}
+
+const extremes: Readonly<Record<string, (a: number, b: number) => number>> = {
+  'clip_ratio/low_min': Math.min,
+  'clip_ratio/high_max': Math.max,
+};
+
+/** The metrics of an optimiser step from those of its micro-batches: the extremes of extremes, the sums of shares. */
+export function foldMetrics(microBatches: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const step: Record<string, number> = {};
+  for (const metrics of microBatches) {
+    for (const [name, value] of Object.entries(metrics)) {
+      const fold = extremes[name] ?? ((a, b) => a + b);
+      step[name] = name in step ? fold(step[name]!, value) : value;
+    }
+  }
+  return step;
+}
+
+/** [R, C] → [R, 1] */
+export function sumTokens(x: Tensor): Tensor {
+  return reduceSum(x, { axes: [1], keepDimensions: true });
+}

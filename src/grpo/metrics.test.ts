@@ -1,0 +1,82 @@
+// Metrics of rollouts, computed by hand for a few trajectories.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Group, Reward, StopReason, Trajectory } from '../rl.ts';
+import { groupAdvantages } from './advantages.ts';
+import { rolloutMetrics } from './metrics.ts';
+
+/** A trajectory whose turns sampled as many tokens as given. */
+function trajectory(stopReason: StopReason, ...turnLengths: number[]): Trajectory {
+  return {
+    stopReason,
+    steps: turnLengths.map((length) => ({
+      state: { messages: [] },
+      action: { message: { role: 'assistant', content: '' } },
+      tokens: { promptIds: [1, 2, 3], completionIds: Array(length).fill(4), logprobs: Array(length).fill(-1) },
+    })),
+  };
+}
+
+function metricsOf(trajectories: Trajectory[], rewards: Reward[]): Record<string, number> {
+  const group: Group = { id: '1.0', example: {}, trajectories, rewards };
+  return rolloutMetrics([group], groupAdvantages([rewards.map(({ score }) => score)]));
+}
+
+const unscored: Reward = { score: null, parts: {} };
+
+test('lengths count sampled tokens of all turns, and tell those that were cut off from those that ended', () => {
+  const metrics = metricsOf(
+    [
+      trajectory('completed', 5),
+      trajectory('completed', 2, 3, 4),
+      trajectory('max_tokens', 16),
+      trajectory('context_overflow', 10, 10),
+      trajectory('error'),
+    ],
+    Array<Reward>(5).fill(unscored),
+  );
+  assert.deepEqual(metrics, {
+    'completions/mean_length': 12.5,
+    'completions/min_length': 5,
+    'completions/max_length': 20,
+    'completions/clipped_ratio': 0.5,
+    'completions/mean_terminated_length': 7,
+    'completions/min_terminated_length': 5,
+    'completions/max_terminated_length': 9,
+  });
+});
+
+test('no length of ended completions where none ended, and none at all where none began', () => {
+  const clipped = metricsOf([trajectory('max_tokens', 4)], [unscored]);
+  assert.equal(clipped['completions/clipped_ratio'], 1);
+  assert.ok(!('completions/mean_terminated_length' in clipped));
+  assert.deepEqual(metricsOf([trajectory('error')], [unscored]), {});
+});
+
+test('rewards are reported one by one where they applied, and with what they logged', () => {
+  const metrics = metricsOf(
+    Array.from({ length: 4 }, () => trajectory('completed', 1)),
+    [
+      { score: 1.2, parts: { correct: 1, format: 0.2 }, metrics: { digits: 2 } },
+      { score: 0.2, parts: { correct: 0, format: 0.2 }, metrics: { digits: 4 } },
+      { score: 0, parts: { correct: 0, format: null } },
+      { score: null, parts: { correct: null, format: null }, errors: { correct: 'failed', format: 'failed' } },
+    ],
+  );
+  const close = (name: string, expected: number) =>
+    assert.ok(Math.abs(metrics[name]! - expected) < 1e-12, `${name} is ${metrics[name]}, not ${expected}`);
+  close('rewards/correct/mean', 1 / 3);
+  close('rewards/correct/std', Math.sqrt(1 / 3));
+  close('rewards/format/mean', 0.2);
+  close('rewards/format/std', 0);
+  close('digits', 3);
+  close('reward', 1.4 / 3);
+  close('groups/frac_mixed', 1);
+});
+
+test('a name that a reward logs never replaces a metric', () => {
+  const reward: Reward = { score: 1, parts: { exact: 1 }, metrics: { reward: 99, 'rewards/exact/mean': 99 } };
+  const metrics = metricsOf([trajectory('completed', 1)], [reward]);
+  assert.equal(metrics.reward, 1);
+  assert.equal(metrics['rewards/exact/mean'], 1);
+});

@@ -1,0 +1,62 @@
+// What a step's rollouts looked like: lengths, truncation and rewards under TRL's names.
+import { meanMetrics } from '../logging.ts';
+import type { Group, Reward, Trajectory } from '../rl.ts';
+import { type GroupAdvantages, moments } from './advantages.ts';
+
+/**
+ * The metrics of the rollouts of one step; what cannot be computed is absent.
+ *
+ * - `completions/mean_length`, `min_length`, `max_length`: tokens that the policy sampled in all turns of a trajectory.
+ *   Trajectories in which it never came to act are not counted.
+ * - `completions/clipped_ratio`: the fraction of them cut off by a limit on tokens; `completions/…_terminated_length`: the others' lengths.
+ * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
+ * - what `groupAdvantages` says of the scores, and the numbers that rewards wanted logged, averaged.
+ */
+export function rolloutMetrics(groups: readonly Group[], { metrics }: GroupAdvantages): Record<string, number> {
+  const rewards = groups.flatMap((group) => group.rewards);
+  return {
+    // First, so that no name that a reward chose replaces one of ours.
+    ...meanMetrics(rewards.map((reward) => reward.metrics ?? {})),
+    ...completionMetrics(groups.flatMap(({ trajectories }) => trajectories)),
+    ...rewardMetrics(rewards),
+    ...metrics,
+  };
+}
+
+function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
+  const names = new Set(rewards.flatMap(({ parts }) => Object.keys(parts)));
+  const entries = [...names].flatMap((name) => {
+    const values = rewards.map(({ parts }) => parts[name] ?? null);
+    return Object.entries(moments(`rewards/${name}/mean`, `rewards/${name}/std`, values));
+  });
+  return Object.fromEntries(entries);
+}
+
+function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+  const acted = trajectories.filter(({ steps }) => steps.length > 0);
+  if (acted.length === 0) return {};
+  const terminated = acted.filter((trajectory) => !isClipped(trajectory));
+  return {
+    ...lengthMetrics('length', acted),
+    'completions/clipped_ratio': 1 - terminated.length / acted.length,
+    ...lengthMetrics('terminated_length', terminated),
+  };
+}
+
+function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Record<string, number> {
+  if (trajectories.length === 0) return {};
+  const lengths = trajectories.map(sampledTokens);
+  return {
+    [`completions/mean_${name}`]: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
+    [`completions/min_${name}`]: Math.min(...lengths),
+    [`completions/max_${name}`]: Math.max(...lengths),
+  };
+}
+
+function isClipped({ stopReason }: Trajectory): boolean {
+  return stopReason === 'max_tokens' || stopReason === 'context_overflow';
+}
+
+function sampledTokens({ steps }: Trajectory): number {
+  return steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+}

@@ -1,0 +1,34 @@
+// Learning-rate schedules with warm-up, step for step those of transformers.
+
+/** `constant` keeps its warm-up, if any: transformers calls that `constant_with_warmup`. */
+export type LearningRateSchedule = 'constant' | 'linear' | 'cosine';
+
+export interface LearningRateOptions {
+  /** The peak. */
+  readonly learning_rate: number;
+  /** @default 'constant' */
+  readonly lr_scheduler_type?: LearningRateSchedule;
+  /** The fraction of all steps, rounded up, over which the rate rises from 0 to its peak. @default 0 */
+  readonly warmup_ratio?: number;
+  /** Where `linear` and `cosine` reach 0. */
+  readonly max_steps: number;
+}
+
+/** The fraction of the peak after warm-up; `progress` runs from 0 to 1. */
+const decays: Record<LearningRateSchedule, (progress: number) => number> = {
+  constant: () => 1,
+  linear: (progress) => 1 - progress,
+  /** Half a cosine wave. Loshchilov and Hutter 2016, arXiv:1608.03983, without restarts. */
+  cosine: (progress) => (1 + Math.cos(Math.PI * progress)) / 2,
+};
+
+/** The learning rate of each optimiser step, counted from 0. With warm-up the first is 0. */
+export function learningRateSchedule(options: LearningRateOptions): (step: number) => number {
+  const { learning_rate, lr_scheduler_type = 'constant', warmup_ratio = 0, max_steps } = options;
+  const warmupSteps = Math.ceil(warmup_ratio * max_steps);
+  return (step) => {
+    if (step < warmupSteps) return (learning_rate * step) / warmupSteps;
+    const progress = Math.min(1, (step - warmupSteps) / Math.max(1, max_steps - warmupSteps));
+    return learning_rate * decays[lr_scheduler_type](progress);
+  };
+}
