@@ -53,10 +53,9 @@ function positions(emit: Emitter, lastPositions: string, steps: Dimension): stri
   if (steps === 1) return last;
   const count = emit.dimension(steps);
   const alone = emit.cast(emit.node('Equal', [count, one]), 'int64');
-  const [zero, step] = [emit.constant('int64', [0], []), emit.constant('int64', [1], [])];
   return emit.node('Add', [
     emit.node('Mul', [last, alone]),
-    emit.node('Range', [zero, emit.node('Squeeze', [count]), step]),
+    emit.node('Range', [emit.scalar('int64', 0), emit.node('Squeeze', [count]), emit.scalar('int64', 1)]),
   ]);
 }
 

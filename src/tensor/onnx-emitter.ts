@@ -10,9 +10,8 @@ export const MICROSOFT = 'com.microsoft';
 export class Emitter {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];
-  readonly #constantNames = new Map<string, string>();
   readonly #sizeSources = new Map<string, { input: string; axis: number }>();
-  readonly #dimensions = new Map<string, string>();
+  readonly #shared = new Map<string, string>();
   #count = 0;
 
   constructor(roots: readonly Tensor[]) {
@@ -51,33 +50,32 @@ export class Emitter {
   }
 
   constant(type: OnnxType, values: readonly number[], shape: readonly number[]): string {
-    const key = `${type}[${shape}]${values.map((value) => (Object.is(value, -0) ? '-0' : value))}`;
-    const known = this.#constantNames.get(key);
-    if (known) return known;
     const name = this.#name();
     this.constants.push({ name, type, shape, data: bytesOf(type, values) });
-    this.#constantNames.set(key, name);
     return name;
   }
 
+  scalar(type: OnnxType, value: number): string {
+    return this.#once(`${type} ${value}`, () => this.constant(type, [value], []));
+  }
+
+  /** A vector of int64. */
   integers(values: readonly number[]): string {
-    return this.constant('int64', values, [values.length]);
+    return this.#once(`[${values}]`, () => this.constant('int64', values, [values.length]));
   }
 
   /** A dimension as an int64 [1] tensor. */
   dimension(dimension: Dimension): string {
     if (typeof dimension === 'number') return this.integers([dimension]);
     const key = formatDimension(dimension);
-    const known = this.#dimensions.get(key);
-    if (known) return known;
     const source = this.#sizeSources.get(key);
-    const name = source
-      ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
-      : [...dimension.terms]
-          .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
-          .reduce((a, b) => this.node('Add', [a, b]));
-    this.#dimensions.set(key, name);
-    return name;
+    return this.#once(key, () =>
+      source
+        ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
+        : [...dimension.terms]
+            .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
+            .reduce((a, b) => this.node('Add', [a, b])),
+    );
   }
 
   /** A shape as an int64 vector. */
@@ -112,6 +110,12 @@ export class Emitter {
       });
     if (coefficient !== 1 || factors.length === 0) factors.push(this.integers([coefficient]));
     return factors.reduce((a, b) => this.node('Mul', [a, b]));
+  }
+
+  #once(key: string, make: () => string): string {
+    const name = this.#shared.get(key) ?? make();
+    this.#shared.set(key, name);
+    return name;
   }
 
   #name(): string {

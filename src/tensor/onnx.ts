@@ -140,7 +140,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
       transposeA ? turned(left!, a!.shape.length) : left!,
       transposeB ? turned(right!, b!.shape.length) : right!,
     ]);
-    return alpha === 1 ? product : emit.node('Mul', [product, emit.constant('float32', [alpha], [])]);
+    return alpha === 1 ? product : emit.node('Mul', [product, emit.scalar('float32', alpha)]);
   },
   softmax: (_, [x], emit) => emit.node('Softmax', [x!], { axis: -1 }),
   logSumExp: (_, [x], emit) => {

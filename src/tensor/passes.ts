@@ -5,8 +5,8 @@ import { interpret } from './interpret.ts';
 import { constant } from './ops.ts';
 import { formatDimension, formatShape, sameShape } from './shape.ts';
 
-/** The largest constant, in elements, that folding may create. */
-const LARGEST_FOLDED = 64;
+/** The largest constant, in elements, that folding may create, and whose values are compared with others'. */
+const SMALL = 64;
 
 /** The same outputs from fewer operators. */
 export function optimize(outputs: readonly Tensor[]): Tensor[] {
@@ -31,7 +31,7 @@ function fold(node: Tensor): Tensor {
   if (!fixed || node.inputs.length === 0 || node.op === 'stopGradient') return node;
   if (!node.inputs.every((operand) => operand.op === 'constant')) return node;
   const shape = node.shape as readonly number[];
-  if (shape.reduce((product, length) => product * length, 1) > LARGEST_FOLDED) return node;
+  if (shape.reduce((product, length) => product * length, 1) > SMALL) return node;
   return constant([...interpret([node], {})[0]!.data], shape, node.type);
 }
 
@@ -85,13 +85,13 @@ function isFilledWith(node: Tensor, number: number): boolean {
   return node.op === 'constant' && node.attributes.values.every((value) => value === number);
 }
 
-/** Equal for two operators exactly if they compute the same thing. */
+/** Equal for two operators only if they compute the same thing. Large constants are equal only to themselves. */
 function structuralKey(node: Tensor, numbers: ReadonlyMap<Tensor, number>): string {
+  if (node.op === 'constant' && node.attributes.values.length > SMALL) return `constant ${numbers.size}`;
   const attributes = JSON.stringify(node.attributes, (_, field) => {
     if (typeof field === 'number') return Object.is(field, -0) ? '-0' : String(field);
     return field !== null && typeof field === 'object' && 'terms' in field ? formatDimension(field) : field;
   });
-  // Inputs are told apart by name; everything else by operator, attributes, operands, shape and type.
   return [
     node.op,
     attributes,
