@@ -17,10 +17,23 @@ export interface SamplingOptions {
   readonly minP?: number;
   /** Tokens at which a completion ends; the one that ended it is its last. */
   readonly stopIds: ReadonlySet<number>;
-  /** Texts at which a completion ends. @default none */
-  readonly stopStrings?: readonly string[];
+  /** Asked after each token whether the completion ends with it; see `stopAtText`. @default never */
+  readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal;
+}
+
+/** Ends completions at any of some texts, wherever token borders lie. */
+export function stopAtText(
+  texts: readonly string[],
+  decode: (ids: readonly number[]) => string,
+): (ids: readonly number[]) => boolean {
+  // A text of n bytes lies within the last n tokens, for each token holds at least one byte of it.
+  const reach = Math.max(0, ...texts.map((text) => new TextEncoder().encode(text).length));
+  return (ids) => {
+    const tail = decode(ids.slice(-reach));
+    return texts.some((text) => tail.includes(text));
+  };
 }
 
 export interface SampleRequest {
@@ -130,6 +143,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
       });
     }
     const acting = [...prompts.keys()];
+    if (acting.length === 0) return;
     const { maxTurns: _, ...sampling } = this.#options;
     const completions = await policy.sample(
       acting.map((episode) => ({

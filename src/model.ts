@@ -23,6 +23,8 @@ export interface TrainingBatch {
 export interface UpdateResult {
   /** Training metrics under TRL's names: loss, grad_norm, learning_rate, entropy, kl, clip_ratio/…. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Log-probability of each completion token under the weights before this update. */
+  readonly logprobs: readonly (readonly number[])[];
 }
 
 export interface Model {

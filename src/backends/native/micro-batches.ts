@@ -1,0 +1,90 @@
+// Packs sequences into the padded layout of models/prefix-attention.ts: U prompts of P tokens, each with G completions of C tokens.
+import type { TrainingSequence } from '../../model.ts';
+
+/** Completions that share a prompt. */
+interface PromptGroup {
+  readonly promptIds: readonly number[];
+  /** Indices into the batch. */
+  readonly members: readonly number[];
+}
+
+/** What one run of the training graph takes. */
+export interface MicroBatch {
+  readonly prompts: readonly (readonly number[])[];
+  /** The batch's index of the sequence in each place [U·G]; undefined where a group has fewer than G. */
+  readonly rows: readonly (number | undefined)[];
+  readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
+}
+
+export interface MicroBatchLimits {
+  /** The most rows of activations, padding included. */
+  readonly rows: number;
+  /** The most completion tokens, padding included: each may need a row of logits. */
+  readonly completionTokens: number;
+}
+
+/** Splits a batch so that each part keeps to the limits where one sequence alone does. Equal prompts go together. */
+export function microBatches(sequences: readonly TrainingSequence[], limits: MicroBatchLimits): MicroBatch[] {
+  const groups = groupByPrompt(sequences).flatMap((group) => splitGroup(group, sequences, limits));
+  const parts: MicroBatch[] = [];
+  let open: PromptGroup[] = [];
+  for (const group of groups) {
+    const wider = [...open, group];
+    if (open.length > 0 && !fits(layoutSizes(wider, sequences), limits)) {
+      parts.push(microBatch(open, sequences));
+      open = [group];
+    } else {
+      open = wider;
+    }
+  }
+  if (open.length > 0) parts.push(microBatch(open, sequences));
+  return parts;
+}
+
+function groupByPrompt(sequences: readonly TrainingSequence[]): PromptGroup[] {
+  const groups = new Map<string, { promptIds: readonly number[]; members: number[] }>();
+  for (const [index, { promptIds }] of sequences.entries()) {
+    const key = promptIds.join(' ');
+    const group = groups.get(key) ?? { promptIds, members: [] };
+    group.members.push(index);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+function splitGroup(
+  group: PromptGroup,
+  sequences: readonly TrainingSequence[],
+  limits: MicroBatchLimits,
+): PromptGroup[] {
+  const { members, promptIds } = group;
+  for (let size = members.length; size > 1; size--) {
+    const parts = chunks(members, Math.ceil(members.length / Math.ceil(members.length / size)));
+    const split = parts.map((part) => ({ promptIds, members: part }));
+    if (split.every((part) => fits(layoutSizes([part], sequences), limits))) return split;
+  }
+  return members.map((member) => ({ promptIds, members: [member] }));
+}
+
+function layoutSizes(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): MicroBatch['sizes'] {
+  return {
+    U: groups.length,
+    P: Math.max(...groups.map(({ promptIds }) => promptIds.length)),
+    G: Math.max(...groups.map(({ members }) => members.length)),
+    C: Math.max(...groups.flatMap(({ members }) => members.map((member) => sequences[member]!.completionIds.length))),
+  };
+}
+
+function fits({ U, P, G, C }: MicroBatch['sizes'], limits: MicroBatchLimits): boolean {
+  return U * (P + G * C) <= limits.rows && U * G * C <= limits.completionTokens;
+}
+
+function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): MicroBatch {
+  const sizes = layoutSizes(groups, sequences);
+  const rows = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
+  return { prompts: groups.map(({ promptIds }) => promptIds), rows, sizes };
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}

@@ -1,0 +1,263 @@
+// The native engine as a `Model`: weights in this process, sampled from and trained by ONNX Runtime.
+import type { Policy } from '../../generation.ts';
+import type { LossSettings } from '../../grpo/losses.ts';
+import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
+import type { Architecture } from '../../models/families.ts';
+import type { ParameterSpec } from '../../models/layers.ts';
+import { type LoraAdapters, type LoraSettings, loraAdapters } from '../../models/lora.ts';
+import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../../models/rotary-tables.ts';
+import { randomStream, streamSeed } from '../../random.ts';
+import { allocate } from '../../runtime/buffers.ts';
+import type { Device } from '../../runtime/device.ts';
+import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { Arena, ArenaLayout } from './arena.ts';
+import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
+import { Learner, type Objective, Scorer } from './learner.ts';
+import type { MicroBatchLimits } from './micro-batches.ts';
+import { type ModelFiles, openModelFiles } from './model-files.ts';
+import { NativePolicy } from './native-policy.ts';
+import { AdamW, type AdamWSettings } from './optimizer.ts';
+
+export interface NativeModelOptions {
+  /** A folder with config.json and weights, or a .gguf file. */
+  readonly modelPath: string;
+  /** What adapter files call the base model. @default modelPath */
+  readonly modelName?: string;
+  /** `null` trains all parameters. */
+  readonly lora: LoraSettings | null;
+  readonly loss: LossSettings;
+  /** Of the rollouts: the loss divides logits by it too. */
+  readonly temperature: number;
+  readonly optimizer: AdamWSettings;
+  /** Of the adapters' first values. */
+  readonly seed: number;
+  /** @default 'cpu' */
+  readonly device?: Device;
+  /** @default as many as this process may use cores */
+  readonly threads?: number;
+  /** The most memory, in bytes, for the caches of one wave of completions. @default 512 MiB */
+  readonly cacheBudget?: number;
+}
+
+export interface NativeModel extends Model {
+  readonly architecture: Architecture;
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  /** One optimiser step towards the completions themselves; advantages have no part in it. */
+  updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
+  /** Writes the adapter in PEFT's format, or all weights, and the optimiser's state. */
+  save(directory: string): Promise<void>;
+  /** Continues exactly from what `save` wrote. */
+  load(directory: string): Promise<void>;
+  dispose(): void;
+}
+
+const MEBIBYTE = 2 ** 20;
+/** The most floats of logits in one pass; some five such matrices exist at once. */
+const LOGITS_PER_PASS = 32 * MEBIBYTE;
+
+/** Reads a model into memory. Sessions are compiled when they are first needed. */
+export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
+  const files = await openModelFiles(options.modelPath);
+  try {
+    const { architecture } = files;
+    const adapters = options.lora ? loraAdapters(architecture.parameters, options.lora) : undefined;
+    const values = new Arena(
+      new ArenaLayout(adapters ? adapterEntries(adapters) : parameterEntries(architecture.parameters)),
+    );
+    if (adapters) initializeAdapters(values, adapters, options.seed);
+    else await readAll(files, architecture.parameters, (name) => values.values(name));
+    const frozen = adapters ? await readFrozen(files) : new Map<string, Tensor>();
+    addRotaryTables(frozen, architecture);
+    return new Engine(options, architecture, adapters, values, frozen);
+  } finally {
+    await files.close();
+  }
+}
+
+class Engine implements NativeModel {
+  readonly architecture: Architecture;
+  readonly parameters: NativeModel['parameters'];
+  readonly #options: NativeModelOptions;
+  readonly #adapters: LoraAdapters | undefined;
+  readonly #values: Arena;
+  readonly #frozen: ReadonlyMap<string, Tensor>;
+  readonly #gradients: Arena;
+  readonly #optimizer: AdamW;
+  /** What training started from: the weights themselves, or adapters that do nothing. */
+  readonly #reference: Arena;
+  readonly #learners = new Map<'reward' | 'supervised', Learner>();
+  #policy: NativePolicy | undefined;
+  #scorer: Scorer | undefined;
+
+  constructor(
+    options: NativeModelOptions,
+    architecture: Architecture,
+    adapters: LoraAdapters | undefined,
+    values: Arena,
+    frozen: ReadonlyMap<string, Tensor>,
+  ) {
+    this.#options = options;
+    this.architecture = architecture;
+    this.#adapters = adapters;
+    this.#values = values;
+    this.#frozen = frozen;
+    const { layout } = values;
+    this.#gradients = new Arena(layout);
+    this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
+    this.#reference = new Arena(layout);
+    if (!adapters) this.#reference.buffer.data.set(values.buffer.data);
+    const count = (shapes: readonly { shape: readonly number[] }[]) =>
+      shapes.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+    const trainable = count(layout.entries);
+    this.parameters = { total: count(architecture.parameters) + (adapters ? trainable : 0), trainable };
+  }
+
+  policy(): Policy {
+    this.#policy ??= new NativePolicy({
+      ...this.#graphOptions(),
+      values: this.#values,
+      cacheBudget: this.#options.cacheBudget ?? 512 * MEBIBYTE,
+    });
+    return this.#policy;
+  }
+
+  logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    this.#scorer ??= new Scorer(this.#trainingOptions());
+    return this.#scorer.logprobs(sequences, weights === 'current' ? this.#values : this.#reference);
+  }
+
+  update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    return this.#step('reward', this.#options.loss, batch, learningRate);
+  }
+
+  updateSupervised(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    return this.#step('supervised', 'supervised', batch, learningRate);
+  }
+
+  async save(directory: string): Promise<void> {
+    await saveCheckpoint(directory, this.#checkpoint());
+  }
+
+  async load(directory: string): Promise<void> {
+    await loadCheckpoint(directory, this.#checkpoint());
+  }
+
+  dispose(): void {
+    for (const learner of this.#learners.values()) learner.dispose();
+    this.#policy?.dispose();
+    this.#scorer?.dispose();
+    this.#optimizer.dispose();
+    for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
+    for (const parameter of this.#frozen.values()) {
+      parameter.dispose();
+      parameter.buffer.dispose();
+    }
+  }
+
+  async #step(
+    kind: 'reward' | 'supervised',
+    objective: Objective,
+    batch: TrainingBatch,
+    learningRate: number,
+  ): Promise<UpdateResult> {
+    const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
+    this.#learners.set(kind, learner);
+    const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients);
+    const norm = await this.#optimizer.step(learningRate);
+    return { metrics: { ...metrics, grad_norm: norm }, logprobs };
+  }
+
+  #graphOptions() {
+    const { device = 'cpu', threads } = this.#options;
+    return {
+      architecture: this.architecture,
+      ...(this.#adapters && { adapters: this.#adapters }),
+      frozen: this.#frozen,
+      positions: this.architecture.config.contextLength,
+      session: { device, ...(threads !== undefined && { threads }) },
+    };
+  }
+
+  #trainingOptions() {
+    return {
+      ...this.#graphOptions(),
+      temperature: this.#options.temperature,
+      layout: this.#values.layout,
+      limits: this.#limits(),
+    };
+  }
+
+  #limits(): MicroBatchLimits {
+    const completionTokens = Math.max(64, Math.floor(LOGITS_PER_PASS / this.architecture.config.vocabularySize));
+    return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
+  }
+
+  #checkpoint() {
+    const { lora, modelPath, modelName = modelPath } = this.#options;
+    return {
+      values: this.#values,
+      optimizer: this.#optimizer,
+      modelName,
+      adapters: lora && this.#adapters ? { settings: lora, adapters: this.#adapters } : undefined,
+    };
+  }
+}
+
+function adapterEntries(adapters: LoraAdapters) {
+  return [...adapters.values()].flatMap(({ a, b }) => [a, b].map(({ name, shape }) => ({ name, shape, decays: true })));
+}
+
+function parameterEntries(parameters: readonly ParameterSpec[]) {
+  return parameters.map(({ name, shape, kind }) => ({
+    name,
+    shape,
+    decays: kind === 'linear' || kind === 'embedding',
+  }));
+}
+
+/** A starts as PEFT starts it, uniform within ±1/√in (Kaiming with a = √5); B starts at zero, so that at first nothing changes. */
+function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number): void {
+  for (const { a } of adapters.values()) {
+    const random = randomStream(streamSeed(seed, a.name));
+    const bound = 1 / Math.sqrt(a.shape[1]);
+    const matrix = values.values(a.name);
+    for (let i = 0; i < matrix.length; i++) matrix[i] = (2 * random.uniform() - 1) * bound;
+  }
+}
+
+async function readAll(
+  files: ModelFiles,
+  parameters: readonly ParameterSpec[],
+  into: (name: string) => Float32Array,
+): Promise<void> {
+  for (const parameter of parameters) await files.read(parameter, into(parameter.name));
+}
+
+async function readFrozen(files: ModelFiles): Promise<Map<string, Tensor>> {
+  const { parameters } = files.architecture;
+  const frozen = new Map(parameters.map(({ name, shape }) => [name, newTensor(shape)]));
+  await readAll(files, parameters, (name) => frozen.get(name)!.buffer.data);
+  return frozen;
+}
+
+function addRotaryTables(frozen: Map<string, Tensor>, { config }: Architecture): void {
+  const tables = rotaryValues(config, config.contextLength);
+  for (const [name, values] of [
+    [ROTARY_COS, tables.cos],
+    [ROTARY_SIN, tables.sin],
+  ] as const) {
+    const table = newTensor([config.contextLength, config.headSize / 2]);
+    table.buffer.data.set(values);
+    frozen.set(name, table);
+  }
+}
+
+function newTensor(shape: readonly number[]): Tensor<'float32'> {
+  return tensor(
+    allocate(
+      'float32',
+      shape.reduce((product, size) => product * size, 1),
+    ),
+    shape,
+  );
+}

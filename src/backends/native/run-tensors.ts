@@ -1,0 +1,56 @@
+// Small tensors made for one run and released with it.
+import type { Binding } from '../../runtime/binding.ts';
+import { allocate, type ElementType, type NativeBuffer } from '../../runtime/buffers.ts';
+import { type Tensor, tensor } from '../../runtime/tensor.ts';
+
+export class RunTensors implements Disposable {
+  readonly #tensors: Tensor[] = [];
+  readonly #views: Tensor[] = [];
+
+  /** A new tensor of zeros. */
+  create<E extends ElementType>(type: E, shape: readonly number[]): Tensor<E> {
+    const buffer: NativeBuffer<E> = allocate(
+      type,
+      shape.reduce((product, size) => product * size, 1),
+    );
+    const created = tensor(buffer, shape);
+    this.#tensors.push(created);
+    return created;
+  }
+
+  /** A tensor over memory that stays the caller's; flat unless a shape is given. */
+  view<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[] = [buffer.length]): Tensor<E> {
+    const created = tensor(buffer, shape);
+    this.#views.push(created);
+    return created;
+  }
+
+  floats(shape: readonly number[], values: ArrayLike<number>): Tensor<'float32'> {
+    const created = this.create('float32', shape);
+    created.buffer.data.set(values);
+    return created;
+  }
+
+  integers(shape: readonly number[], values: readonly number[]): Tensor<'int64'> {
+    const created = this.create('int64', shape);
+    created.buffer.data.set(values.map(BigInt));
+    return created;
+  }
+
+  [Symbol.dispose](): void {
+    for (const created of this.#tensors) {
+      created.dispose();
+      created.buffer.dispose();
+    }
+    for (const view of this.#views) view.dispose();
+  }
+}
+
+/** Binds the inputs that a session has; a graph that does not depend on one does not have it. */
+export function bindInputs(
+  binding: Binding,
+  known: ReadonlySet<string>,
+  inputs: Iterable<readonly [string, Tensor]>,
+): void {
+  for (const [name, value] of inputs) if (known.has(name)) binding.input(name, value);
+}

@@ -1,0 +1,72 @@
+// The graph that sampling runs: one more token for each row, from a cache of keys and values that it appends to.
+import type { Tensor } from '../tensor/graph.ts';
+import { cachedAttention, gatherRows, input, logSumExp, matmul, mul, reshape, softmax } from '../tensor/ops.ts';
+import { size, times } from '../tensor/shape.ts';
+import type { Architecture } from './families.ts';
+import { createLayers, EMBEDDING, OUTPUT } from './layers.ts';
+import type { LoraAdapters } from './lora.ts';
+import { rotaryInputs } from './rotary-tables.ts';
+
+/** Rows that decode together, and tokens that each reads: 1, or a whole prompt padded on the right. */
+const B = size('B');
+const S = size('S');
+/** Positions that the cache has room for. */
+const M = size('M');
+
+export const keyCacheName = (layer: number) => `cache.${layer}.key`;
+export const valueCacheName = (layer: number) => `cache.${layer}.value`;
+/** The cache that a run leaves behind; bound to the memory of the one it read, it is updated in place. */
+export const nextCacheName = (name: string) => `next.${name}`;
+
+export interface DecodingGraphOptions {
+  adapters?: LoraAdapters;
+  positions: number;
+}
+
+/**
+ * Inputs beside parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
+ * - `ids` int64 [B, S];
+ * - `last_positions` int64 [B]: the position of each row's last token;
+ * - `rows` int64 [B]: where in [B·S] each row's last token stands;
+ * - `inverse_temperature` [].
+ *
+ * Outputs: `logits` [B, V]; `probabilities` [B, V], after temperature; `log_total` [B, 1], log Σ exp of the logits; and the caches.
+ */
+export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
+  const { heads, keyValueHeads, headSize, hiddenSize } = config;
+  const tables = rotaryInputs(config, options.positions);
+  const lastPositions = input('last_positions', 'int64', [B]);
+  const outputs: Record<string, Tensor> = {};
+  const perRow = (x: Tensor, width: number) => reshape(x, [B, S, width]);
+
+  const layers = createLayers((layer, query, key, value) => {
+    const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
+    const attended = cachedAttention(
+      {
+        query: perRow(query, heads * headSize),
+        key: perRow(key, keyValueHeads * headSize),
+        value: perRow(value, keyValueHeads * headSize),
+        keyCache: cache(keyCacheName(layer)),
+        valueCache: cache(valueCacheName(layer)),
+        lastPositions,
+        tables,
+      },
+      { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize) },
+    );
+    outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
+    outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
+    return reshape(attended.output, [times(B, S), heads * headSize]);
+  }, options.adapters);
+
+  const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, hiddenSize]);
+  const embedded = reshape(gatherRows(embedding, input('ids', 'int64', [B, S])), [times(B, S), hiddenSize]);
+  const hidden = family.body(config, embedded, layers);
+  const output = config.tiedEmbeddings ? embedding : layers.parameter(OUTPUT, [config.vocabularySize, hiddenSize]);
+  const logits = matmul(gatherRows(hidden, input('rows', 'int64', [B])), output, { transposeB: true });
+  return {
+    logits,
+    probabilities: softmax(mul(logits, input('inverse_temperature', 'float32', []))),
+    log_total: logSumExp(logits),
+    ...outputs,
+  };
+}

@@ -1,0 +1,82 @@
+// What a model family is built from: named parameters, linear layers that may carry adapters, and attention that its caller supplies.
+// The same family code so makes the training graph, whose attention shares prompts, and the decoding graph, whose attention has a cache.
+import type { Tensor } from '../tensor/graph.ts';
+import { add, input, matmul } from '../tensor/ops.ts';
+import type { Shape } from '../tensor/shape.ts';
+import type { LoraAdapters } from './lora.ts';
+
+/** Sizes that every family's configuration tells, under Hugging Face's names in camelCase. */
+export interface ModelConfig {
+  readonly modelType: string;
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  readonly headSize: number;
+  readonly vocabularySize: number;
+  /** The longest sequence that positions exist for. */
+  readonly contextLength: number;
+  readonly ropeTheta: number;
+  /** Whether the output layer is the embedding table. */
+  readonly tiedEmbeddings: boolean;
+  /** Tokens that end a text, as configured. */
+  readonly eosIds: readonly number[];
+}
+
+/** A parameter as checkpoints store it. */
+export interface ParameterSpec {
+  /** Hugging Face's name, for example `model.layers.0.self_attn.q_proj.weight`. */
+  readonly name: string;
+  readonly shape: readonly number[];
+  /** Biases and norms are exempt from weight decay; adapters go on linear layers. */
+  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
+}
+
+/** Causal attention over rows: query [rows, heads·D], key and value [rows, keyValueHeads·D] → [rows, heads·D]. */
+export type Attention = (layer: number, query: Tensor, key: Tensor, value: Tensor) => Tensor;
+
+export interface Layers {
+  /** A parameter as a graph input of its own name. */
+  parameter(name: string, shape: Shape): Tensor;
+  /** x [rows, in] → [rows, out]: the layer `name`, with its bias if it has one and its adapter if it carries one. */
+  linear(x: Tensor, name: string, size: { readonly in: number; readonly out: number; readonly bias?: boolean }): Tensor;
+  readonly attention: Attention;
+}
+
+/** One architecture: the code that a `model_type` stands for. */
+export interface ModelFamily {
+  /** Reads config.json; what the family cannot compute is an error. */
+  config(json: Readonly<Record<string, unknown>>): ModelConfig;
+  parameters(config: ModelConfig): ParameterSpec[];
+  /** Embedded tokens [rows, hidden] → what the output layer reads [rows, hidden]. */
+  body(config: ModelConfig, embedded: Tensor, layers: Layers): Tensor;
+}
+
+export const EMBEDDING = 'model.embed_tokens.weight';
+export const OUTPUT = 'lm_head.weight';
+
+/** Layers whose parameters are graph inputs, one object a name, so that a graph asks for each once. */
+export function createLayers(attention: Attention, adapters?: LoraAdapters): Layers {
+  const parameters = new Map<string, Tensor>();
+  const parameter = (name: string, shape: Shape): Tensor => {
+    const known = parameters.get(name) ?? input(name, 'float32', shape);
+    parameters.set(name, known);
+    return known;
+  };
+  return {
+    parameter,
+    linear(x, name, size) {
+      let y = matmul(x, parameter(`${name}.weight`, [size.out, size.in]), { transposeB: true });
+      const adapter = adapters?.get(name);
+      if (adapter) {
+        const down = matmul(x, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });
+        y = add(
+          y,
+          matmul(down, parameter(adapter.b.name, adapter.b.shape), { transposeB: true, alpha: adapter.scale }),
+        );
+      }
+      return size.bias ? add(y, parameter(`${name}.bias`, [size.out])) : y;
+    },
+    attention,
+  };
+}

@@ -1,0 +1,70 @@
+// The graph that training runs: log-probabilities of completion tokens, as an expression that losses build on.
+import type { Tensor } from '../tensor/graph.ts';
+import {
+  concat,
+  full,
+  gatherElements,
+  gatherRows,
+  input,
+  logSumExp,
+  matmul,
+  mul,
+  reduceSum,
+  reshape,
+  softmax,
+  sub,
+} from '../tensor/ops.ts';
+import { size, times } from '../tensor/shape.ts';
+import type { Architecture } from './families.ts';
+import { createLayers, EMBEDDING, OUTPUT } from './layers.ts';
+import type { LoraAdapters } from './lora.ts';
+import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
+import { rotaryInputs } from './rotary-tables.ts';
+
+/** Tokens that are trained on, over all completions. */
+const T = size('T');
+
+export interface TrainingGraph {
+  /** [U·G, C]: log-probability of each completion token; 0 where it is not trained on. */
+  logprobs: Tensor;
+  /** [U·G, C]: entropy of the distribution that each trained token was drawn from, in nats; no gradient is meant to flow. */
+  entropy: Tensor;
+}
+
+export interface TrainingGraphOptions {
+  adapters?: LoraAdapters;
+  /** Divides the logits, as it did when sampling. */
+  temperature: number;
+  /** Longest position plus one that the rotary tables hold. */
+  positions: number;
+}
+
+/**
+ * Inputs beside parameters, masks and rotary tables:
+ * - `ids` int64 [U·P + U·G·C]: all tokens, prompts first;
+ * - `sources` int64 [T]: the row that predicts each trained token;
+ * - `targets` int64 [T, 1]: the trained tokens;
+ * - `places` int64 [U, G, C]: for each completion token its index among the trained ones, T where it is not trained on.
+ */
+export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
+  const tables = rotaryInputs(config, options.positions);
+  const layers = createLayers(prefixAttention(config, prefixMasks(), tables), options.adapters);
+  const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);
+  const embedded = gatherRows(embedding, input('ids', 'int64', [ROWS]));
+  const hidden = family.body(config, embedded, layers);
+
+  // Only rows that predict a trained token reach the output layer, by far the widest.
+  const predicting = gatherRows(hidden, input('sources', 'int64', [T]));
+  const output = config.tiedEmbeddings
+    ? embedding
+    : layers.parameter(OUTPUT, [config.vocabularySize, config.hiddenSize]);
+  const logits = matmul(predicting, output, { transposeB: true, alpha: 1 / options.temperature });
+  const total = logSumExp(logits);
+  const logprobs = sub(gatherElements(logits, input('targets', 'int64', [T, 1])), total);
+  const entropy = sub(total, reduceSum(mul(softmax(logits), logits), { axes: [-1], keepDimensions: true }));
+
+  const places = input('places', 'int64', [U, G, C]);
+  const spread = (perToken: Tensor) =>
+    reshape(gatherRows(concat([reshape(perToken, [T]), full(0, [1])], 0), places), [times(U, G), C]);
+  return { logprobs: spread(logprobs), entropy: spread(entropy) };
+}

@@ -1,0 +1,201 @@
+// The loop: examples, rollouts, rewards, advantages, updates. It never sees a chat template or a tensor.
+
+import type { DataLoader } from './data.ts';
+import { GradusError } from './errors.ts';
+import type { Generator } from './generation.ts';
+import { type GroupAdvantages, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
+import { rolloutMetrics } from './grpo/metrics.ts';
+import { type MetricsLogger, meanMetrics } from './logging.ts';
+import type { Model, TrainingSequence } from './model.ts';
+import { streamSeed } from './random.ts';
+import type { RewardModel } from './rewards.ts';
+import type { Example, Group, Trajectory } from './rl.ts';
+
+export interface GrpoTrainerOptions<E extends Example = Example> {
+  readonly model: Model;
+  readonly dataLoader: DataLoader<E>;
+  readonly generator: Generator<E>;
+  readonly rewardModel: RewardModel<E>;
+  readonly logger?: MetricsLogger;
+  readonly maxSteps: number;
+  /** Completions of one prompt, compared with one another: G. @default 8 */
+  readonly numGenerations?: number;
+  /** The learning rate of a step, counted from 0. */
+  readonly learningRate: number | ((step: number) => number);
+  /** Updates made with the rollouts of one step. @default 1 */
+  readonly numIterations?: number;
+  /** What advantages are divided by. @default 'group' */
+  readonly scaleRewards?: ScaleRewards;
+  /** Whether updates need log-probabilities under the frozen reference. @default false */
+  readonly useReference?: boolean;
+  /** @default 0 */
+  readonly seed?: number;
+}
+
+/** What one step did. */
+export interface StepReport<E extends Example = Example> {
+  /** Counted from 1. */
+  readonly step: number;
+  readonly groups: readonly Group<E>[];
+  /** For each group, the advantage of each trajectory. */
+  readonly advantages: readonly (readonly number[])[];
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Seconds: step_time and its parts time/generate, time/score, time/update. */
+  readonly timings: Readonly<Record<string, number>>;
+}
+
+export interface StepsOptions {
+  /** Steps already made, of a run that goes on. @default 0 */
+  readonly from?: number;
+  /** Ends the loop: rollouts stop early, and the step that they belong to is not made. */
+  readonly signal?: AbortSignal;
+}
+
+/** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
+export class GrpoTrainer<E extends Example = Example> {
+  readonly #options: GrpoTrainerOptions<E>;
+
+  constructor(options: GrpoTrainerOptions<E>) {
+    this.#options = options;
+  }
+
+  /** Trains to the end. */
+  async train(options: StepsOptions = {}): Promise<void> {
+    for await (const _ of this.steps(options));
+  }
+
+  /** Trains step by step; whoever iterates may evaluate, save or stop between steps. */
+  async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { dataLoader, logger, maxSteps } = this.#options;
+    if (from >= maxSteps) return;
+    let step = from;
+    for (const examples of dataLoader.batches(from)) {
+      const report = await this.#step(step, examples, signal);
+      if (!report) return;
+      await logger?.log(report.step, report.metrics);
+      yield report;
+      if (++step >= maxSteps || signal?.aborted) return;
+    }
+  }
+
+  async #step(
+    step: number,
+    examples: readonly E[],
+    signal: AbortSignal | undefined,
+  ): Promise<StepReport<E> | undefined> {
+    const { model, generator, rewardModel, numGenerations = 8, numIterations = 1, seed = 0 } = this.#options;
+    const clock = stopwatch();
+
+    const rollouts = await generator.generate(examples, model.policy(), {
+      samplesPerExample: numGenerations,
+      seed: streamSeed(seed, 'rollout', step),
+      ...(signal && { signal }),
+    });
+    if (signal?.aborted) return undefined;
+    clock.lap('time/generate');
+
+    const rewards = await Promise.all(examples.map((example, i) => rewardModel.score(example, rollouts[i]!)));
+    clock.lap('time/score');
+
+    const groups = examples.map((example, i) => ({
+      id: `${step + 1}.${i}`,
+      example,
+      trajectories: rollouts[i]!,
+      rewards: rewards[i]!,
+    }));
+    const scored = groupAdvantages(
+      rewards.map((group) => group.map(({ score }) => score)),
+      { scaleRewards: this.#options.scaleRewards ?? 'group' },
+    );
+    const learningRate = this.#learningRate(step);
+    const updates = await this.#update(trainingSequences(groups, scored), learningRate, numIterations);
+    clock.lap('time/update');
+
+    return {
+      step: step + 1,
+      groups,
+      advantages: scored.advantages,
+      metrics: { ...rolloutMetrics(groups, scored), ...meanMetrics(updates), learning_rate: learningRate },
+      timings: clock.laps(),
+    };
+  }
+
+  async #update(
+    sequences: TrainingSequence[],
+    learningRate: number,
+    iterations: number,
+  ): Promise<Readonly<Record<string, number>>[]> {
+    const { model, useReference = false } = this.#options;
+    if (sequences.length === 0) return [];
+    let batch = sequences;
+    if (useReference) {
+      const reference = await model.logprobs(batch, 'reference');
+      batch = batch.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
+    }
+    const metrics: Readonly<Record<string, number>>[] = [];
+    for (let iteration = 0; iteration < iterations; iteration++) {
+      const result = await model.update({ sequences: batch }, { learningRate });
+      metrics.push(result.metrics);
+      // The first update tells the log-probabilities that later ratios are taken against.
+      if (iteration === 0) batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
+    }
+    return metrics;
+  }
+
+  #learningRate(step: number): number {
+    const { learningRate } = this.#options;
+    return typeof learningRate === 'number' ? learningRate : learningRate(step);
+  }
+}
+
+/** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
+function trainingSequences(groups: readonly Group[], { advantages }: GroupAdvantages): TrainingSequence[] {
+  return groups.flatMap(({ trajectories }, g) =>
+    trajectories.flatMap((trajectory, i) => {
+      const usable =
+        trajectory.steps.length > 0 && trajectory.stopReason !== 'error' && trajectory.stopReason !== 'cancelled';
+      return usable ? [trainingSequence(trajectory, advantages[g]![i]!)] : [];
+    }),
+  );
+}
+
+/** A trajectory's tokens in one row: the first prompt, then turns of the policy (learnt) and what it read between them (not). */
+export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
+  const promptIds = steps[0]!.tokens.promptIds;
+  const completionIds: number[] = [];
+  const mask: boolean[] = [];
+  for (const { tokens } of steps) {
+    const read = promptIds.length + completionIds.length;
+    const preserved =
+      tokens.promptIds.length >= read &&
+      promptIds.every((id, i) => tokens.promptIds[i] === id) &&
+      completionIds.every((id, i) => tokens.promptIds[promptIds.length + i] === id);
+    if (!preserved) {
+      throw new GradusError(
+        'RENDERING_CHANGED_PREFIX',
+        'a later turn was rendered with other tokens than the model had read and written',
+        {
+          hint: 'use a chat template that keeps earlier turns as they are',
+        },
+      );
+    }
+    const observed = tokens.promptIds.slice(read);
+    completionIds.push(...observed, ...tokens.completionIds);
+    mask.push(...observed.map(() => false), ...tokens.completionIds.map(() => true));
+  }
+  return { promptIds, completionIds, mask, advantage };
+}
+
+function stopwatch() {
+  const start = performance.now();
+  const seconds: Record<string, number> = {};
+  let last = start;
+  return {
+    lap(name: string) {
+      const now = performance.now();
+      seconds[name] = (now - last) / 1000;
+      last = now;
+    },
+    laps: () => ({ step_time: (last - start) / 1000, ...seconds }),
+  };
+}
