@@ -1,8 +1,8 @@
 // What the schema has against a configuration, as one error in one line.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
 import { foreignNames } from './foreign-names.ts';
-import { nearest } from './nearest.ts';
 import { configSchema } from './schema.ts';
 import { dotted, type KeyPath, valueAt } from './values.ts';
 
@@ -58,9 +58,13 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   const siblings = Object.keys(propertiesOf(schemaAt(parent)));
   const ours = foreignNames[full] ?? (parent.length === 0 ? foreignNames[key] : undefined);
   const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
-  const meant = ours ?? nearest(key, siblings) ?? elsewhere[0] ?? nearest(key, configKeys(), Number.POSITIVE_INFINITY);
-  const name = siblings.includes(meant!) ? dotted([...parent, meant!]) : meant;
-  const hint = ours === undefined ? `did you mean ${name}?` : `here it is called ${ours}`;
+  const meant = ours ?? nearest(key, siblings) ?? elsewhere[0];
+  const hint =
+    ours !== undefined
+      ? `here it is called ${ours}`
+      : meant !== undefined
+        ? `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`
+        : `the keys ${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblings.join(', ')}`;
   return new GradusError('CONFIG_UNKNOWN_KEY', `${placeOf(path)}: unknown key ${full}`, { hint, path: full });
 }
 

@@ -1,0 +1,125 @@
+// Reads run directories, of running runs as well: lines that are being written are not seen yet.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import { readJson, readLines } from './files.ts';
+import {
+  type CheckpointPointer,
+  checkpointFiles,
+  checkpointFolder,
+  pointerFile,
+  rolloutsFile,
+  runFiles,
+  stepOf,
+} from './layout.ts';
+import type {
+  CheckpointState,
+  EvaluationRecord,
+  MetricsRecord,
+  RolloutRecord,
+  RunRecord,
+  SampleRecord,
+} from './records.ts';
+
+/** Throws `RUN_NOT_FOUND` if the directory holds no run. */
+export function readRun(directory: string): RunRecord {
+  const path = join(directory, runFiles.run);
+  if (existsSync(path)) return readJson<RunRecord>(path);
+  throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
+    hint: 'gradus runs list shows those under runs/',
+    path: directory,
+  });
+}
+
+export function readMetrics(directory: string): MetricsRecord[] {
+  return readLines(join(directory, runFiles.metrics));
+}
+
+export function readTimings(directory: string): MetricsRecord[] {
+  return readLines(join(directory, runFiles.timings));
+}
+
+export function readEvaluations(directory: string): EvaluationRecord[] {
+  return readLines(join(directory, runFiles.evals));
+}
+
+export function readSamples(directory: string): SampleRecord[] {
+  return readLines(join(directory, runFiles.samples));
+}
+
+export function readRollouts(directory: string, step: number): RolloutRecord[] {
+  return readLines(rolloutsFile(directory, step));
+}
+
+/** The step of the checkpoint that a pointer names, if that is there. */
+export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
+  const path = pointerFile(directory, pointer);
+  if (!existsSync(path)) return undefined;
+  const step = stepOf(readFileSync(path, 'utf8').trim());
+  return step !== undefined && existsSync(checkpointFolder(directory, step)) ? step : undefined;
+}
+
+export interface Checkpoint {
+  readonly folder: string;
+  readonly state: CheckpointState;
+}
+
+/**
+ * Finds a checkpoint. Throws `CHECKPOINT_NOT_FOUND`.
+ * @param which `latest`, `best`, or a step as `100` or `step_000100`
+ */
+export function findCheckpoint(directory: string, which: string): Checkpoint {
+  const isPointer = which === 'latest' || which === 'best';
+  const step = isPointer ? readCheckpointPointer(directory, which) : (stepOf(which) ?? Number(which));
+  const folder = step === undefined ? undefined : checkpointFolder(directory, step);
+  const state = folder && join(folder, checkpointFiles.state);
+  if (folder && state && existsSync(state)) return { folder, state: readJson<CheckpointState>(state) };
+  throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no checkpoint ${which}`, {
+    hint: `there is: ${checkpointNames(directory).join(', ') || 'none yet'}`,
+    path: directory,
+  });
+}
+
+function checkpointNames(directory: string): string[] {
+  const folder = join(directory, runFiles.checkpoints);
+  return existsSync(folder) ? readdirSync(folder).filter((name) => stepOf(name) !== undefined) : [];
+}
+
+/**
+ * The directory that is meant by a directory, the name of a run under `root`, or `latest`, the one that was started last.
+ * Throws `RUN_NOT_FOUND`.
+ * @param root @default 'runs'
+ */
+export function findRun(name: string, root = 'runs'): string {
+  if (isRun(name)) return name;
+  const named = join(root, name);
+  if (isRun(named)) return named;
+  const runs = listRuns(root);
+  const [latest] = runs;
+  if (name === 'latest' && latest) return latest.directory;
+  throw new GradusError('RUN_NOT_FOUND', `there is no run ${name}`, {
+    hint:
+      runs.length > 0
+        ? existingNames(
+            name,
+            runs.map(({ record }) => record.id),
+          )
+        : `there are no runs under ${root}/ yet`,
+    path: name,
+  });
+}
+
+/** The runs under `root`, the one that was started last first. */
+export function listRuns(root = 'runs'): { directory: string; record: RunRecord }[] {
+  const names = existsSync(root) ? readdirSync(root) : [];
+  return names
+    .map((name) => join(root, name))
+    .filter(isRun)
+    .map((directory) => ({ directory, record: readRun(directory) }))
+    .sort((a, b) => (a.record.started < b.record.started ? 1 : -1));
+}
+
+export function isRun(directory: string): boolean {
+  return existsSync(join(directory, runFiles.run)) && statSync(directory).isDirectory();
+}

@@ -1,0 +1,85 @@
+// What the lines and files of a run directory say.
+import type { Message } from '../message.ts';
+import type { Example, StopReason } from '../rl.ts';
+
+export type RunStatus = 'running' | 'completed' | 'stopped' | 'failed';
+
+/** run.json */
+export interface RunRecord {
+  /** The name of the directory. */
+  readonly id: string;
+  readonly backend: string;
+  readonly status: RunStatus;
+  /** The process that writes, or wrote, the run. */
+  readonly pid: number;
+  readonly versions: Readonly<Record<string, string>>;
+  /** ISO 8601. */
+  readonly started: string;
+  readonly ended?: string;
+  /** Steps made, and steps to make. */
+  readonly step: number;
+  readonly max_steps: number;
+  /** What stopped it: a signal's name, or whatever the caller gave as the reason. */
+  readonly stop_reason?: string;
+  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+/** A line of metrics.jsonl or timings.jsonl: the step, then numbers by name. */
+export type MetricsRecord = { readonly step: number } & Readonly<Record<string, number>>;
+
+/** A line of evals.jsonl */
+export interface EvaluationRecord {
+  /** Steps that the evaluated policy had learnt for; 0 is the untrained one. */
+  readonly step: number;
+  readonly problems: number;
+  readonly samples_per_problem: number;
+  /** Of the sampled completions. */
+  readonly temperature: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** 95 % intervals of some of the metrics. */
+  readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
+  /** For each problem the fraction of its samples that are correct; `null` where none could be judged. */
+  readonly per_problem: readonly (number | null)[];
+}
+
+/** A line of samples.jsonl */
+export interface SampleRecord {
+  readonly step: number;
+  readonly prompt: readonly Message[];
+  readonly completion: string;
+  readonly stop_reason: StopReason;
+  /** The weighted sum; `null` if no reward applied or one failed. */
+  readonly reward: number | null;
+  readonly rewards: Readonly<Record<string, number | null>>;
+  readonly errors?: Readonly<Record<string, string>>;
+  readonly example: Example;
+}
+
+/** A line of a step's rollouts: one group. */
+export interface RolloutRecord {
+  readonly id: string;
+  readonly example: Example;
+  readonly prompt: readonly Message[];
+  readonly prompt_ids: readonly number[];
+  readonly completions: readonly RolloutCompletion[];
+}
+
+export interface RolloutCompletion {
+  readonly text: string;
+  readonly reward: number | null;
+  readonly rewards: Readonly<Record<string, number | null>>;
+  readonly errors?: Readonly<Record<string, string>>;
+  readonly advantage: number;
+  readonly stop_reason: StopReason;
+  readonly error?: string;
+  readonly token_ids: readonly number[];
+  /** Of each token, under the distribution it was sampled from; 7 significant digits, as many as it has. */
+  readonly logprobs: readonly number[];
+}
+
+/** state.json of a checkpoint */
+export interface CheckpointState {
+  readonly step: number;
+  /** What `save.best` compares, where it was measured at this step. */
+  readonly metric?: { readonly name: string; readonly value: number };
+}

@@ -1,0 +1,31 @@
+// A group of a training step as a line of its rollouts file.
+import { finalText, type Group, type Trajectory } from '../rl.ts';
+import type { RolloutCompletion, RolloutRecord } from './records.ts';
+
+/** @param advantages one a trajectory */
+export function rolloutRecord(group: Group, advantages: readonly number[]): RolloutRecord {
+  const first = group.trajectories.find(({ steps }) => steps.length > 0)?.steps[0];
+  return {
+    id: group.id,
+    example: group.example,
+    prompt: first?.state.messages ?? [],
+    prompt_ids: first?.tokens.promptIds ?? [],
+    completions: group.trajectories.map((trajectory, i) => completionRecord(trajectory, group, i, advantages[i]!)),
+  };
+}
+
+function completionRecord(trajectory: Trajectory, group: Group, i: number, advantage: number): RolloutCompletion {
+  const { score, parts, errors } = group.rewards[i]!;
+  const tokens = trajectory.steps.at(-1)?.tokens;
+  return {
+    text: finalText(trajectory),
+    reward: score,
+    rewards: parts,
+    ...(errors && { errors }),
+    advantage,
+    stop_reason: trajectory.stopReason,
+    ...(trajectory.error && { error: trajectory.error.message }),
+    token_ids: tokens?.completionIds ?? [],
+    logprobs: tokens?.logprobs.map((logprob) => Number(logprob.toPrecision(7))) ?? [],
+  };
+}

@@ -1,0 +1,218 @@
+// Writes a run directory: everything that a run leaves behind goes through here.
+import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { stringifyLine } from '../formats/jsonl.ts';
+import type { Metrics } from '../logging.ts';
+import type { Group } from '../rl.ts';
+import { readLines, replaceFile, replaceJson } from './files.ts';
+import {
+  type CheckpointPointer,
+  checkpointFiles,
+  checkpointFolder,
+  pointerFile,
+  rolloutsFile,
+  runFiles,
+  stepName,
+  stepOf,
+} from './layout.ts';
+import { readCheckpointPointer, readRun } from './read-run.ts';
+import type { CheckpointState, EvaluationRecord, RunRecord, SampleRecord } from './records.ts';
+import { rolloutRecord } from './rollout-record.ts';
+
+type JsonlFile = 'metrics' | 'timings' | 'evals' | 'samples' | 'events';
+
+export interface CreateRunOptions {
+  readonly directory: string;
+  /** Remove the run that is there. @default false */
+  readonly overwrite?: boolean;
+  /** The configuration as it was given. */
+  readonly configText: string;
+  /** The configuration with every key. */
+  readonly config: object;
+  readonly record: Omit<RunRecord, 'id' | 'status' | 'pid' | 'step'>;
+}
+
+export class RunStore {
+  readonly directory: string;
+  #record: RunRecord;
+
+  private constructor(directory: string, record: RunRecord) {
+    this.directory = directory;
+    this.#record = record;
+  }
+
+  /** Starts a run in a directory of its own. Throws `RUN_EXISTS` if that holds anything. */
+  static create({ directory, overwrite = false, configText, config, record }: CreateRunOptions): RunStore {
+    const absolute = resolve(directory);
+    makeRoom(absolute, overwrite);
+    mkdirSync(join(absolute, runFiles.rollouts), { recursive: true });
+    mkdirSync(join(absolute, runFiles.checkpoints));
+    writeFileSync(join(absolute, runFiles.config), configText);
+    replaceJson(join(absolute, runFiles.resolvedConfig), config);
+    const store = new RunStore(absolute, {
+      ...record,
+      id: basename(absolute),
+      status: 'running',
+      pid: process.pid,
+      step: 0,
+    });
+    store.update({});
+    return store;
+  }
+
+  /**
+   * Goes on with a run at `step`: what it wrote about later steps is removed, so that they can be made again.
+   * Throws `RUN_ACTIVE` if another process still writes it.
+   */
+  static reopen(directory: string, step: number, changes: Partial<RunRecord> & { readonly config: object }): RunStore {
+    const { config, ...rest } = changes;
+    const record = readRun(directory);
+    if (record.status === 'running' && record.pid !== process.pid && isAlive(record.pid))
+      throw active(directory, record);
+    const { ended: _, stop_reason: __, error: ___, ...lasting } = record;
+    const store = new RunStore(resolve(directory), { ...lasting, ...rest, status: 'running', pid: process.pid, step });
+    store.#rewind(step);
+    replaceJson(join(store.directory, runFiles.resolvedConfig), config);
+    store.update({});
+    return store;
+  }
+
+  get record(): RunRecord {
+    return this.#record;
+  }
+
+  /** Changes run.json. */
+  update(changes: Partial<RunRecord>): void {
+    this.#record = { ...this.#record, ...changes };
+    replaceJson(join(this.directory, runFiles.run), this.#record);
+  }
+
+  metrics(step: number, metrics: Metrics): void {
+    this.#append('metrics', numbersOf(step, metrics));
+  }
+
+  timings(step: number, seconds: Metrics): void {
+    this.#append('timings', numbersOf(step, seconds));
+  }
+
+  evaluation(record: EvaluationRecord): void {
+    this.#append('evals', record);
+  }
+
+  sample(record: SampleRecord): void {
+    this.#append('samples', record);
+  }
+
+  event(event: object): void {
+    this.#append('events', event);
+  }
+
+  /** @param advantages for each group one a trajectory */
+  rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): void {
+    const lines = groups.map((group, i) => stringifyLine(rolloutRecord(group, advantages[i]!)));
+    replaceFile(rolloutsFile(this.directory, step), lines.join(''));
+  }
+
+  result(result: object): void {
+    replaceJson(join(this.directory, runFiles.result), result);
+  }
+
+  /**
+   * Writes a checkpoint, which is there completely or not at all, and makes it the latest.
+   * @param write puts the model's files into the folder it is given
+   * @returns the checkpoint's folder
+   */
+  async checkpoint(state: CheckpointState, write: (folder: string) => Promise<void>): Promise<string> {
+    const folder = checkpointFolder(this.directory, state.step);
+    const temporary = `${folder}.tmp`;
+    rmSync(temporary, { recursive: true, force: true });
+    mkdirSync(temporary);
+    await write(temporary);
+    replaceJson(join(temporary, checkpointFiles.state), state);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(temporary, folder);
+    this.point('latest', state.step);
+    return folder;
+  }
+
+  point(pointer: CheckpointPointer, step: number): void {
+    replaceFile(pointerFile(this.directory, pointer), `${stepName(step)}\n`);
+  }
+
+  /** Removes old checkpoints until `keep` are left besides the best. */
+  pruneCheckpoints(keep: number): void {
+    const best = readCheckpointPointer(this.directory, 'best');
+    const others = this.#checkpointSteps().filter((step) => step !== best);
+    for (const step of others.slice(0, -keep)) rmSync(checkpointFolder(this.directory, step), { recursive: true });
+  }
+
+  #checkpointSteps(): number[] {
+    const names = readdirSync(join(this.directory, runFiles.checkpoints));
+    return names
+      .map(stepOf)
+      .filter((step) => step !== undefined)
+      .sort((a, b) => a - b);
+  }
+
+  #append(file: JsonlFile, value: object): void {
+    appendFileSync(join(this.directory, runFiles[file]), stringifyLine(value));
+  }
+
+  #rewind(step: number): void {
+    for (const file of ['metrics', 'timings', 'evals', 'samples'] as const) {
+      const path = join(this.directory, runFiles[file]);
+      const kept = readLines<{ step: number }>(path).filter((line) => line.step <= step);
+      replaceFile(path, kept.map(stringifyLine).join(''));
+    }
+    for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
+      if ((stepOf(name) ?? 0) > step) rmSync(join(this.directory, runFiles.rollouts, name));
+    }
+    // A torn event must not swallow the next one.
+    const events = join(this.directory, runFiles.events);
+    replaceFile(events, readLines<object>(events).map(stringifyLine).join(''));
+  }
+}
+
+/** The step, then finite numbers in alphabetical order: equal numbers give equal bytes, and what is no number is absent. */
+function numbersOf(step: number, numbers: Metrics): object {
+  const finite = Object.entries(numbers).filter(([, value]) => Number.isFinite(value));
+  return { step, ...Object.fromEntries(finite.sort(([a], [b]) => (a < b ? -1 : 1))) };
+}
+
+function makeRoom(directory: string, overwrite: boolean): void {
+  if (!existsSync(directory) || readdirSync(directory).length === 0) return;
+  const isRun = existsSync(join(directory, runFiles.run));
+  if (overwrite && isRun) {
+    const record = readRun(directory);
+    if (record.status === 'running' && isAlive(record.pid)) throw active(directory, record);
+    rmSync(directory, { recursive: true });
+    return;
+  }
+  throw new GradusError(
+    'RUN_EXISTS',
+    `${directory} ${isRun ? 'holds a run already' : 'is not empty and holds no run'}`,
+    {
+      hint: isRun
+        ? 'choose another --name or --out, or give --resume or --overwrite'
+        : 'choose another --name or --out',
+      path: directory,
+    },
+  );
+}
+
+function active(directory: string, { pid }: RunRecord): GradusError {
+  return new GradusError('RUN_ACTIVE', `process ${pid} is still writing ${directory}`, {
+    hint: 'wait for it or stop it first',
+    path: directory,
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
