@@ -13,8 +13,13 @@ export interface RandomStream {
 export function streamSeed(seed: number, ...keys: readonly (number | string)[]): number {
   let hash = mix(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0);
   for (const key of keys) {
-    if (typeof key === 'number') hash = mix(hash, key >>> 0);
-    else for (const character of key) hash = mix(hash, character.codePointAt(0)!);
+    if (typeof key === 'number') {
+      hash = mix(hash, key >>> 0);
+    } else {
+      for (const character of key) hash = mix(hash, character.codePointAt(0)!);
+      // The length tells 'ab', 'c' from 'a', 'bc'.
+      hash = mix(hash, ~key.length);
+    }
   }
   return hash;
 }

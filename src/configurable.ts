@@ -1,0 +1,34 @@
+// Things that a configuration names and configures, such as rewards and task sets: the rows of the tables that list them.
+import { z } from 'zod';
+import { GradusError } from './errors.ts';
+
+export interface Configurable<T> {
+  /** What it is, in one line, for lists and schemas. */
+  readonly describe: string;
+  readonly config: z.ZodType;
+  /** Makes one. Throws `CONFIG_INVALID` where `config` is not as the schema says. */
+  create(config: unknown): T;
+}
+
+/** A row that checks its configuration before it makes anything. */
+export function configurable<C, T>(describe: string, config: z.ZodType<C>, make: (config: C) => T): Configurable<T> {
+  return {
+    describe,
+    config,
+    create(given) {
+      const result = config.safeParse(given);
+      if (result.success) return make(result.data);
+      const [issue] = result.error.issues;
+      const path = issue!.path.join('.');
+      throw new GradusError('CONFIG_INVALID', path ? `${path}: ${issue!.message}` : issue!.message, {
+        hint: `${describe}; its keys: ${keysOf(config)}`,
+        ...(path && { path }),
+      });
+    },
+  };
+}
+
+function keysOf(schema: z.ZodType): string {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
+  return Object.keys(properties).join(', ');
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lastNumber } from './last-number.ts';
+
+const cases: readonly [string, number | undefined][] = [
+  ['72', 72],
+  ['so it is 72.', 72],
+  ['first 5, then 7', 7],
+  ['1,234.50', 1234.5],
+  ['$1,234.50.', 1234.5],
+  ['\\$5', 5],
+  ['€ 12', 12],
+  ['109,200,000 people', 109_200_000],
+  ['-3', -3],
+  ['−3', -3],
+  ['-$5', -5],
+  ['$-5', -5],
+  ['-\\$1,000', -1000],
+  ['(-4)', -4],
+  ['x=-4', -4],
+  ['**-4**', -4],
+  ['48-24', 24],
+  ['$48-$24', 24],
+  ['f(x)-2', 2],
+  ['5 - 3', 3],
+  ['- 3', 3],
+  ['.5', 0.5],
+  ['-.5', -0.5],
+  ['it is...5', 5],
+  ['it is.5', 5],
+  ['0.10', 0.1],
+  ['5..', 5],
+  ['2e3', 2000],
+  ['1.5E-3', 0.0015],
+  ['50%', 50],
+  ['3/4', 4],
+  // Groups of other than three digits separate numbers.
+  ['1,23', 23],
+  ['1,2345', 2345],
+  ['1234,567', 567],
+  ['1,234,', 1234],
+  ['-0', -0],
+  ['', undefined],
+  ['no number, at - all.', undefined],
+  ['9'.repeat(400), undefined],
+];
+
+for (const [text, expected] of cases) {
+  test(`the last number of ${JSON.stringify(text.slice(0, 40))} is ${expected}`, () => {
+    assert.equal(lastNumber(text), expected);
+  });
+}
+
+test('long hostile text takes little time', () => {
+  const texts = ['1,111'.repeat(20_000), `${'1,111,'.repeat(20_000)}1`, '-$'.repeat(50_000), '.'.repeat(100_000)];
+  const start = performance.now();
+  for (const text of texts) lastNumber(text);
+  assert.ok(performance.now() - start < 1000);
+});

@@ -1,0 +1,41 @@
+// Reward 1 where a completion's answer is the number that the data set has, else 0.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
+import { lastNumber } from './last-number.ts';
+import { regexSource } from './regex-source.ts';
+
+export interface NumericMatchConfig {
+  /** The column with the right answer: its last number, behind `####` if that occurs. @default 'answer' */
+  readonly answer_column?: string;
+  /** A regular expression whose first group holds the answer; the last match counts. @default the last number of the completion */
+  readonly pattern?: string;
+  /** The largest difference that still counts as equal. @default 1e-6 */
+  readonly tolerance?: number;
+}
+
+export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject({
+  answer_column: z.string().exactOptional(),
+  pattern: regexSource.exactOptional(),
+  tolerance: z.number().nonnegative().exactOptional(),
+});
+
+/**
+ * Compares numbers by value: `$1,234.50` equals 1234.5. A completion without a number, or without the pattern, scores 0.
+ * Values are doubles, so whole numbers beyond 2^53 are told apart only as far as doubles are.
+ */
+export function numericMatch(config: NumericMatchConfig = {}): RewardFunction {
+  const { answer_column = 'answer', pattern, tolerance = 1e-6 } = config;
+  const answerOf = pattern === undefined ? lastNumber : numberAtLastMatch(new RegExp(pattern, 'g'));
+  return (input) =>
+    compareWithGold(input, answer_column, (completion, goldText) => {
+      const gold = lastNumber(goldText.split('####').at(-1)!);
+      if (gold === undefined) throw goldAnswerInvalid(answer_column, `has no number: ${JSON.stringify(goldText)}`);
+      const answer = answerOf(completion);
+      return answer !== undefined && Math.abs(answer - gold) <= tolerance ? 1 : 0;
+    });
+}
+
+function numberAtLastMatch(pattern: RegExp): (text: string) => number | undefined {
+  return (text) => lastNumber([...text.matchAll(pattern)].at(-1)?.[1] ?? '');
+}

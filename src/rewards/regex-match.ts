@@ -1,0 +1,24 @@
+// Reward 1 where a regular expression matches a completion, else 0.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { regexSource } from './regex-source.ts';
+
+export interface RegexMatchConfig {
+  /** What to look for, in JavaScript's syntax; `^` and `$` are the ends of the completion. */
+  readonly pattern: string;
+  /** Flags of the expression, of `imsuv`. @default 's', so that `.` matches line feeds too */
+  readonly flags?: string;
+}
+
+export const regexMatchConfig: z.ZodType<RegexMatchConfig> = z.strictObject({
+  pattern: regexSource,
+  flags: z
+    .string()
+    .regex(/^(?!.*(.).*\1)(?!.*u.*v|.*v.*u)[imsuv]*$/, 'flags are some of i, m, s and one of u, v')
+    .exactOptional(),
+});
+
+export function regexMatch(config: RegexMatchConfig): RewardFunction {
+  const pattern = new RegExp(config.pattern, config.flags ?? 's');
+  return ({ completions }) => completions.map((completion) => (pattern.test(completion) ? 1 : 0));
+}

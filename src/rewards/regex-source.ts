@@ -1,0 +1,10 @@
+// A regular expression in a configuration: JavaScript's syntax, checked when the configuration is read.
+import { z } from 'zod';
+
+export const regexSource = z.string().superRefine((source, context) => {
+  try {
+    new RegExp(source);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message });
+  }
+});
