@@ -1,4 +1,13 @@
 // The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is written.
+import {
+  check,
+  checkCachedAttention,
+  checkFloat,
+  checkNumeric,
+  checkSameType,
+  checkTables,
+  sameLeadingAxes,
+} from './checks.ts';
 import type { ElementType, OperatorName, Operators, Tensor, TensorOf } from './graph.ts';
 import {
   broadcastShapes,
@@ -366,59 +375,4 @@ function positiveAxis(x: Tensor, axis: number): number {
     `axis ${axis} does not exist in ${formatShape(x.shape)}`,
   );
   return at;
-}
-
-function sameLeadingAxes(a: Tensor, b: Tensor): boolean {
-  return a.shape.length > 0 && b.shape.length > 0 && sameShape(a.shape.slice(0, -1), b.shape.slice(0, -1));
-}
-
-function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
-  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
-  const { heads, keyValueHeads } = attributes;
-  checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
-  check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
-  check(heads % keyValueHeads === 0, `cachedAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
-  const [batch, steps] = query.shape;
-  const size = keyCache.shape[3];
-  const fits =
-    query.shape.length === 3 &&
-    keyCache.shape.length === 4 &&
-    sameShape(query.shape, [batch!, steps!, times(heads, size!)]) &&
-    sameShape(key.shape, [batch!, steps!, times(keyValueHeads, size!)]) &&
-    sameShape(value.shape, key.shape) &&
-    sameShape(keyCache.shape, [batch!, keyValueHeads, keyCache.shape[2]!, size!]) &&
-    sameShape(valueCache.shape, keyCache.shape) &&
-    sameShape(lastPositions.shape, [batch!]);
-  const shapes = { query, key, value, keyCache, valueCache, lastPositions };
-  const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
-  check(fits, `cachedAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
-  checkTables('cachedAttention', tables, query, heads);
-}
-
-function checkTables(op: string, { cos, sin }: RotaryTables, x: Tensor, heads: number): void {
-  const fits =
-    cos.shape.length === 2 &&
-    sameShape(cos.shape, sin.shape) &&
-    sameDimension(times(2 * heads, cos.shape[1]!), dimensionAt(x, -1));
-  check(
-    fits,
-    `${op}: tables ${formatShape(cos.shape)} and ${formatShape(sin.shape)} for ${heads} heads of ${formatShape(x.shape)}`,
-  );
-}
-
-function checkFloat(op: string, ...operands: readonly Tensor[]): void {
-  for (const { type } of operands) check(type === 'float32', `${op} takes float32, got ${type}`);
-}
-
-function checkNumeric(op: string, ...operands: readonly Tensor[]): void {
-  for (const { type } of operands) check(type !== 'bool', `${op} takes numbers, got bool`);
-  checkSameType(op, operands[0]!, operands.at(-1)!);
-}
-
-function checkSameType(op: string, a: Tensor, b: Tensor): void {
-  check(a.type === b.type, `${op}: ${a.type} and ${b.type} do not mix; cast one`);
-}
-
-function check(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new Error(message);
 }

@@ -113,6 +113,11 @@ test('outputs keep their order, and may become one', () => {
   assert.equal(second!.op, 'input');
 });
 
+test('numbers that print alike, or not at all, are different constants', () => {
+  const different = [0, -0, Number.NaN, Number.POSITIVE_INFINITY].map((number) => constant([number], [1]));
+  assert.equal(new Set(optimize([...different, ...different.map((node) => ({ ...node }))])).size, 4);
+});
+
 test('an optimised graph is as small as it gets', () => {
   for (let seed = 0; seed < 20; seed++) {
     const once = optimize(randomGraph(randomStream(seed)));

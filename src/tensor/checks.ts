@@ -1,0 +1,61 @@
+// What operators ask of their operands, as checks whose messages say what does not fit.
+import type { Operators, Tensor } from './graph.ts';
+import type { CachedAttentionInputs, RotaryTables } from './ops.ts';
+import { formatShape, sameDimension, sameShape, times } from './shape.ts';
+
+export function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message);
+}
+
+export function checkSameType(op: string, a: Tensor, b: Tensor): void {
+  check(a.type === b.type, `${op}: ${a.type} and ${b.type} do not mix; cast one`);
+}
+
+export function checkFloat(op: string, ...operands: readonly Tensor[]): void {
+  for (const { type } of operands) check(type === 'float32', `${op} takes float32, got ${type}`);
+}
+
+export function checkNumeric(op: string, ...operands: readonly Tensor[]): void {
+  for (const { type } of operands) check(type !== 'bool', `${op} takes numbers, got bool`);
+  checkSameType(op, operands[0]!, operands.at(-1)!);
+}
+
+/** Whether two shapes differ in their last axis at most; scalars have none. */
+export function sameLeadingAxes(a: Tensor, b: Tensor): boolean {
+  return a.shape.length > 0 && b.shape.length > 0 && sameShape(a.shape.slice(0, -1), b.shape.slice(0, -1));
+}
+
+/** Rotary tables are [positions, head size / 2] for x […, heads·(head size)]. */
+export function checkTables(op: string, { cos, sin }: RotaryTables, x: Tensor, heads: number): void {
+  const fits =
+    cos.shape.length === 2 &&
+    sameShape(cos.shape, sin.shape) &&
+    sameDimension(times(2 * heads, cos.shape[1]!), x.shape.at(-1)!);
+  check(
+    fits,
+    `${op}: tables ${formatShape(cos.shape)} and ${formatShape(sin.shape)} for ${heads} heads of ${formatShape(x.shape)}`,
+  );
+}
+
+export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
+  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
+  const { heads, keyValueHeads } = attributes;
+  checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
+  check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
+  check(heads % keyValueHeads === 0, `cachedAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
+  const [batch, steps] = query.shape;
+  const size = keyCache.shape[3];
+  const fits =
+    query.shape.length === 3 &&
+    keyCache.shape.length === 4 &&
+    sameShape(query.shape, [batch!, steps!, times(heads, size!)]) &&
+    sameShape(key.shape, [batch!, steps!, times(keyValueHeads, size!)]) &&
+    sameShape(value.shape, key.shape) &&
+    sameShape(keyCache.shape, [batch!, keyValueHeads, keyCache.shape[2]!, size!]) &&
+    sameShape(valueCache.shape, keyCache.shape) &&
+    sameShape(lastPositions.shape, [batch!]);
+  const shapes = { query, key, value, keyCache, valueCache, lastPositions };
+  const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
+  check(fits, `cachedAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
+  checkTables('cachedAttention', tables, query, heads);
+}
