@@ -28,7 +28,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-/** One line about the names that exist, with the one that was probably meant: `have: a, b; did you mean b?` */
+/** One line about the names that exist, for a hint: `there is: a, b; did you mean "b"?` */
 export function existingNames(name: string, candidates: readonly string[]): string {
   const meant = nearest(name, candidates);
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;

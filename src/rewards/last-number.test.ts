@@ -1,3 +1,4 @@
+// Numbers in every notation that answers use, and text that only looks like one.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lastNumber } from './last-number.ts';

@@ -1,3 +1,4 @@
+// Weighted sums, and everything that a reward function can do wrong.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GradusError } from '../errors.ts';

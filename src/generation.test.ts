@@ -1,0 +1,316 @@
+// Plays episodes with a policy that follows a script: order, seeds, and every way for an episode to end.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type Completion,
+  type Policy,
+  RolloutGenerator,
+  type SampleRequest,
+  type SamplingOptions,
+} from './generation.ts';
+import type { Renderer } from './rendering.ts';
+import type { Env, EnvBuilder, State, Trajectory } from './rl.ts';
+
+interface Problem extends Record<string, unknown> {
+  readonly name: string;
+}
+
+/** Text as its character codes; 0 ends a turn. */
+const renderer: Renderer = {
+  stopIds: new Set([0]),
+  render: ({ messages }) => ({ ids: idsOf(messages.map(({ content }) => content).join('|')) }),
+  parse: (ids) => ({ message: { role: 'assistant', content: textOf(ids.filter((id) => id !== 0)) } }),
+};
+
+function idsOf(text: string): number[] {
+  return [...text].map((character) => character.charCodeAt(0));
+}
+
+function textOf(ids: readonly number[]): string {
+  return String.fromCharCode(...ids);
+}
+
+/** What the script says of one prompt: a text, or the text and why it ends. */
+type Line = string | { readonly text: string; readonly finishReason: Completion['finishReason'] };
+
+/** A policy that answers each prompt as the script says, and remembers what it was asked. */
+function scripted(script: (prompt: string) => Line, contextLength = 1000) {
+  const calls: { requests: readonly SampleRequest[]; options: SamplingOptions }[] = [];
+  const policy: Policy = {
+    contextLength,
+    async sample(requests, options) {
+      calls.push({ requests, options });
+      return requests.map(({ promptIds }) => {
+        const line = script(textOf(promptIds));
+        const { text, finishReason } = typeof line === 'string' ? { text: line, finishReason: 'stop' as const } : line;
+        const ids = [...idsOf(text), ...(finishReason === 'stop' ? [0] : [])];
+        const logprobs = ids.map((id) => -id / 100);
+        return { ids, logprobs, plainLogprobs: logprobs, finishReason };
+      });
+    },
+  };
+  return { policy, calls };
+}
+
+const question = (content: string): State => ({ messages: [{ role: 'user', content }] });
+
+/** Episodes that ask the problem's name and end after one answer. */
+const oneTurn: EnvBuilder<Problem> = {
+  build: ({ name }) => ({ start: () => question(name), step: () => null }),
+};
+
+/** Episodes that keep the conversation going until the model says "stop". */
+const conversation: EnvBuilder<Problem> = {
+  build({ name }): Env {
+    let state = question(name);
+    return {
+      start: () => state,
+      async step({ message }) {
+        if (message.content === 'stop') return null;
+        state = { messages: [...state.messages, message, { role: 'user', content: 'more' }] };
+        return state;
+      },
+    };
+  },
+};
+
+const problems = (...names: string[]): Problem[] => names.map((name) => ({ name }));
+
+interface PlayOptions {
+  readonly builder?: EnvBuilder<Problem>;
+  readonly policy: Policy;
+  readonly maxTurns?: number;
+  readonly maxTokens?: number;
+  readonly samplesPerExample?: number;
+  readonly seed?: number;
+  readonly signal?: AbortSignal;
+}
+
+function play(names: string[], options: PlayOptions): Promise<Trajectory[][]> {
+  const { builder = oneTurn, policy, maxTurns, maxTokens = 10, samplesPerExample = 1, seed = 0, signal } = options;
+  const generator = new RolloutGenerator(builder, renderer, { maxTokens, ...(maxTurns !== undefined && { maxTurns }) });
+  return generator.generate(problems(...names), policy, { samplesPerExample, seed, ...(signal && { signal }) });
+}
+
+const said = ({ steps }: Trajectory) => steps.map(({ action }) => action.message.content);
+
+test('trajectories come back by example, with what the policy read and sampled', async () => {
+  const { policy, calls } = scripted((prompt) => `${prompt}!`);
+  const groups = await play(['a', 'b', 'c'], { policy, samplesPerExample: 2 });
+  assert.deepEqual(
+    groups.map((group) => group.map(said)),
+    [
+      [['a!'], ['a!']],
+      [['b!'], ['b!']],
+      [['c!'], ['c!']],
+    ],
+  );
+  assert.equal(calls.length, 1);
+  const { tokens, state } = groups[1]![0]!.steps[0]!;
+  assert.deepEqual(tokens, { promptIds: idsOf('b'), completionIds: [...idsOf('b!'), 0], logprobs: [-0.98, -0.33, -0] });
+  assert.deepEqual(state, question('b'));
+  assert.ok(groups.flat().every(({ stopReason, error }) => stopReason === 'completed' && error === undefined));
+});
+
+test('the policy is told the sampling options and the stop tokens, and nothing of turns', async () => {
+  const { policy, calls } = scripted(() => 'x');
+  const generator = new RolloutGenerator(oneTurn, renderer, { maxTokens: 7, maxTurns: 3, temperature: 0.5, topP: 0.9 });
+  await generator.generate(problems('a'), policy, { samplesPerExample: 1, seed: 0 });
+  assert.deepEqual(calls[0]!.options, { maxTokens: 7, temperature: 0.5, topP: 0.9, stopIds: renderer.stopIds });
+});
+
+test('every turn of every episode has a seed of its own, which neighbours do not change', async () => {
+  const seedsOf = async (names: string[], options: { samplesPerExample: number; seed: number }) => {
+    const { policy, calls } = scripted(() => 'go on');
+    await play(names, { builder: conversation, policy, maxTurns: 2, ...options });
+    return calls.map(({ requests }) => requests.map((request) => request.seed));
+  };
+  const all = await seedsOf(['a', 'a', 'b'], { samplesPerExample: 4, seed: 1 });
+  assert.equal(new Set(all.flat()).size, 2 * 3 * 4);
+  assert.deepEqual(await seedsOf(['a', 'a', 'b'], { samplesPerExample: 4, seed: 1 }), all);
+  assert.deepEqual(
+    await seedsOf(['x'], { samplesPerExample: 4, seed: 1 }),
+    all.map((turn) => turn.slice(0, 4)),
+  );
+  const other = await seedsOf(['a', 'a', 'b'], { samplesPerExample: 4, seed: 2 });
+  assert.ok(other.flat().every((seed) => !all.flat().includes(seed)));
+});
+
+test('episodes take turns together, in order, and leave when they end', async () => {
+  const { policy, calls } = scripted((prompt) => (prompt.startsWith('b') || prompt.includes('more') ? 'stop' : 'hm'));
+  const groups = await play(['a', 'b', 'c'], { builder: conversation, policy, maxTurns: 5 });
+  assert.deepEqual(
+    calls.map(({ requests }) => requests.map(({ promptIds }) => textOf(promptIds))),
+    [
+      ['a', 'b', 'c'],
+      ['a|hm|more', 'c|hm|more'],
+    ],
+  );
+  assert.deepEqual(groups.flat().map(said), [['hm', 'stop'], ['stop'], ['hm', 'stop']]);
+  assert.ok(groups.flat().every(({ stopReason }) => stopReason === 'completed'));
+});
+
+test('an episode that would go on ends after the most turns', async () => {
+  const { policy, calls } = scripted(() => 'go on');
+  const [[trajectory]] = (await play(['a'], { builder: conversation, policy, maxTurns: 3 })) as [[Trajectory]];
+  assert.equal(trajectory.stopReason, 'max_turns');
+  assert.equal(trajectory.steps.length, 3);
+  assert.equal(calls.length, 3);
+});
+
+test('what environments throw ends their own episode and no other', async () => {
+  const throwing: Record<string, Partial<Env>> = {
+    start: {
+      start: () => {
+        throw new Error('no start');
+      },
+    },
+    step: {
+      step: async () => {
+        throw new Error('no step');
+      },
+    },
+    text: {
+      step: () => {
+        throw 'only text';
+      },
+    },
+    state: { start: () => ({}) as State },
+  };
+  const builder: EnvBuilder<Problem> = {
+    async build(problem) {
+      if (problem.name === 'build') throw new Error('no build');
+      return { ...(await oneTurn.build(problem)), ...throwing[problem.name] };
+    },
+  };
+  const { policy, calls } = scripted((prompt) => `${prompt}!`);
+  const names = ['first', 'build', 'start', 'state', 'step', 'text', 'last'];
+  const trajectories = (await play(names, { builder, policy })).flat();
+  const { first, build, start, state, step, text, last } = Object.fromEntries(
+    names.map((name, i) => [name, trajectories[i]!]),
+  );
+
+  assert.deepEqual(
+    [first, last].map((one) => [one!.stopReason, said(one!)]),
+    [
+      ['completed', ['first!']],
+      ['completed', ['last!']],
+    ],
+  );
+  assert.deepEqual(
+    [build, start, state, step, text].map((one) => one!.stopReason),
+    Array(5).fill('error'),
+  );
+  assert.deepEqual(
+    [build, start, step, text].map((one) => one!.error!.message),
+    ['no build', 'no start', 'no step', 'only text'],
+  );
+  assert.match(build!.error!.stack!, /no build\n\s+at .*generation\.test\.ts/);
+  assert.equal(text!.error!.stack, undefined);
+  assert.deepEqual(
+    [build, start, state].map((one) => one!.steps.length),
+    [0, 0, 0],
+  );
+  assert.deepEqual(
+    [step, text].map((one) => said(one!)),
+    [['step!'], ['text!']],
+  );
+  assert.equal(calls[0]!.requests.length, 4);
+});
+
+test('an action that cannot be parsed ends its own episode', async () => {
+  const { policy } = scripted((prompt) => prompt);
+  const picky: Renderer = {
+    ...renderer,
+    parse(ids) {
+      if (textOf(ids).startsWith('bad')) throw new Error('unreadable');
+      return renderer.parse(ids);
+    },
+  };
+  const generator = new RolloutGenerator(oneTurn, picky, { maxTokens: 10 });
+  const groups = await generator.generate(problems('bad', 'good'), policy, { samplesPerExample: 1, seed: 0 });
+  assert.deepEqual(
+    groups.flat().map(({ stopReason }) => stopReason),
+    ['error', 'completed'],
+  );
+});
+
+test('a prompt that fills the context is not asked of the policy', async () => {
+  const { policy, calls } = scripted(() => 'hm', 8);
+  const groups = await play(['12345678', 'short', '1234567890'], { policy });
+  assert.deepEqual(
+    groups.flat().map(({ stopReason }) => stopReason),
+    ['context_overflow', 'completed', 'context_overflow'],
+  );
+  assert.equal(groups[0]![0]!.steps.length, 0);
+  // The completion may fill what the prompt leaves.
+  assert.deepEqual(
+    calls[0]!.requests.map(({ promptIds, maxTokens }) => [textOf(promptIds), maxTokens]),
+    [['short', 3]],
+  );
+});
+
+test('a policy is not called when there is nothing to sample', async () => {
+  const { policy, calls } = scripted(() => 'hm', 3);
+  assert.equal((await play(['long', 'longer'], { policy })).length, 2);
+  assert.deepEqual(await play([], { policy }), []);
+  assert.equal(calls.length, 0);
+});
+
+test('a conversation that outgrows the context keeps its steps', async () => {
+  const { policy } = scripted(() => 'hm', 9);
+  const [[trajectory]] = (await play(['abc'], { builder: conversation, policy, maxTurns: 5 })) as [[Trajectory]];
+  assert.equal(trajectory.stopReason, 'context_overflow');
+  assert.deepEqual(said(trajectory), ['hm']);
+});
+
+test('a truncated turn is the last: the environment sees it, but is not answered', async () => {
+  const seen: string[] = [];
+  const builder: EnvBuilder<Problem> = {
+    async build(problem) {
+      const env = await conversation.build(problem);
+      return {
+        ...env,
+        step(action) {
+          seen.push(action.message.content);
+          return env.step(action);
+        },
+      };
+    },
+  };
+  const { policy, calls } = scripted(() => ({ text: 'and then', finishReason: 'length' }));
+  const [[trajectory]] = (await play(['a'], { builder, policy, maxTurns: 5 })) as [[Trajectory]];
+  assert.equal(trajectory.stopReason, 'max_tokens');
+  assert.deepEqual(said(trajectory), ['and then']);
+  assert.deepEqual(seen, ['and then']);
+  assert.equal(calls.length, 1);
+});
+
+test('cancelled episodes keep what they have; those that had ended stay as they are', async () => {
+  const controller = new AbortController();
+  const { policy, calls } = scripted((prompt) => {
+    if (!prompt.includes('more')) return prompt === 'quick' ? 'stop' : 'hm';
+    controller.abort();
+    return { text: 'half a', finishReason: 'cancelled' };
+  });
+  const groups = await play(['quick', 'slow'], {
+    builder: conversation,
+    policy,
+    maxTurns: 5,
+    signal: controller.signal,
+  });
+  assert.deepEqual(
+    groups.flat().map((trajectory) => [trajectory.stopReason, said(trajectory)]),
+    [
+      ['completed', ['stop']],
+      ['cancelled', ['hm', 'half a']],
+    ],
+  );
+  assert.equal(calls[0]!.options.signal, controller.signal);
+  assert.equal(calls.length, 2);
+});
+
+test('a failing policy fails the whole', async () => {
+  const policy: Policy = { contextLength: 10, sample: () => Promise.reject(new Error('out of memory')) };
+  await assert.rejects(play(['a'], { policy }), /out of memory/);
+});

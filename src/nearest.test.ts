@@ -1,0 +1,24 @@
+// Which name was probably meant, and when none was.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { existingNames, nearest } from './nearest.ts';
+
+const names = ['question', 'answer', 'id'];
+
+for (const [name, expected] of [
+  ['anser', 'answer'],
+  ['Answer', 'answer'],
+  ['answers', 'answer'],
+  ['qestoin', undefined],
+  ['questoin', 'question'],
+  ['idd', 'id'],
+  ['solution', undefined],
+  ['', undefined],
+] as const) {
+  test(`nearest to ${JSON.stringify(name)} is ${expected}`, () => assert.equal(nearest(name, names), expected));
+}
+
+test('a hint lists the names and the one that was probably meant', () => {
+  assert.equal(existingNames('anser', names), 'there is: question, answer, id; did you mean "answer"?');
+  assert.equal(existingNames('solution', names), 'there is: question, answer, id');
+});
