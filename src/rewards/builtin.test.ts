@@ -66,6 +66,7 @@ test('rewards with a gold answer say what is wrong with it', async () => {
     isGradusError('COLUMN_MISSING', /no column "anser"/, /question, answer; did you mean "answer"/),
   );
   await assert.rejects(scoreOf(numericMatch(), '1', 'none'), isGradusError('GOLD_ANSWER_INVALID', /no number: "none"/));
+  await assert.rejects(scoreOf(numericMatch(), '2', '2 #### two'), isGradusError('GOLD_ANSWER_INVALID', /no number/));
   await assert.rejects(scoreOf(exactMatch(), '1', { a: 1 }), isGradusError('GOLD_ANSWER_INVALID', /neither text/));
   await assert.rejects(scoreOf(contains(), '1', ' '), isGradusError('GOLD_ANSWER_INVALID', /is empty/));
 });

@@ -1,0 +1,132 @@
+// The task set `arithmetic`: sums, differences and products of two whole numbers.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import { type RandomStream, randomStream, streamSeed } from '../random.ts';
+import type { Example } from '../rl.ts';
+import { formatPrompt } from './prompt-template.ts';
+import type { Taskset } from './taskset.ts';
+
+export interface ArithmeticConfig {
+  /** @default ['+', '*'] */
+  readonly operators?: readonly Operator[];
+  /** The smallest operand, less than `high`. @default 2 */
+  readonly low?: number;
+  /** The largest operand. @default 9 */
+  readonly high?: number;
+  /** The question, of `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
+  readonly template?: string;
+}
+
+type Operator = keyof typeof operations;
+
+const operations = {
+  '+': { apply: (a: number, b: number) => a + b, commutes: true },
+  '-': { apply: (a: number, b: number) => a - b, commutes: false },
+  '*': { apply: (a: number, b: number) => a * b, commutes: true },
+} as const;
+
+/** Products of larger operands would not be exact. */
+const largestOperand = 94_906_265;
+
+const operand = z.int().min(-largestOperand).max(largestOperand);
+
+export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
+  operators: z
+    .array(z.enum(['+', '-', '*']))
+    .min(1)
+    .readonly()
+    .exactOptional(),
+  low: operand.exactOptional(),
+  high: operand.exactOptional(),
+  template: z.string().exactOptional(),
+});
+
+/** The part of all problems that is kept for evaluation. */
+const heldOutFraction = 0.2;
+
+/** Up to here all problems are listed, so that the held-out part is exact; beyond, chance makes it nearly so. */
+const fewProblems = 20_000;
+
+interface Problem {
+  readonly a: number;
+  readonly op: Operator;
+  readonly b: number;
+}
+
+/**
+ * Rows `{question, answer}`. A fifth of the problems is held out: always the same ones, in both orders where the operator commutes.
+ * Throws `CONFIG_INVALID` unless `low` is less than `high` and the template names no columns but `a`, `op` and `b`.
+ */
+export function arithmetic(config: ArithmeticConfig = {}): Taskset {
+  const { low = 2, high = 9, template = 'What is {a} {op} {b}? Reply with just the number.' } = config;
+  const operators = [...new Set<Operator>(config.operators ?? ['+', '*'])];
+  if (!(low < high)) {
+    throw new GradusError('CONFIG_INVALID', `low is ${low}, which is not less than high, ${high}`, { path: 'low' });
+  }
+  const draw = (random: RandomStream): Problem => ({
+    a: low + random.integer(high - low + 1),
+    op: operators[random.integer(operators.length)]!,
+    b: low + random.integer(high - low + 1),
+  });
+  const { isHeldOut, distinct } = splitOf(operators, low, high);
+  formatPrompt(template, { a: low, op: operators[0]!, b: high });
+
+  return {
+    rows(split, count, seed) {
+      const random = randomStream(streamSeed(seed, 'arithmetic', split));
+      const rows: Example[] = [];
+      const seen = new Set<string>();
+      while (rows.length < count) {
+        if (seen.size === distinct[split]) {
+          if (split === 'eval') break;
+          seen.clear();
+        }
+        const problem = draw(random);
+        const { a, op, b } = problem;
+        const name = `${a} ${op} ${b}`;
+        if (seen.has(name) || isHeldOut(problem) !== (split === 'eval')) continue;
+        seen.add(name);
+        rows.push({ question: formatPrompt(template, { ...problem }), answer: String(operations[op].apply(a, b)) });
+      }
+      return rows;
+    },
+  };
+}
+
+interface Split {
+  isHeldOut(problem: Problem): boolean;
+  /** How many different problems each side has, at least. */
+  readonly distinct: { readonly train: number; readonly eval: number };
+}
+
+function splitOf(operators: readonly Operator[], low: number, high: number): Split {
+  const count = operators.length * (high - low + 1) ** 2;
+  if (count > fewProblems) {
+    return {
+      isHeldOut: (problem) => placeOf(problem) < heldOutFraction * 2 ** 32,
+      // Half of what is to be expected: far below what chance could leave.
+      distinct: {
+        train: Math.floor((count * (1 - heldOutFraction)) / 2),
+        eval: Math.floor((count * heldOutFraction) / 2),
+      },
+    };
+  }
+  const problems = operators.flatMap((op) =>
+    range(low, high).flatMap((a) => range(low, high).map((b) => ({ a, op, b }))),
+  );
+  const places = [...new Set(problems.map(placeOf))].sort((a, b) => a - b);
+  const limit = places[Math.max(1, Math.round(places.length * heldOutFraction)) - 1]!;
+  const isHeldOut = (problem: Problem) => placeOf(problem) <= limit;
+  const heldOut = problems.filter(isHeldOut).length;
+  return { isHeldOut, distinct: { train: problems.length - heldOut, eval: heldOut } };
+}
+
+/** A place in a random order of all problems, from 0 to 2^32, that depends on the problem alone, so that no seed mixes the splits. */
+function placeOf({ a, op, b }: Problem): number {
+  const [first, second] = operations[op].commutes && a > b ? [b, a] : [a, b];
+  return streamSeed(0, 'held-out', `${first} ${op} ${second}`);
+}
+
+function range(low: number, high: number): number[] {
+  return Array.from({ length: high - low + 1 }, (_, i) => low + i);
+}

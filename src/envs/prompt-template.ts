@@ -1,0 +1,35 @@
+// Prompt templates: text with the names of columns in braces, such as `Question: {question}`.
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import type { Example } from '../rl.ts';
+
+const pieces = /\{\{|\}\}|\{([^{}]+)\}/g;
+
+/** The columns that a template names, in order of appearance. */
+export function templateColumns(template: string): string[] {
+  return [...new Set([...template.matchAll(pieces)].flatMap(([, column]) => column ?? []))];
+}
+
+/**
+ * Replaces each `{column}` by the row's value: text as it is, anything else as JSON. `{{` and `}}` stand for braces; empty or lone braces
+ * stay. Throws `COLUMN_MISSING` for a column that the row lacks, `COLUMN_EMPTY` for a null.
+ */
+export function formatPrompt(template: string, row: Example): string {
+  return template.replace(pieces, (piece, column: string | undefined) => {
+    if (column === undefined) return piece[0]!;
+    if (!Object.hasOwn(row, column)) {
+      throw new GradusError('COLUMN_MISSING', `the prompt template names a column ${JSON.stringify(column)}`, {
+        hint: `${existingNames(column, Object.keys(row))}; write {{ and }} for braces`,
+        path: 'prompt_template',
+      });
+    }
+    const value = row[column];
+    if (value === null || value === undefined) {
+      throw new GradusError('COLUMN_EMPTY', `a row has nothing in column ${JSON.stringify(column)}`, {
+        hint: 'fill the column or remove the row: the prompt needs it',
+        path: 'prompt_template',
+      });
+    }
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+}

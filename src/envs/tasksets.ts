@@ -1,0 +1,8 @@
+// The task sets that ship, by the names that configurations give them.
+import { type Configurable, configurable } from '../configurable.ts';
+import { arithmetic, arithmeticConfig } from './arithmetic.ts';
+import type { Taskset } from './taskset.ts';
+
+export const tasksets: Readonly<Record<string, Configurable<Taskset>>> = {
+  arithmetic: configurable('sums, differences and products of two whole numbers', arithmeticConfig, arithmetic),
+};

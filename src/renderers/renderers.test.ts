@@ -1,0 +1,93 @@
+// From messages to ids and back: SmolLM2's chats as Python renders them, plain text for base models, stop tokens.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { GradusError } from '../errors.ts';
+import type { Message } from '../message.ts';
+import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
+import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
+import { chatRenderer } from './chat-renderer.ts';
+import { createChatTemplate } from './chat-template.ts';
+import { plainRenderer } from './plain-renderer.ts';
+
+function readModelJson(model: string, file: string) {
+  return JSON.parse(readFileSync(sharedPath('models', model, file)!, 'utf8'));
+}
+
+function loadTokenizer(model: string): Tokenizer {
+  return createTokenizer(readModelJson(model, 'tokenizer.json'), readModelJson(model, 'tokenizer_config.json'));
+}
+
+const characters = createTokenizer(characterTokenizerJson('0123456789+=?\n', ['<pad>', '<s>', '</s>']), {
+  bos_token: '<s>',
+  eos_token: '</s>',
+});
+const [bos, end] = [characters.bosId!, characters.eosId!];
+const stopIds = new Set([end]);
+
+const user = (content: string): Message => ({ role: 'user', content });
+
+test('chats of SmolLM2 have the ids that Python gives them', {
+  skip: skipWithoutShared('models/smollm2-135m-instruct'),
+}, () => {
+  const model = 'smollm2-135m-instruct';
+  const tokenizer = loadTokenizer(model);
+  const template = createChatTemplate(tokenizer.chatTemplate, tokenizer.roleTokens);
+  const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.eosId!]) });
+  const { cases } = readModelJson(model, 'golden_chat.json');
+  const prompts = cases.filter((golden: { add_generation_prompt: boolean }) => golden.add_generation_prompt);
+  assert.equal(prompts.length, 3);
+  for (const { messages, ids } of prompts) assert.deepEqual(renderer.render({ messages }).ids, ids);
+
+  const answer = [...tokenizer.encode('It is 4.'), tokenizer.eosId!];
+  assert.deepEqual(renderer.parse(answer), { message: { role: 'assistant', content: 'It is 4.' } });
+});
+
+test('plain prompts of a base model begin as its tokenizer says', {
+  skip: skipWithoutShared('models/stories260K'),
+}, () => {
+  const tokenizer = loadTokenizer('stories260K');
+  const golden = readModelJson('stories260K', 'golden_tokenizer.json')[0];
+  const state = { messages: [user(golden.text)] };
+  assert.deepEqual(plainRenderer(tokenizer, { stopIds }).render(state).ids, golden.ids_with_bos);
+  const bare = plainRenderer(tokenizer, { stopIds, addSpecialTokens: false });
+  assert.deepEqual(bare.render(state).ids, golden.ids_with_bos.slice(1));
+});
+
+test('a chat is what the template writes, with no token added', () => {
+  const template = createChatTemplate(
+    '{{ bos_token }}{% for m in messages %}{{ m.content }}={% endfor %}{% if add_generation_prompt %}?{% endif %}{{ tools | length if tools }}',
+    characters.roleTokens,
+  );
+  const renderer = chatRenderer(characters, template, { stopIds });
+  assert.equal(renderer.stopIds, stopIds);
+  const messages = [user('1+1'), user('2')];
+  assert.deepEqual(renderer.render({ messages }).ids, [bos, ...characters.encode('1+1=2=?')]);
+  const tools = [{ name: 'add', description: '', parameters: {} }];
+  assert.deepEqual(renderer.render({ messages, tools }).ids, [bos, ...characters.encode('1+1=2=?1')]);
+});
+
+test('a plain prompt is the text of all messages', () => {
+  const renderer = plainRenderer(characters, { stopIds });
+  assert.deepEqual(renderer.render({ messages: [user('1+1=')] }).ids, characters.encode('1+1='));
+  const two: Message[] = [{ role: 'system', content: '1' }, user('2')];
+  assert.deepEqual(renderer.render({ messages: two }).ids, characters.encode('1\n\n2'));
+});
+
+test('tools are refused where nothing could tell the model of them', () => {
+  const tools = [{ name: 'add', description: '', parameters: {} }];
+  assert.throws(
+    () => plainRenderer(characters, { stopIds }).render({ messages: [user('1')], tools }),
+    (error) => error instanceof GradusError && error.code === 'TOOLS_NEED_CHAT_TEMPLATE',
+  );
+});
+
+test('stop tokens and other special tokens are no part of the message', () => {
+  const { parse } = plainRenderer(characters, { stopIds });
+  const ids = characters.encode('42');
+  for (const completion of [ids, [...ids, end], [...ids, end, ...ids], [bos, ...ids, end]]) {
+    assert.deepEqual(parse(completion), { message: { role: 'assistant', content: '42' } });
+  }
+  for (const completion of [[], [end]]) assert.equal(parse(completion).message.content, '');
+});

@@ -1,0 +1,140 @@
+// Data sets from files: every form that is read, every fault that is told, and what is held out.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { GradusError } from '../errors.ts';
+import { loadRows, requireColumns, splitRows } from './data-files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function write(path: string, text: string): string {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+const isError =
+  (code: string, message: RegExp, hint = /./) =>
+  (error: unknown) =>
+    error instanceof GradusError && error.code === code && message.test(error.message) && hint.test(error.hint!);
+
+test('JSON lines, with blank lines, a byte order mark, CRLF or line separators inside text', async () => {
+  assert.deepEqual(await loadRows(write('a.jsonl', '{"a":1}\n\n{"a":2}\n')), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual(await loadRows(write('b.jsonl', '\uFEFF{"a":"\u2028"}\r\n{"a":2}')), [{ a: '\u2028' }, { a: 2 }]);
+});
+
+test('a JSON array', async () => {
+  assert.deepEqual(await loadRows(write('a.json', '[{"a": 1},\n {"a": 2}]')), [{ a: 1 }, { a: 2 }]);
+});
+
+test('a folder has a file a split, perhaps in a subfolder for the configuration', async () => {
+  write('set/train.jsonl', '{"a":"train"}');
+  write('set/test.json', '[{"a":"test"}]');
+  write('set/main/train.jsonl', '{"a":"main"}');
+  const set = join(folder, 'set');
+  assert.deepEqual(await loadRows(set), [{ a: 'train' }]);
+  assert.deepEqual(await loadRows(set, { split: 'test' }), [{ a: 'test' }]);
+  assert.deepEqual(await loadRows(set, { config: 'main' }), [{ a: 'main' }]);
+  assert.deepEqual(await loadRows(set, { config: 'other' }), [{ a: 'train' }]);
+  await assert.rejects(
+    loadRows(set, { split: 'dev' }),
+    isError('DATASET_SPLIT_NOT_FOUND', /no split "dev"/, /test\.json, train\.jsonl/),
+  );
+  mkdirSync(join(folder, 'bare'));
+  await assert.rejects(loadRows(join(folder, 'bare')), isError('DATASET_SPLIT_NOT_FOUND', /"train"/, /no \.jsonl/));
+});
+
+test('a single file has no other split than train', async () => {
+  const file = write('single.jsonl', '{"a":1}');
+  assert.equal((await loadRows(file, { split: 'train' })).length, 1);
+  await assert.rejects(loadRows(file, { split: 'test' }), isError('DATASET_SPLIT_NOT_FOUND', /"test"/));
+});
+
+test('data sets that are missing, empty or of another format', async () => {
+  await assert.rejects(
+    loadRows(join(folder, 'none.jsonl')),
+    isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a \.jsonl/),
+  );
+  await assert.rejects(loadRows('openai/gsm8k'), isError('DATASET_NOT_FOUND', /openai\/gsm8k/, /local copy/));
+  await assert.rejects(loadRows(write('empty.jsonl', '\n \n')), isError('DATASET_EMPTY', /empty\.jsonl has no rows/));
+  await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
+  await assert.rejects(loadRows(write('a.csv', 'a\n1')), isError('DATASET_FORMAT_UNKNOWN', /a\.csv/, /JSON lines/));
+});
+
+for (const [name, text, message] of [
+  ['torn.jsonl', '{"a":1}\n{"a":', /^line 2 of .*torn\.jsonl/],
+  ['text.jsonl', '{"a":1}\n\nhello\n{"a":1}', /^line 3 of /],
+  ['list.jsonl', '[1]', /^line 1 of .*no object/],
+  ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*no object/],
+  ['torn.json', '[{"a":1},', /^the file of|^the file /],
+  ['object.json', '{"a":1}', /no array/],
+  ['numbers.json', '[{"a":1}, 2]', /^item 2 of .*no object/],
+] as const) {
+  test(`${name} is malformed`, async () => {
+    await assert.rejects(loadRows(write(name, text)), (error) => {
+      assert.ok(isError('DATASET_MALFORMED', message, /JSON object/)(error), String(error));
+      assert.doesNotMatch((error as Error).message, /\n/);
+      return true;
+    });
+  });
+}
+
+test('columns that are missing are named, with those that exist', () => {
+  const rows = [{ question: 'a', answer: '1' }, { question: 'b' }];
+  requireColumns(rows, ['question'], 'x.jsonl');
+  assert.throws(
+    () => requireColumns(rows, ['question', 'prompt'], 'x.jsonl'),
+    isError('COLUMN_MISSING', /^x\.jsonl has no column "prompt"/, /question, answer$/),
+  );
+  assert.throws(() => requireColumns(rows, ['answers'], 'x.jsonl'), isError('COLUMN_MISSING', /^x/, /mean "answer"/));
+  assert.throws(() => requireColumns(rows, ['answer'], 'x.jsonl'), isError('COLUMN_MISSING', /^row 2 of x\.jsonl/));
+});
+
+const rows = (count: number) => Array.from({ length: count }, (_, id) => ({ id }));
+
+test('a part of the rows is held out at random, by seed, in order', () => {
+  const { train, eval: heldOut } = splitRows(rows(100), { seed: 1 });
+  assert.equal(heldOut.length, 10);
+  assert.deepEqual(
+    [...train, ...heldOut].toSorted((a, b) => a.id - b.id),
+    rows(100),
+  );
+  assert.deepEqual(
+    train,
+    train.toSorted((a, b) => a.id - b.id),
+  );
+  assert.deepEqual(splitRows(rows(100), { seed: 1 }).eval, heldOut);
+  assert.notDeepEqual(splitRows(rows(100), { seed: 2 }).eval, heldOut);
+});
+
+test('at least one row and at most a number of rows are held out', () => {
+  assert.equal(splitRows(rows(3), { seed: 0 }).eval.length, 1);
+  assert.equal(splitRows(rows(10_000), { seed: 0 }).eval.length, 256);
+  assert.equal(splitRows(rows(100), { seed: 0, fraction: 0.5, atMost: 20 }).eval.length, 20);
+});
+
+test('rows that equal a held-out one are not trained on', () => {
+  const doubled = [...rows(50), ...rows(50)];
+  const { train, eval: heldOut } = splitRows(doubled, { seed: 0 });
+  const ids = new Set(heldOut.map(({ id }) => id));
+  assert.ok(train.every(({ id }) => !ids.has(id)));
+  assert.equal(train.length, 2 * (50 - ids.size));
+});
+
+test('too few rows cannot be split', () => {
+  for (const few of [[], rows(1), [{ id: 0 }, { id: 0 }]]) {
+    assert.throws(() => splitRows(few, { seed: 0 }), isError('DATASET_TOO_SMALL', /too few/, /eval_dataset/));
+  }
+});
+
+test('GSM8K is read whole', { skip: skipWithoutShared('data/gsm8k') }, async () => {
+  const path = sharedPath('data', 'gsm8k')!;
+  const [train, held] = [await loadRows(path, { config: 'main' }), await loadRows(path, { split: 'test' })];
+  assert.deepEqual([train.length, held.length], [7473, 1319]);
+  requireColumns(train, ['question', 'answer'], path);
+});
