@@ -8,7 +8,8 @@ type Key = keyof Config;
 /** At most one of each. */
 const exclusive: readonly (readonly Key[])[] = [
   ['dataset', 'taskset'],
-  ['eval_dataset', 'eval_split', 'eval_fraction'],
+  ['eval_dataset', 'eval_fraction'],
+  ['eval_split', 'eval_fraction'],
   ['max_steps', 'num_train_epochs'],
 ];
 
@@ -19,6 +20,8 @@ const needs: Partial<Record<Key, Key>> = {
   dataset_split: 'dataset',
   eval_dataset: 'dataset',
   eval_split: 'dataset',
+  eval_fraction: 'dataset',
+  num_train_epochs: 'dataset',
 };
 
 /** At least one of each. */

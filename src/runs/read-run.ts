@@ -32,6 +32,12 @@ export function readRun(directory: string): RunRecord {
   });
 }
 
+/** The configuration of a run, with every key. */
+export function readResolvedConfig(directory: string): unknown {
+  readRun(directory);
+  return readJson(join(directory, runFiles.resolvedConfig));
+}
+
 export function readMetrics(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.metrics));
 }
@@ -58,6 +64,19 @@ export function readCheckpointPointer(directory: string, pointer: CheckpointPoin
   if (!existsSync(path)) return undefined;
   const step = stepOf(readFileSync(path, 'utf8').trim());
   return step !== undefined && existsSync(checkpointFolder(directory, step)) ? step : undefined;
+}
+
+/** What a run has left behind so far, by what it is. */
+export function runArtifacts(directory: string): Record<string, string> {
+  const pointers = (['latest', 'best'] as const).flatMap((pointer) => {
+    const step = readCheckpointPointer(directory, pointer);
+    return step === undefined ? [] : [[`checkpoint_${pointer}`, checkpointFolder(directory, step)]];
+  });
+  const files = (['resolvedConfig', 'metrics', 'evals', 'samples', 'rollouts', 'events'] as const).flatMap((file) => {
+    const path = join(directory, runFiles[file]);
+    return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
+  });
+  return Object.fromEntries([...pointers, ...files]);
 }
 
 export interface Checkpoint {

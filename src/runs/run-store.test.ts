@@ -1,0 +1,195 @@
+// A run directory as it is written, read, resumed, overwritten, torn and pruned.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { findCheckpoint, findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
+import { RunStore } from './run-store.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
+after(() => rmSync(root, { recursive: true }));
+
+const record = { backend: 'native', versions: { gradus: '0' }, started: '2026-01-01T00:00:00Z', max_steps: 4 };
+
+function create(name: string, overwrite = false): RunStore {
+  return RunStore.create({
+    directory: join(root, name),
+    overwrite,
+    configText: 'model: tiny\n',
+    config: { model: 'tiny', seed: 0 },
+    record,
+  });
+}
+
+const saveNothing = async (folder: string) => writeFileSync(join(folder, 'model.safetensors'), 'weights');
+
+test('a new run says what it is', () => {
+  const store = create('fresh');
+  const run = readRun(store.directory);
+  assert.deepEqual(run, { ...record, id: 'fresh', status: 'running', pid: process.pid, step: 0 });
+  assert.equal(readFileSync(join(store.directory, 'config.yaml'), 'utf8'), 'model: tiny\n');
+  assert.deepEqual(JSON.parse(readFileSync(join(store.directory, 'config.resolved.json'), 'utf8')), {
+    model: 'tiny',
+    seed: 0,
+  });
+  store.update({ status: 'completed', step: 4 });
+  assert.equal(readRun(store.directory).status, 'completed');
+});
+
+test('a taken directory is an error, unless it is a run that may be overwritten', () => {
+  create('taken').update({ status: 'completed', step: 4 });
+  assert.throws(() => create('taken'), { code: 'RUN_EXISTS' });
+  assert.equal(create('taken', true).record.step, 0);
+
+  const other = mkdtempSync(join(root, 'documents-'));
+  writeFileSync(join(other, 'thesis.txt'), 'irreplaceable');
+  assert.throws(() => RunStore.create({ directory: other, overwrite: true, configText: '', config: {}, record }), {
+    code: 'RUN_EXISTS',
+  });
+  assert.ok(existsSync(join(other, 'thesis.txt')));
+});
+
+test('metrics lines have their keys in one order and no value that is not a number', () => {
+  const store = create('metrics');
+  store.metrics(1, { reward: 0.5, loss: Number.NaN, entropy: 1, grad_norm: Number.POSITIVE_INFINITY });
+  store.metrics(2, { entropy: 1, reward: 0.5 });
+  assert.equal(
+    readFileSync(join(store.directory, 'metrics.jsonl'), 'utf8'),
+    '{"step":1,"entropy":1,"reward":0.5}\n{"step":2,"entropy":1,"reward":0.5}\n',
+  );
+});
+
+test('a torn last line is not read', () => {
+  const store = create('torn');
+  store.metrics(1, { reward: 1 });
+  appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":2,"rew');
+  assert.deepEqual(readMetrics(store.directory), [{ step: 1, reward: 1 }]);
+});
+
+test('rollouts keep text, rewards, advantages, ids and log-probabilities', () => {
+  const store = create('rollouts');
+  const state = { messages: [{ role: 'user' as const, content: '2 + 2' }] };
+  const tokens = { promptIds: [1, 2], completionIds: [3, 0], logprobs: [-0.12345678901, -1] };
+  const action = { message: { role: 'assistant' as const, content: '4' } };
+  const trajectories = [
+    { steps: [{ state, action, tokens }], stopReason: 'completed' as const },
+    { steps: [], stopReason: 'error' as const, error: { message: 'no' } },
+  ];
+  const rewards = [
+    { score: 1, parts: { exact: 1 } },
+    { score: null, parts: { exact: null } },
+  ];
+  store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards }], [[0.5, 0]]);
+  assert.deepEqual(readRollouts(store.directory, 10), [
+    {
+      id: '10.0',
+      example: { q: '2 + 2' },
+      prompt: state.messages,
+      prompt_ids: [1, 2],
+      completions: [
+        {
+          ...{ text: '4', reward: 1, rewards: { exact: 1 }, advantage: 0.5, stop_reason: 'completed' },
+          ...{ token_ids: [3, 0], logprobs: [-0.1234568, -1] },
+        },
+        {
+          ...{ text: '', reward: null, rewards: { exact: null }, advantage: 0, stop_reason: 'error' },
+          ...{ error: 'no', token_ids: [], logprobs: [] },
+        },
+      ],
+    },
+  ]);
+});
+
+test('checkpoints are whole, found by name, and pruned all but the best', async () => {
+  const store = create('checkpoints');
+  for (const step of [1, 2, 3, 4]) {
+    await store.checkpoint({ step }, saveNothing);
+    if (step === 2) store.point('best', step);
+    store.pruneCheckpoints(2);
+  }
+  const names = readdirSync(join(store.directory, 'checkpoints')).sort();
+  assert.deepEqual(names, ['best', 'latest', 'step_000002', 'step_000003', 'step_000004']);
+  assert.equal(findCheckpoint(store.directory, 'latest').state.step, 4);
+  assert.equal(findCheckpoint(store.directory, 'best').state.step, 2);
+  assert.equal(findCheckpoint(store.directory, '3').state.step, 3);
+  assert.throws(() => findCheckpoint(store.directory, '1'), { code: 'CHECKPOINT_NOT_FOUND', hint: /step_000002/ });
+});
+
+test('a checkpoint that fails half way leaves the one before it', async () => {
+  const store = create('half');
+  await store.checkpoint({ step: 1 }, saveNothing);
+  const full = async (folder: string) => {
+    writeFileSync(join(folder, 'model.safetensors'), 'wei');
+    throw new Error('no space left');
+  };
+  await assert.rejects(store.checkpoint({ step: 2 }, full), /no space/);
+  assert.equal(findCheckpoint(store.directory, 'latest').state.step, 1);
+});
+
+test('a run that goes on forgets what came after its checkpoint', async () => {
+  const store = create('resumed');
+  for (const step of [1, 2, 3]) {
+    store.metrics(step, { reward: step });
+    store.rollouts(step, [], []);
+    const evaluation = {
+      problems: 1,
+      samples_per_problem: 1,
+      temperature: 1,
+      metrics: {},
+      intervals: {},
+      per_problem: [],
+    };
+    store.evaluation({ step, ...evaluation });
+    store.event({ type: 'step', step });
+  }
+  appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
+  await store.checkpoint({ step: 2 }, saveNothing);
+  store.update({ status: 'stopped', stop_reason: 'SIGINT', ended: '2026-01-01T00:01:00Z' });
+
+  const again = RunStore.reopen(store.directory, 2, { max_steps: 9, config: { model: 'tiny', max_steps: 9 } });
+  assert.deepEqual(again.record, {
+    ...record,
+    id: 'resumed',
+    status: 'running',
+    pid: process.pid,
+    step: 2,
+    max_steps: 9,
+  });
+  assert.deepEqual(
+    readMetrics(store.directory).map(({ step }) => step),
+    [1, 2],
+  );
+  assert.deepEqual(
+    readEvaluations(store.directory).map(({ step }) => step),
+    [1, 2],
+  );
+  assert.deepEqual(readdirSync(join(store.directory, 'rollouts')).sort(), ['step_000001.jsonl', 'step_000002.jsonl']);
+  again.metrics(3, { reward: 3 });
+  assert.deepEqual(
+    readMetrics(store.directory).map(({ step }) => step),
+    [1, 2, 3],
+  );
+});
+
+test('a run that another process is writing is left alone', () => {
+  const store = create('busy');
+  store.update({ pid: process.ppid });
+  assert.throws(() => RunStore.reopen(store.directory, 0, { config: {} }), { code: 'RUN_ACTIVE' });
+  assert.throws(() => create('busy', true), { code: 'RUN_ACTIVE' });
+  // A process that was killed left `running` behind.
+  store.update({ pid: spawnSync(process.execPath, ['--version']).pid });
+  assert.equal(RunStore.reopen(store.directory, 0, { config: {} }).record.pid, process.pid);
+});
+
+test('runs are found by directory, by name and as the latest', () => {
+  create('early');
+  create('late').update({ started: '2027-01-01T00:00:00Z' });
+  assert.equal(findRun(join(root, 'early'), root), join(root, 'early'));
+  assert.equal(findRun('early', root), join(root, 'early'));
+  assert.equal(findRun('latest', root), join(root, 'late'));
+  assert.equal(listRuns(root)[0]!.record.id, 'late');
+  assert.throws(() => findRun('erly', root), { code: 'RUN_NOT_FOUND', hint: /did you mean "early"/ });
+  assert.throws(() => findRun('x', join(root, 'nowhere')), { code: 'RUN_NOT_FOUND' });
+});

@@ -1,0 +1,40 @@
+// Ends a run in which too many rollouts or rewards fail: a few are data, many are a bug that training would hide.
+import { GradusError } from '../errors.ts';
+import type { Group } from '../rl.ts';
+
+const windowSteps = 10;
+
+/** Counts the failures of each step it is shown. Throws `ERROR_BUDGET_SPENT` once they exceed `fraction` of the last 10 steps' rollouts. */
+export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
+  const recent: { failed: number; all: number }[] = [];
+  return (groups) => {
+    const faults = groups.flatMap(faultsOf);
+    recent.push({ failed: faults.length, all: groups.reduce((sum, { trajectories }) => sum + trajectories.length, 0) });
+    if (recent.length > windowSteps) recent.shift();
+    const failed = recent.reduce((sum, step) => sum + step.failed, 0);
+    const all = recent.reduce((sum, step) => sum + step.all, 0);
+    if (failed <= fraction * all) return;
+    throw new GradusError(
+      'ERROR_BUDGET_SPENT',
+      `${failed} of ${all} rollouts failed, lately: ${faults.at(-1) ?? 'see the rollouts'}`,
+      {
+        hint: 'mend the reward, or raise max_error_fraction',
+        path: 'max_error_fraction',
+        kind: 'failed',
+      },
+    );
+  };
+}
+
+/** What went wrong with each trajectory that something went wrong with. */
+function faultsOf({ trajectories, rewards }: Group): string[] {
+  return trajectories.flatMap(({ error }, i) => {
+    const [rewardFault] = Object.entries(rewards[i]!.errors ?? {});
+    if (error) return [oneLine(error.message)];
+    return rewardFault ? [oneLine(`reward ${rewardFault[0]}: ${rewardFault[1]}`)] : [];
+  });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,171 @@
+// How good a policy is on given problems: greedy and sampled accuracy, rewards, pass@k, each with what it may be off by.
+import type { Generator, Policy, RolloutOptions } from '../generation.ts';
+import { meanMetrics } from '../logging.ts';
+import { streamSeed } from '../random.ts';
+import type { RewardModel } from '../rewards.ts';
+import type { Example, Reward, Trajectory } from '../rl.ts';
+import type { EvaluationRecord } from '../runs/records.ts';
+import { bootstrapInterval, type Interval, mean, wilsonInterval } from './intervals.ts';
+
+export interface EvaluationOptions {
+  readonly policy: Policy;
+  readonly generator: (options: Partial<RolloutOptions>) => Generator;
+  readonly rewardModel: RewardModel;
+  /** The first decides what is correct: a completion to which it gives at least 1. */
+  readonly rewardNames: readonly string[];
+  /** pass@k for each of these; as many samples of each problem as the largest. */
+  readonly k: readonly number[];
+  /** Of the samples. */
+  readonly temperature: number;
+  readonly seed: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A completion with its verdict. */
+interface Scored {
+  readonly trajectory: Trajectory;
+  readonly reward: Reward;
+}
+
+/** Completions that are asked for at once: enough to fill any batch, few enough to stop soon. */
+const completionsAtOnce = 256;
+
+/** The metrics that an evaluation reports, whatever comes of it. */
+export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
+  return [
+    ...['eval/accuracy', 'eval/reward', 'eval/sampled_accuracy', 'eval/sampled_reward'],
+    ...rewardNames.map((name) => `eval/rewards/${name}/mean`),
+    ...k.map((count) => `eval/pass@${count}`),
+  ];
+}
+
+/**
+ * Answers each problem greedily once, and max(k) times by sampling. `undefined` if it was cancelled.
+ *
+ * - `eval/accuracy`, `eval/reward`: of the greedy answers
+ * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/completions/…`: of the samples
+ * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
+ *
+ * What no reward could judge counts in nothing but `eval/unscored`, its fraction among the samples.
+ */
+export async function evaluatePolicy(
+  problems: readonly Example[],
+  step: number,
+  options: EvaluationOptions,
+): Promise<EvaluationRecord | undefined> {
+  const { k, temperature, rewardNames, signal } = options;
+  const samples = Math.max(...k);
+  const greedy = await answer(problems, { temperature: 0 }, 1, options);
+  const sampled = await answer(problems, { temperature }, samples, options);
+  if (signal?.aborted) return undefined;
+
+  const correctness = (group: readonly Scored[]) =>
+    known(group.map(({ reward }) => isCorrect(reward, rewardNames[0]!)));
+  const perProblem = sampled.map((group) => meanOrNull(correctness(group)));
+  const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
+    'eval/accuracy': { values: greedy.flatMap(correctness), interval: proportionInterval },
+    'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: bootstrapInterval },
+    // Samples of one problem are alike: problems are what is drawn, one proportion each.
+    'eval/sampled_accuracy': {
+      values: known(perProblem),
+      interval: samples === 1 ? proportionInterval : bootstrapInterval,
+    },
+    'eval/sampled_reward': {
+      values: known(sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))))),
+      interval: bootstrapInterval,
+    },
+    ...Object.fromEntries(
+      k.map((count) => [
+        `eval/pass@${count}`,
+        { values: sampled.map(correctness).flatMap((judged) => passAt(count, judged)), interval: bootstrapInterval },
+      ]),
+    ),
+  };
+  const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
+  return {
+    step,
+    problems: problems.length,
+    samples_per_problem: samples,
+    temperature,
+    metrics: {
+      ...Object.fromEntries(measured.map(([name, { values }]) => [name, mean(values)])),
+      ...prefixed('eval/', sampleMetrics(sampled.flat())),
+    },
+    intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
+    per_problem: perProblem,
+  };
+}
+
+/** 1 or 0, or `null` where the reward that decides does not apply or failed. */
+export function isCorrect({ parts }: Reward, decisive: string): number | null {
+  const value = parts[decisive] ?? null;
+  return value === null ? null : Number(value >= 1);
+}
+
+/** A group of scored completions for each problem. */
+async function answer(
+  problems: readonly Example[],
+  sampling: Partial<RolloutOptions>,
+  samplesPerExample: number,
+  { policy, generator, rewardModel, seed, signal }: EvaluationOptions,
+): Promise<Scored[][]> {
+  const groups: Scored[][] = [];
+  const size = Math.max(1, Math.floor(completionsAtOnce / samplesPerExample));
+  for (let start = 0; start < problems.length && !signal?.aborted; start += size) {
+    const examples = problems.slice(start, start + size);
+    const trajectories = await generator(sampling).generate(examples, policy, {
+      samplesPerExample,
+      seed: streamSeed(seed, 'evaluation', start),
+      ...(signal && { signal }),
+    });
+    for (const [i, example] of examples.entries()) {
+      const rewards = await rewardModel.score(example, trajectories[i]!);
+      groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));
+    }
+  }
+  return groups;
+}
+
+function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
+  const lengths = samples.map(({ trajectory }) => trajectory.steps.at(-1)?.tokens.completionIds.length ?? 0);
+  const clipped = samples.filter(({ trajectory }) => trajectory.stopReason === 'max_tokens').length;
+  const parts = samples.map(({ reward }) => {
+    const applied = Object.entries(reward.parts).filter((part): part is [string, number] => part[1] !== null);
+    return Object.fromEntries(applied.map(([name, value]) => [`rewards/${name}/mean`, value]));
+  });
+  return {
+    ...meanMetrics(parts),
+    'completions/mean_length': mean(lengths),
+    'completions/clipped_ratio': clipped / samples.length,
+    unscored: samples.filter(({ reward }) => reward.score === null).length / samples.length,
+  };
+}
+
+/** 1 − C(n − c, k) / C(n, k) for n samples of which c are correct; nothing where fewer than k could be judged. */
+function passAt(k: number, correct: readonly number[]): number[] {
+  const n = correct.length;
+  if (n < k) return [];
+  const wrong = n - correct.reduce((sum, value) => sum + value, 0);
+  let allWrong = 1;
+  for (let i = 0; i < k; i++) allWrong *= Math.max(0, wrong - i) / (n - i);
+  return [1 - allWrong];
+}
+
+function proportionInterval(values: readonly number[]): Interval {
+  return wilsonInterval(
+    values.reduce((sum, value) => sum + value, 0),
+    values.length,
+  );
+}
+
+function meanOrNull(values: readonly number[]): number | null {
+  return values.length > 0 ? mean(values) : null;
+}
+
+function known(values: readonly (number | null)[]): number[] {
+  return values.filter((value) => value !== null);
+}
+
+function prefixed(prefix: string, metrics: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [prefix + name, value]));
+}

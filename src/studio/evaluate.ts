@@ -1,0 +1,79 @@
+// Evaluates what a run learnt, beside the policy that it started from: what `gradus eval` does, for programs.
+import type { Config, ConfigInput } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import type { EvaluationRecord } from '../runs/records.ts';
+import { evaluatePolicy } from './evaluate-policy.ts';
+import { openSubject } from './open-subject.ts';
+import { learningVerdict, type Verdict } from './train-result.ts';
+
+export interface EvaluateOptions {
+  /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */
+  readonly problems?: number;
+  /** pass@k for each of these. @default `eval.k` of the configuration */
+  readonly k?: readonly number[];
+  /** Held-out problems, or those that were trained on. @default 'eval' */
+  readonly split?: 'eval' | 'train';
+  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  readonly checkpoint?: string;
+  /** Of the samples. @default the configuration's */
+  readonly temperature?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface EvaluateResult {
+  readonly ok: true;
+  readonly schema: 'eval.result/1';
+  readonly command: 'eval';
+  /** Absent where a configuration was evaluated. */
+  readonly run?: { readonly dir: string; readonly step: number };
+  readonly split: 'eval' | 'train';
+  readonly evaluation: EvaluationRecord;
+  /** The policy that training started from, on the same problems; absent where that is what was evaluated. */
+  readonly baseline?: EvaluationRecord;
+  readonly verdict?: Verdict;
+}
+
+/** @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration */
+export async function evaluate(subject: string | ConfigInput, options: EvaluateOptions = {}): Promise<EvaluateResult> {
+  const { split = 'eval', signal } = options;
+  const { setup, directory, checkpoint } = await openSubject(subject, {
+    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    change: (config) => withEvaluation(config, options),
+  });
+  try {
+    const { config, model, problems, generator, rewardModel, rewardNames } = setup;
+    const settings = config.eval!;
+    const measure = async (step: number) => {
+      const record = await evaluatePolicy(problems[split].slice(0, settings.limit), step, {
+        ...{ policy: model.policy(), generator, rewardModel, rewardNames, k: settings.k, seed: config.seed },
+        temperature: options.temperature ?? config.temperature,
+        ...(signal && { signal }),
+      });
+      if (record) return record;
+      throw new GradusError('CANCELLED', 'the evaluation was stopped', { kind: 'failed' });
+    };
+    const baseline = await measure(0);
+    const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
+    if (!checkpoint || directory === undefined) return { ...common, evaluation: baseline };
+    await model.load(checkpoint.folder);
+    const { step } = checkpoint.state;
+    const evaluation = step === 0 ? baseline : await measure(step);
+    const verdict = learningVerdict([baseline, evaluation]);
+    return { ...common, run: { dir: directory, step }, evaluation, baseline, ...(verdict && { verdict }) };
+  } finally {
+    setup.dispose();
+  }
+}
+
+/** Asks for as many problems as are wanted; which of them are held out stays as it was. */
+function withEvaluation(config: Config, { problems, k }: EvaluateOptions): Config {
+  const settings = config.eval;
+  if (settings === null) {
+    throw new GradusError('NOTHING_HELD_OUT', 'the configuration holds nothing out: eval is null', {
+      hint: 'remove eval: null, and train again if its problems were trained on',
+      path: 'eval',
+    });
+  }
+  const [first = 1, ...others] = k ?? settings.k;
+  return { ...config, eval: { ...settings, limit: problems ?? settings.limit, k: [first, ...others] } };
+}

@@ -1,0 +1,30 @@
+// What training tells while it goes on: the lines of events.jsonl and of `--events`.
+import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
+
+export type TrainEvent =
+  | StartEvent
+  | StepEvent
+  | ({ readonly type: 'evaluation' } & EvaluationRecord)
+  | { readonly type: 'samples'; readonly step: number; readonly samples: readonly SampleRecord[] }
+  | { readonly type: 'checkpoint'; readonly step: number; readonly directory: string; readonly best: boolean }
+  | { readonly type: 'stop'; readonly step: number; readonly reason: string };
+
+export interface StartEvent {
+  readonly type: 'start';
+  readonly run: { readonly id: string; readonly dir: string; readonly backend: string };
+  /** The step that it goes on from; 0 for a new run. */
+  readonly step: number;
+  readonly max_steps: number;
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  readonly problems: { readonly train: number; readonly eval: number };
+}
+
+export interface StepEvent {
+  readonly type: 'step';
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Seconds. */
+  readonly timings: Readonly<Record<string, number>>;
+  /** Tokens that the policy sampled. */
+  readonly tokens: number;
+}

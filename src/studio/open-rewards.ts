@@ -1,0 +1,63 @@
+// The rewards of a configuration: the built-in ones by name, and a function of the user's.
+import { basename } from 'node:path';
+import { z } from 'zod';
+import type { Config, RewardConfig } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import { builtinRewards } from '../rewards/builtin.ts';
+import type { WeightedReward } from '../rewards.ts';
+import { loadRewardFunction } from './user-code.ts';
+
+export interface OpenRewards {
+  /** The first decides what counts as correct: where it gives at least 1. */
+  readonly rewards: readonly WeightedReward[];
+  /** The columns of the data that built-in rewards compare with. */
+  readonly columns: readonly string[];
+}
+
+/** Throws `CONFIG_INVALID` for names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's. */
+export async function openRewards(config: Config): Promise<OpenRewards> {
+  const parts = config.reward.map((part, i) => builtinReward(part, `reward.${i}`, config.answer_column));
+  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn)];
+  return {
+    rewards: [...parts.map(({ reward }) => reward), ...own],
+    columns: [...new Set(parts.flatMap(({ column }) => column ?? []))],
+  };
+}
+
+interface BuiltinReward {
+  readonly reward: WeightedReward;
+  readonly column: string | undefined;
+}
+
+function builtinReward({ name, weight, config }: RewardConfig, path: string, answerColumn: string): BuiltinReward {
+  const row = builtinRewards[name];
+  if (!row) {
+    throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
+      hint: `${existingNames(name, Object.keys(builtinRewards))}; for a function of yours set reward_fn`,
+      path,
+    });
+  }
+  const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
+  const settings = 'answer_column' in properties ? { answer_column: answerColumn, ...config } : config;
+  const column = 'answer_column' in settings ? String(settings.answer_column) : undefined;
+  try {
+    return { reward: { name, weight, score: row.create(settings) }, column };
+  } catch (error) {
+    throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
+  }
+}
+
+async function userReward(reference: string): Promise<WeightedReward> {
+  const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
+  return { name, score: await loadRewardFunction(reference) };
+}
+
+/** The error of a reward's own settings, told where in the configuration they are. */
+function atPath({ code, message, hint, path, kind }: GradusError, parent: string): GradusError {
+  return new GradusError(code, path === undefined ? `${parent}: ${message}` : `${parent}.${message}`, {
+    ...(hint !== undefined && { hint }),
+    path: path === undefined ? parent : `${parent}.${path}`,
+    kind,
+  });
+}

@@ -1,0 +1,83 @@
+// The directory that a training run writes: a new one, or that of a run that goes on from its latest checkpoint.
+import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../config/values.ts';
+import { GradusError } from '../errors.ts';
+import { findCheckpoint, isRun, readCheckpointPointer, readResolvedConfig } from '../runs/read-run.ts';
+import { RunStore } from '../runs/run-store.ts';
+import { type Problems, stepCount } from './problems.ts';
+import { versions } from './versions.ts';
+
+export interface RunPlace {
+  /** The run's directory. @default `<root>/<name>` */
+  readonly out?: string;
+  /** @default the name of the configuration's file, or `run` */
+  readonly name?: string;
+  /** @default 'runs' */
+  readonly root?: string;
+  /** Go on with the run that is there, from its latest checkpoint. @default false */
+  readonly resume?: boolean;
+  /** Replace the run that is there. @default false */
+  readonly overwrite?: boolean;
+}
+
+export interface OpenRun {
+  readonly store: RunStore;
+  /** The folder of the checkpoint to go on from. */
+  readonly checkpoint?: string;
+}
+
+/** What may change when a run goes on: how long, and what is measured and kept meanwhile. */
+const changeable = [
+  'max_steps',
+  'eval',
+  'save',
+  'sample_every_steps',
+  'trackers',
+  'native.threads',
+  'native.memory_budget',
+];
+
+export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
+  return out ?? join(root, name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run'));
+}
+
+/** Throws `RUN_EXISTS`, `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RESUME_CONFIG_CHANGED`. */
+export function openRun(loaded: LoadedConfig, problems: Problems, place: RunPlace): OpenRun {
+  const { config, text } = loaded;
+  const directory = runDirectory(loaded, place);
+  const max_steps = stepCount(config, problems);
+  if (!place.resume) {
+    const record = { backend: config.backend, versions: versions(), started: new Date().toISOString(), max_steps };
+    return {
+      store: RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record }),
+    };
+  }
+  assertResumable(directory, config);
+  const step = readCheckpointPointer(directory, 'latest');
+  const store = RunStore.reopen(directory, step ?? 0, { config, max_steps, versions: versions() });
+  return step === undefined ? { store } : { store, checkpoint: findCheckpoint(directory, 'latest').folder };
+}
+
+function assertResumable(directory: string, config: Config): void {
+  if (!isRun(directory)) {
+    throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
+      hint: 'leave --resume out to start one',
+      path: directory,
+    });
+  }
+  const before = readResolvedConfig(directory);
+  const changed = leafPaths(config).find(
+    (path) =>
+      !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&
+      !isDeepStrictEqual(valueAt(before, path), valueAt(config, path)),
+  );
+  if (!changed) return;
+  const was = JSON.stringify(valueAt(before, changed));
+  throw new GradusError('RESUME_CONFIG_CHANGED', `${dotted(changed)} was ${was} when the run began`, {
+    hint: `set it back, or start a new run; only ${changeable.join(', ')} may change`,
+    path: dotted(changed),
+  });
+}

@@ -1,0 +1,105 @@
+// The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
+import type { Config } from '../config/schema.ts';
+import { type DataLoader, shuffledBatches } from '../data.ts';
+import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
+import { tasksets } from '../envs/tasksets.ts';
+import { GradusError } from '../errors.ts';
+import type { Message } from '../message.ts';
+import { existingNames } from '../nearest.ts';
+import type { Example } from '../rl.ts';
+import { loadRows, requireColumns, splitRows } from './data-files.ts';
+
+export interface Problems {
+  readonly train: readonly Example[];
+  /** Held out: no stage of training sees them. Empty where nothing is evaluated. */
+  readonly eval: readonly Example[];
+}
+
+/**
+ * Loads or makes the problems and holds some out.
+ * @param columns those that every problem must have, besides the prompt's
+ */
+export async function loadProblems(config: Config, columns: readonly string[]): Promise<Problems> {
+  const problems = config.taskset !== null ? makeProblems(config) : await readProblems(config);
+  const needed = [...promptColumns(config), ...columns];
+  for (const rows of [problems.train, problems.eval]) requireColumns(rows, needed, config.dataset ?? config.taskset!);
+  return problems;
+}
+
+function makeProblems(config: Config): Problems {
+  const name = config.taskset!;
+  const taskset = tasksets[name];
+  if (!taskset) {
+    throw new GradusError('CONFIG_INVALID', `taskset: there is no task set ${name}`, {
+      hint: existingNames(name, Object.keys(tasksets)),
+      path: 'taskset',
+    });
+  }
+  const { rows } = taskset.create(config.taskset_config);
+  return {
+    train: rows('train', config.max_steps * config.prompts_per_step, config.seed),
+    eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],
+  };
+}
+
+async function readProblems(config: Config): Promise<Problems> {
+  const { dataset_config, dataset_split, eval_dataset, eval_split, eval_fraction, seed } = config;
+  const dataset = config.dataset!;
+  const from = dataset_config === null ? {} : { config: dataset_config };
+  const rows = await loadRows(dataset, { ...from, split: dataset_split });
+  if (!config.eval) return { train: rows, eval: [] };
+  if (eval_dataset === null && eval_split === null) {
+    const { train, eval: heldOut } = splitRows(rows, {
+      ...(eval_fraction !== null && { fraction: eval_fraction }),
+      seed,
+    });
+    return { train, eval: heldOut.slice(0, config.eval.limit) };
+  }
+  const others = await loadRows(eval_dataset ?? dataset, {
+    ...from,
+    ...(eval_split !== null && { split: eval_split }),
+  });
+  return { train: without(rows, others), eval: others.slice(0, config.eval.limit) };
+}
+
+/** What is held out must not be trained on, even where both files have it. */
+function without(rows: readonly Example[], heldOut: readonly Example[]): Example[] {
+  const known = new Set(heldOut.map((row) => JSON.stringify(row)));
+  const rest = rows.filter((row) => !known.has(JSON.stringify(row)));
+  if (rest.length > 0) return rest;
+  throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
+    hint: 'give an eval_dataset or eval_split with other rows',
+    path: 'eval_dataset',
+  });
+}
+
+/** Batches of problems. Those of a task set are in random order already, and more of them must not change which come first. */
+export function problemLoader(config: Config, rows: readonly Example[]): DataLoader {
+  const batchSize = config.prompts_per_step;
+  if (config.taskset === null) return shuffledBatches(rows, { batchSize, seed: config.seed });
+  return {
+    *batches(fromStep = 0) {
+      for (let next = fromStep * batchSize; ; next += batchSize) {
+        yield Array.from({ length: batchSize }, (_, i) => rows[(next + i) % rows.length]!);
+      }
+    },
+  };
+}
+
+/** How many steps a configuration asks for. */
+export function stepCount(config: Config, { train }: Problems): number {
+  const { num_train_epochs: epochs, max_steps, prompts_per_step } = config;
+  return epochs === null ? max_steps : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
+}
+
+/** The conversation that a problem starts: system prompt, examples, and the prompt of its row. */
+export function promptOf(config: Config): (row: Example) => Message[] {
+  const { system_prompt, few_shot } = config;
+  const template = config.prompt_template ?? `{${config.prompt_column}}`;
+  const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
+  return (row) => [...system, ...few_shot, { role: 'user', content: formatPrompt(template, row) }];
+}
+
+function promptColumns({ prompt_template, prompt_column }: Config): string[] {
+  return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
+}

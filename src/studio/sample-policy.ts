@@ -1,0 +1,48 @@
+// Completions to be read: what a policy answers, with its rewards.
+import type { Generator, Policy } from '../generation.ts';
+import type { RewardModel } from '../rewards.ts';
+import { type Example, finalText, type Reward, type Trajectory } from '../rl.ts';
+import type { SampleRecord } from '../runs/records.ts';
+
+export interface SampleOptions {
+  readonly policy: Policy;
+  readonly generator: Generator;
+  readonly rewardModel: RewardModel;
+  readonly samplesPerProblem: number;
+  readonly seed: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The completions of each problem in turn; none if it was cancelled. */
+export async function samplePolicy(
+  problems: readonly Example[],
+  step: number,
+  options: SampleOptions,
+): Promise<SampleRecord[]> {
+  const { policy, generator, rewardModel, samplesPerProblem, seed, signal } = options;
+  const groups = await generator.generate(problems, policy, {
+    samplesPerExample: samplesPerProblem,
+    seed,
+    ...(signal && { signal }),
+  });
+  if (signal?.aborted) return [];
+  const records: SampleRecord[] = [];
+  for (const [i, example] of problems.entries()) {
+    const rewards = await rewardModel.score(example, groups[i]!);
+    records.push(...groups[i]!.map((trajectory, j) => sampleRecord(step, example, trajectory, rewards[j]!)));
+  }
+  return records;
+}
+
+function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {
+  return {
+    step,
+    prompt: trajectory.steps[0]?.state.messages ?? [],
+    completion: finalText(trajectory),
+    stop_reason: trajectory.stopReason,
+    reward: reward.score,
+    rewards: reward.parts,
+    ...(reward.errors && { errors: reward.errors }),
+    example,
+  };
+}

@@ -1,0 +1,91 @@
+// Samples completions with their rewards from what a run learnt: what `gradus sample` does, for programs.
+import type { ConfigInput } from '../config/schema.ts';
+import { singleTurn } from '../envs/single-turn.ts';
+import { RolloutGenerator } from '../generation.ts';
+import type { Message } from '../message.ts';
+import { streamSeed } from '../random.ts';
+import type { RewardModel } from '../rewards.ts';
+import type { SampleRecord } from '../runs/records.ts';
+import { openSubject } from './open-subject.ts';
+import { samplePolicy } from './sample-policy.ts';
+
+export interface SampleOptions {
+  /** How many completions. @default 4 */
+  readonly n?: number;
+  /** @default 0 */
+  readonly seed?: number;
+  /** A prompt of your own, which has no rewards. @default held-out problems, a completion each */
+  readonly prompt?: string;
+  /** In place of the configuration's system prompt; goes with `prompt`. */
+  readonly system?: string;
+  /** @default the configuration's */
+  readonly temperature?: number;
+  /** @default 1 */
+  readonly topP?: number;
+  /** @default the configuration's max_completion_length */
+  readonly maxTokens?: number;
+  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  readonly checkpoint?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface SampleResult {
+  readonly ok: true;
+  readonly schema: 'sample.result/1';
+  readonly command: 'sample';
+  /** Absent where a configuration was sampled from. */
+  readonly run?: { readonly dir: string; readonly step: number };
+  readonly samples: readonly SampleRecord[];
+}
+
+/** A prompt that comes from no data set has nothing to be compared with. */
+const noRewards: RewardModel = {
+  score: async (_, trajectories) => trajectories.map(() => ({ score: null, parts: {} })),
+};
+
+/** @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration */
+export async function sample(subject: string | ConfigInput, options: SampleOptions = {}): Promise<SampleResult> {
+  const { n = 4, seed = 0, prompt, temperature, topP, maxTokens, signal } = options;
+  const { setup, directory, checkpoint } = await openSubject(subject, {
+    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+  });
+  try {
+    const { config, model, problems, renderer, rewardModel } = setup;
+    if (checkpoint) await model.load(checkpoint.folder);
+    const sampling = {
+      temperature: temperature ?? config.temperature,
+      maxTokens: maxTokens ?? config.max_completion_length,
+      ...(topP !== undefined && { topP }),
+    };
+    const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
+    const own = prompt !== undefined;
+    const generator = own
+      ? new RolloutGenerator(
+          singleTurn({ prompt: () => conversation(prompt, options.system ?? config.system_prompt) }),
+          renderer,
+          sampling,
+        )
+      : setup.generator(sampling);
+    const rows = own ? [{}] : Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!);
+    const samples = await samplePolicy(rows, checkpoint?.state.step ?? 0, {
+      ...{ policy: model.policy(), generator, rewardModel: own ? noRewards : rewardModel },
+      samplesPerProblem: own ? n : 1,
+      seed: streamSeed(seed, 'sample'),
+      ...(signal && { signal }),
+    });
+    return {
+      ok: true,
+      schema: 'sample.result/1',
+      command: 'sample',
+      ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
+      samples,
+    };
+  } finally {
+    setup.dispose();
+  }
+}
+
+function conversation(prompt: string, system: string | null): Message[] {
+  const user: Message = { role: 'user', content: prompt };
+  return system === null ? [user] : [{ role: 'system', content: system }, user];
+}

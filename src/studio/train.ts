@@ -1,0 +1,88 @@
+// Trains a model as a configuration says: what `gradus train` does, for programs.
+import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { GradusError, messageOf } from '../errors.ts';
+import { runArtifacts } from '../runs/read-run.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import type { TrainEvent } from './events.ts';
+import { openRun, type RunPlace, runDirectory } from './open-run.ts';
+import { openSetup } from './setup.ts';
+import { type TrainResult, trainResult } from './train-result.ts';
+import { TrainingRun } from './training-run.ts';
+
+export interface TrainOptions extends RunPlace {
+  /** Changes to the configuration, as `lora.r=8`. */
+  readonly settings?: readonly string[];
+  /** Stops the run after its current work, with a checkpoint; the reason is recorded. */
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: TrainEvent) => void;
+}
+
+/**
+ * Trains to the end, or until the signal; a run that was stopped is a result with `ok: false`.
+ *
+ * ```ts
+ * const result = await train({ model: './models/tiny', taskset: 'arithmetic', reward: 'numeric_match' }, { name: 'first' });
+ * ```
+ *
+ * @param config the path of a config file, or its content
+ */
+export async function train(config: string | ConfigInput, options: TrainOptions = {}): Promise<TrainResult> {
+  const events = trainEvents(config, options);
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done) return value;
+    options.onEvent?.(value);
+  }
+}
+
+/** The same as a stream of events, whose last value is the result. Leaving the loop stops the run, without a checkpoint. */
+export async function* trainEvents(
+  config: string | ConfigInput,
+  options: TrainOptions = {},
+): AsyncGenerator<TrainEvent, TrainResult> {
+  const loaded = loadConfig(config, options.settings);
+  const setup = await openSetup(loaded.config);
+  try {
+    const { store, checkpoint } = openRun(loaded, setup.problems, options);
+    if (checkpoint !== undefined) await setup.model.load(checkpoint);
+    yield* recorded(store, new TrainingRun(setup, store, options.signal).run());
+    const result = trainResult({
+      directory: store.directory,
+      record: store.record,
+      artifacts: runArtifacts(store.directory),
+      reference: runDirectory(loaded, options),
+    });
+    store.result(result);
+    return result;
+  } finally {
+    setup.dispose();
+  }
+}
+
+export function loadConfig(config: string | ConfigInput, settings: readonly string[] = []): LoadedConfig {
+  return typeof config === 'string' ? loadConfigFile(config, settings) : loadConfigObject(config, settings);
+}
+
+/** Keeps every event, and how it ended. */
+async function* recorded(store: RunStore, events: AsyncGenerator<TrainEvent, void>): AsyncGenerator<TrainEvent, void> {
+  let outcome: Parameters<RunStore['update']>[0] = { status: 'stopped', stop_reason: 'the program that ran it' };
+  try {
+    for await (const event of events) {
+      store.event({ time: new Date().toISOString(), ...event });
+      if (event.type === 'stop') outcome = { status: 'stopped', stop_reason: event.reason };
+      yield event;
+    }
+    if (store.record.step >= store.record.max_steps) outcome = { status: 'completed' };
+  } catch (error) {
+    outcome = { status: 'failed', error: failureOf(error) };
+    throw error;
+  } finally {
+    store.update({ ...outcome, ended: new Date().toISOString() });
+  }
+}
+
+function failureOf(error: unknown): { code: string; message: string; hint?: string } {
+  const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
+  return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };
+}

@@ -1,0 +1,157 @@
+// One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
+
+import { learningRateSchedule } from '../grpo/schedules.ts';
+import { streamSeed } from '../random.ts';
+import { findCheckpoint, readCheckpointPointer, readEvaluations } from '../runs/read-run.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { GrpoTrainer, type StepReport } from '../training.ts';
+import { errorBudget } from './error-budget.ts';
+import { evaluatePolicy } from './evaluate-policy.ts';
+import type { StartEvent, StepEvent, TrainEvent } from './events.ts';
+import { problemLoader } from './problems.ts';
+import { samplePolicy } from './sample-policy.ts';
+import type { Setup } from './setup.ts';
+
+type Events = AsyncGenerator<TrainEvent, void>;
+
+/** Held-out problems whose completions are kept to be read. */
+const sampledProblems = 4;
+
+export class TrainingRun {
+  readonly #setup: Setup;
+  readonly #store: RunStore;
+  readonly #signal: AbortSignal | undefined;
+  /** The steps that were last evaluated and saved. */
+  #evaluated: number | undefined;
+  #saved: number | undefined;
+  /** The best value of the metric that decides, and the step whose checkpoint is to be called the best. */
+  #best = Number.NEGATIVE_INFINITY;
+  #bestStep: number | undefined;
+
+  constructor(setup: Setup, store: RunStore, signal?: AbortSignal) {
+    this.#setup = setup;
+    this.#store = store;
+    this.#signal = signal;
+    const { directory } = store;
+    this.#saved = readCheckpointPointer(directory, 'latest');
+    this.#evaluated = readEvaluations(directory).at(-1)?.step;
+    if (readCheckpointPointer(directory, 'best') !== undefined) {
+      this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
+    }
+  }
+
+  /** Trains from the step that the store is at, to the end or until the signal. */
+  async *run(): Events {
+    const { config } = this.#setup;
+    const from = this.#store.record.step;
+    yield this.#start();
+    if (from === 0 && config.eval?.on_start) yield* this.#evaluate(0);
+    if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
+
+    const spend = errorBudget(config.max_error_fraction);
+    for await (const report of this.#trainer().steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
+      yield this.#record(report);
+      spend(report.groups);
+      const { step } = report;
+      if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
+      if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
+      if (isDue(step, config.save.every_steps) || this.#bestStep === step) yield* this.#save(step);
+    }
+
+    const { step } = this.#store.record;
+    if (config.eval) yield* this.#evaluate(step);
+    yield* this.#save(step);
+    if (this.#signal?.aborted) yield { type: 'stop', step, reason: String(this.#signal.reason) };
+  }
+
+  #trainer(): GrpoTrainer {
+    const { config, model, problems, rewardModel, generator } = this.#setup;
+    const { max_steps } = this.#store.record;
+    return new GrpoTrainer({
+      model,
+      dataLoader: problemLoader(config, problems.train),
+      generator: generator(),
+      rewardModel,
+      maxSteps: max_steps,
+      numGenerations: config.num_generations,
+      learningRate: learningRateSchedule({ ...config, max_steps }),
+      numIterations: config.num_iterations,
+      scaleRewards: config.scale_rewards,
+      useReference: config.beta > 0 || config.log_kl,
+      seed: config.seed,
+    });
+  }
+
+  #start(): StartEvent {
+    const { model, problems } = this.#setup;
+    const { id, backend, step, max_steps } = this.#store.record;
+    return {
+      type: 'start',
+      run: { id, dir: this.#store.directory, backend },
+      step,
+      max_steps,
+      parameters: model.parameters,
+      problems: { train: problems.train.length, eval: problems.eval.length },
+    };
+  }
+
+  #record({ step, groups, advantages, metrics, timings }: StepReport): StepEvent {
+    const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
+    const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    this.#store.metrics(step, metrics);
+    this.#store.timings(step, { ...timings, tokens_per_second: tokens / timings.step_time! });
+    this.#store.rollouts(step, groups, advantages);
+    this.#store.update({ step });
+    return { type: 'step', step, metrics, timings, tokens };
+  }
+
+  async *#evaluate(step: number): Events {
+    const { config, problems, model, generator, rewardModel, rewardNames } = this.#setup;
+    if (this.#evaluated === step || this.#signal?.aborted) return;
+    const record = await evaluatePolicy(problems.eval, step, {
+      ...{ policy: model.policy(), generator, rewardModel, rewardNames },
+      ...{ k: config.eval!.k, temperature: config.temperature, seed: config.seed },
+      ...(this.#signal && { signal: this.#signal }),
+    });
+    if (!record) return;
+    this.#evaluated = step;
+    this.#store.evaluation(record);
+    const value = this.#decisive(record.metrics);
+    if (step > 0 && value !== undefined && value > this.#best) [this.#best, this.#bestStep] = [value, step];
+    yield { type: 'evaluation', ...record };
+  }
+
+  async *#sample(step: number): Events {
+    const { config, problems, model, generator, rewardModel } = this.#setup;
+    const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, sampledProblems);
+    const samples = await samplePolicy(rows, step, {
+      ...{ policy: model.policy(), generator: generator(), rewardModel, samplesPerProblem: 1 },
+      seed: streamSeed(config.seed, 'samples'),
+      ...(this.#signal && { signal: this.#signal }),
+    });
+    if (samples.length === 0) return;
+    for (const sample of samples) this.#store.sample(sample);
+    yield { type: 'samples', step, samples };
+  }
+
+  async *#save(step: number): Events {
+    if (this.#saved === step) return;
+    const { config, model } = this.#setup;
+    const best = this.#bestStep === step;
+    const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
+    const directory = await this.#store.checkpoint({ step, ...metric }, (folder) => model.save(folder));
+    this.#saved = step;
+    if (best) this.#store.point('best', step);
+    if (config.save.total_limit !== null) this.#store.pruneCheckpoints(config.save.total_limit);
+    yield { type: 'checkpoint', step, directory, best };
+  }
+
+  #decisive(metrics: Readonly<Record<string, number>>): number | undefined {
+    const { best } = this.#setup.config.save;
+    return best === null ? undefined : metrics[best];
+  }
+}
+
+function isDue(step: number, every: number | null | undefined): boolean {
+  return typeof every === 'number' && step % every === 0;
+}
