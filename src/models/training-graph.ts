@@ -3,7 +3,6 @@ import type { Tensor } from '../tensor/graph.ts';
 import {
   concat,
   full,
-  gatherElements,
   gatherRows,
   input,
   logSumExp,
@@ -43,7 +42,7 @@ export interface TrainingGraphOptions {
  * Inputs beside parameters, masks and rotary tables:
  * - `ids` int64 [U·P + U·G·C]: all tokens, prompts first;
  * - `sources` int64 [T]: the row that predicts each trained token;
- * - `targets` int64 [T, 1]: the trained tokens;
+ * - `targets` int64 [T]: the trained tokens;
  * - `places` int64 [U, G, C]: for each completion token its index among the trained ones, T where it is not trained on.
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
@@ -58,9 +57,14 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const output = config.tiedEmbeddings
     ? embedding
     : layers.parameter(OUTPUT, [config.vocabularySize, config.hiddenSize]);
-  const logits = matmul(predicting, output, { transposeB: true, alpha: 1 / options.temperature });
+  const alpha = 1 / options.temperature;
+  const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);
-  const logprobs = sub(gatherElements(logits, input('targets', 'int64', [T, 1])), total);
+  // The targets' logits are computed a second time, from their own rows of the output layer: cheaper than to pick them
+  // from all logits, whose gradient would then have to be scattered into a matrix as wide as the vocabulary.
+  const targetRows = gatherRows(output, input('targets', 'int64', [T]));
+  const targetLogits = mul(reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true }), alpha);
+  const logprobs = sub(targetLogits, total);
   const entropy = sub(total, reduceSum(mul(softmax(logits), logits), { axes: [-1], keepDimensions: true }));
 
   const places = input('places', 'int64', [U, G, C]);

@@ -1,6 +1,13 @@
 // Collects the nodes and constants of an ONNX graph while it is lowered, and computes named sizes where they are needed.
 import { inputsOf, type Tensor } from './graph.ts';
-import { ELEMENT_TYPES, type OnnxAttribute, type OnnxConstant, type OnnxNode, type OnnxType } from './onnx-protobuf.ts';
+import {
+  ELEMENT_TYPES,
+  type OnnxAttribute,
+  type OnnxConstant,
+  type OnnxNode,
+  type OnnxType,
+  type OnnxValue,
+} from './onnx-protobuf.ts';
 import { type Dimension, formatDimension, type Shape } from './shape.ts';
 
 /** The domain of ONNX Runtime's own operators. */
@@ -11,6 +18,7 @@ export class Emitter {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];
   readonly #sizeSources = new Map<string, { input: string; axis: number }>();
+  readonly #shapes = new Map<string, OnnxValue>();
   readonly #shared = new Map<string, string>();
   #count = 0;
 
@@ -69,13 +77,13 @@ export class Emitter {
     if (typeof dimension === 'number') return this.integers([dimension]);
     const key = formatDimension(dimension);
     const source = this.#sizeSources.get(key);
-    return this.#once(key, () =>
+    const compute = () =>
       source
         ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
         : [...dimension.terms]
             .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
-            .reduce((a, b) => this.node('Add', [a, b])),
-    );
+            .reduce((a, b) => this.node('Add', [a, b]));
+    return this.#once(key, compute);
   }
 
   /** A shape as an int64 vector. */
@@ -83,6 +91,19 @@ export class Emitter {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
     const parts = shape.map((dimension) => this.dimension(dimension));
     return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: 0 });
+  }
+
+  /**
+   * Tells the shape of a result. ONNX Runtime cannot infer products and sums of named sizes, and takes quadratic time to
+   * invent names for those that it is not told.
+   */
+  describe(name: string, { type, shape }: Pick<Tensor, 'type' | 'shape'>): void {
+    if (shape.some((dimension) => typeof dimension !== 'number')) this.#shapes.set(name, { name, type, shape });
+  }
+
+  /** What `describe` was told of the results that nodes have. */
+  get results(): OnnxValue[] {
+    return this.nodes.flatMap((node) => node.outputs.flatMap((name) => this.#shapes.get(name) ?? []));
   }
 
   /** Gives results the names under which the caller binds them, without copying them where that can be helped. */

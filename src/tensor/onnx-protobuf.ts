@@ -39,6 +39,8 @@ export interface OnnxGraph {
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
   readonly constants: readonly OnnxConstant[];
+  /** Shapes of results within the graph. */
+  readonly results?: readonly OnnxValue[];
 }
 
 /** The bytes of a ModelProto with the standard operators (opset 21) and ONNX Runtime's own (com.microsoft). */
@@ -49,6 +51,7 @@ export function encodeModel(graph: OnnxGraph): Uint8Array {
   for (const constant of graph.constants) body.message(5, encodeConstant(constant));
   for (const input of graph.inputs) body.message(11, encodeValue(input));
   for (const output of graph.outputs) body.message(12, encodeValue(output));
+  for (const result of graph.results ?? []) body.message(13, encodeValue(result));
   return new Message()
     .integer(1, 10)
     .message(7, body)

@@ -26,7 +26,9 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
     const operands =
       node.op === 'part' ? results.get(node.inputs[0]!)! : node.inputs.map((operand) => results.get(operand)![0]!);
     const result = applyRow(lowerings, node, operands, emitter);
-    results.set(node, typeof result === 'string' ? [result] : result);
+    const named = typeof result === 'string' ? [result] : result;
+    results.set(node, named);
+    emitter.describe(named[0]!, node);
   }
   emitter.nameOutputs(names.map((name, i) => ({ name, from: results.get(roots[i]!)![0]! })));
   const inputs = [...inputsOf(roots).values()];
@@ -39,6 +41,7 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
       .filter(({ attributes }) => !initializers.has(attributes.name))
       .map(({ attributes: { name }, type, shape }) => ({ name, type, shape })),
     outputs: roots.map(({ type, shape }, i) => ({ name: names[i]!, type, shape })),
+    results: emitter.results,
     constants: [
       ...emitter.constants,
       ...inputs.filter(({ attributes }) => initializers.has(attributes.name)).map(initializer),

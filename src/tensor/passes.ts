@@ -41,7 +41,7 @@ function simplify(node: Tensor): Tensor {
     case 'add':
       if (isFilledWith(b!, 0) && sameShape(a!.shape, node.shape)) return a!;
       if (isFilledWith(a!, 0) && sameShape(b!.shape, node.shape)) return b!;
-      return addedToScatter(node, a!, b!) ?? addedToScatter(node, b!, a!) ?? node;
+      return addedToScatter(node, a!, b!) ?? addedToScatter(node, b!, a!) ?? addedParts(node, a!, b!) ?? node;
     case 'mul':
       if (isFilledWith(b!, 1) && sameShape(a!.shape, node.shape)) return a!;
       if (isFilledWith(a!, 1) && sameShape(b!.shape, node.shape)) return b!;
@@ -78,6 +78,18 @@ function addedToScatter(sum: Tensor, scatter: Tensor, other: Tensor): Tensor | u
   )
     return undefined;
   return { ...scatter, inputs: [other, ...scatter.inputs.slice(1)] } as Tensor;
+}
+
+/** Sums of concatenations are concatenations of sums, if in each place one part is zero: so the gradients of slices join. */
+function addedParts(sum: Tensor, a: Tensor, b: Tensor): Tensor | undefined {
+  if (a.op !== 'concat' || b.op !== 'concat' || a.attributes.axis !== b.attributes.axis) return undefined;
+  const joined = a.inputs.map((left, i) => {
+    const right = b.inputs[i];
+    if (!right || !sameShape(left.shape, right.shape)) return undefined;
+    return isFilledWith(left, 0) ? right : isFilledWith(right, 0) ? left : undefined;
+  });
+  const complete = joined.filter((part) => part !== undefined);
+  return complete.length === b.inputs.length ? ({ ...a, inputs: complete, shape: sum.shape } as Tensor) : undefined;
 }
 
 function isFilledWith(node: Tensor, number: number): boolean {

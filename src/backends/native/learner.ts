@@ -269,7 +269,7 @@ function layoutInputs(
     ['ids', run.integers([rows], ids)],
     ['positions', run.integers([1, rows], positions)],
     ['sources', run.integers([sources.length], sources)],
-    ['targets', run.integers([targets.length, 1], targets)],
+    ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([prompts, group, width], places)],
     ['prompt_causal', run.floats([promptWidth, promptWidth], causal(promptWidth))],
     ['completion_causal', run.floats([width, width], causal(width))],
