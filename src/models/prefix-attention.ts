@@ -29,7 +29,7 @@ export const ROWS = plus(PROMPT_ROWS, COMPLETION_ROWS);
 
 /** Graph inputs that tell which row may see which: 0 where it may, a large negative number where not. */
 export interface PrefixMasks {
-  /** int64 [1, U·P + U·G·C]: each row's position in its own sequence. */
+  /** int64 [U·P + U·G·C, 1]: each row's position in its own sequence. */
   positions: Tensor;
   /** [P, P]: a prompt's rows see themselves and what is before them. */
   promptCausal: Tensor;
@@ -41,7 +41,7 @@ export interface PrefixMasks {
 
 export function prefixMasks(): PrefixMasks {
   return {
-    positions: input('positions', 'int64', [1, ROWS]),
+    positions: input('positions', 'int64', [ROWS, 1]),
     promptCausal: input('prompt_causal', 'float32', [P, P]),
     completionCausal: input('completion_causal', 'float32', [C, C]),
     promptPadding: input('prompt_padding', 'float32', [U, 1, 1, 1, 1, P]),
@@ -53,8 +53,9 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
   const Q = heads / K;
   const alpha = 1 / Math.sqrt(D);
 
+  // Every row is a sequence of its own: ONNX Runtime takes none that is longer than the tables.
   const rotated = (x: Tensor, count: number) =>
-    reshape(rotary(reshape(x, [1, ROWS, count * D]), masks.positions, tables, count), [ROWS, count * D]);
+    reshape(rotary(reshape(x, [ROWS, 1, count * D]), masks.positions, tables, count), [ROWS, count * D]);
   const promptPart = (x: Tensor) => slice(x, 0, 0, PROMPT_ROWS);
   const completionPart = (x: Tensor) => slice(x, 0, PROMPT_ROWS, ROWS);
 

@@ -267,7 +267,7 @@ function layoutInputs(
   );
   return [
     ['ids', run.integers([rows], ids)],
-    ['positions', run.integers([1, rows], positions)],
+    ['positions', run.integers([rows, 1], positions)],
     ['sources', run.integers([sources.length], sources)],
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([prompts, group, width], places)],

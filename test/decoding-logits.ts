@@ -1,0 +1,38 @@
+// What a model's decoding graph says after every prefix of a text, for tests: sampling itself shows only the tokens it picks.
+import { RunTensors } from '../src/backends/native/run-tensors.ts';
+import { decodingGraph, keyCacheName, nextCacheName, valueCacheName } from '../src/models/decoding-graph.ts';
+import { createSession } from '../src/runtime/session.ts';
+import { lowerToOnnx } from '../src/tensor/onnx.ts';
+import { loadWeights } from './load-weights.ts';
+
+/** Logits [prefix][token]: one run, in which each prefix is a row, padded on the right. */
+export async function decodingLogits(modelPath: string, ids: readonly number[]): Promise<Float32Array[]> {
+  using weights = await loadWeights(modelPath);
+  const { config } = weights.architecture;
+  const graph = decodingGraph(weights.architecture, weights);
+  const model = lowerToOnnx(graph, { initializers: new Set(weights.tensors.keys()) });
+  using session = createSession(model, { initializers: weights.tensors, prepack: false, threads: 2 });
+  using run = new RunTensors();
+  using binding = session.bind();
+  const count = ids.length;
+  const rows = ids.map((_, row) => row);
+  const padded = rows.flatMap((last) => ids.map((id, i) => (i <= last ? id : 0)));
+  const ends = rows.map((row) => row * count + row);
+  const logits = run.create('float32', [count, config.vocabularySize]);
+  binding
+    .input('ids', run.integers([count, count], padded))
+    .input('last_positions', run.integers([count], rows))
+    .input('rows', run.integers([count], ends))
+    .input('inverse_temperature', run.floats([], [1]))
+    .output('logits', logits)
+    .output('probabilities', run.create('float32', logits.shape))
+    .output('log_total', run.create('float32', [count, 1]));
+  for (const layer of Array.from({ length: config.layers }, (_, i) => i)) {
+    for (const name of [keyCacheName(layer), valueCacheName(layer)]) {
+      const cache = run.create('float32', [count, config.keyValueHeads, count, config.headSize]);
+      binding.input(name, cache).output(nextCacheName(name), cache);
+    }
+  }
+  await binding.run();
+  return rows.map((row) => logits.buffer.data.slice(row * config.vocabularySize, (row + 1) * config.vocabularySize));
+}

@@ -1,0 +1,65 @@
+// Models for tests of the native engine: the committed random Llamas, with settings of which each test changes what it is about.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
+import type { LossSettings } from '../src/grpo/losses.ts';
+import type { TrainingSequence } from '../src/model.ts';
+import { randomStream } from '../src/random.ts';
+
+const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
+
+/** A folder below src/models/fixtures. */
+export function fixturePath(...parts: string[]): string {
+  return join(fixtures, ...parts);
+}
+
+/** The content of a JSON file, in the form that its generator's header describes. */
+export function readJson<T>(...parts: string[]): T {
+  return JSON.parse(readFileSync(join(...parts), 'utf8'));
+}
+
+export const LOSS: LossSettings = {
+  loss_type: 'dapo',
+  epsilon: 0.2,
+  epsilon_high: 0.28,
+  delta: null,
+  beta: 0,
+  log_kl: false,
+  use_bias_correction_kl: true,
+  importance_sampling_level: 'token',
+  max_completion_length: 10,
+};
+
+export const ADAMW = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
+
+/** The adapter settings of the committed adapters. */
+export const LORA = { r: 4, alpha: 8, targetModules: 'all-linear' } as const;
+
+/** Opens a model, by default tiny-llama-a, with adapters unless told. */
+export function openModel(options: Partial<NativeModelOptions> = {}): Promise<NativeModel> {
+  const modelPath = fixturePath('tiny-llama-a');
+  return openNativeModel({
+    ...{ modelPath, lora: LORA, loss: LOSS, temperature: 1, optimizer: ADAMW, seed: 0, threads: 2 },
+    ...options,
+  });
+}
+
+/** Distinct only in their numbers: for each prompt length, completions of these lengths; every fifth token is not trained on. */
+export function randomSequences(groups: Readonly<Record<number, readonly number[]>>, vocabulary = 60, seed = 0) {
+  const random = randomStream(seed);
+  const ids = (length: number) => Array.from({ length }, () => 1 + random.integer(vocabulary - 1));
+  return Object.entries(groups).flatMap(([promptLength, lengths]) => {
+    const promptIds = ids(Number(promptLength));
+    return lengths.map((length): TrainingSequence => {
+      const logprobs = () => Array.from({ length }, () => -4 * random.uniform());
+      return {
+        promptIds,
+        completionIds: ids(length),
+        mask: Array.from({ length }, (_, i) => i % 5 !== 2),
+        oldLogprobs: logprobs(),
+        referenceLogprobs: logprobs(),
+        advantage: random.normal(),
+      };
+    });
+  });
+}

@@ -1,0 +1,44 @@
+// A learner and its optimiser over weights of their own, for tests that look at gradients and choose how batches are split.
+import { Arena, ArenaLayout } from '../src/backends/native/arena.ts';
+import { loadCheckpoint } from '../src/backends/native/checkpoint.ts';
+import { Learner, type Objective } from '../src/backends/native/learner.ts';
+import type { MicroBatchLimits } from '../src/backends/native/micro-batches.ts';
+import { AdamW } from '../src/backends/native/optimizer.ts';
+import { type LoraSettings, loraAdapters } from '../src/models/lora.ts';
+import { loadWeights } from './load-weights.ts';
+import { ADAMW, LOSS } from './native-models.ts';
+
+export interface LearnerSetup {
+  modelPath: string;
+  /** An adapter's settings and folder, whose matrices are then what is learnt; without it all parameters are. */
+  adapter?: { settings: LoraSettings; folder: string };
+  objective?: Objective;
+  temperature?: number;
+  limits?: Partial<MicroBatchLimits>;
+}
+
+export async function openLearner({ modelPath, adapter, objective = LOSS, temperature = 1, limits }: LearnerSetup) {
+  const stack = new DisposableStack();
+  const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
+  const adapters = adapter && loraAdapters(architecture.parameters, adapter.settings);
+  const learnt = adapters ? [...adapters.values()].flatMap(({ a, b }) => [a, b]) : architecture.parameters;
+  const layout = new ArenaLayout(learnt.map(({ name, shape }) => ({ name, shape, decays: true })));
+  const arena = () => stack.adopt(new Arena(layout), (made) => made.dispose());
+  const [values, gradients] = [arena(), arena()];
+  const optimizer = stack.adopt(new AdamW(layout, values, gradients, ADAMW), (made) => made.dispose());
+  if (adapters) {
+    const settings = { settings: adapter.settings, adapters };
+    await loadCheckpoint(adapter.folder, { values, optimizer, modelName: '', adapters: settings });
+  } else {
+    for (const { name } of learnt) values.values(name).set(tensors.get(name)!.buffer.data);
+  }
+  const learner = new Learner({
+    ...{ architecture, objective, temperature, layout, positions },
+    frozen: new Map([...tensors].filter(([name]) => !layout.entries.some((entry) => entry.name === name))),
+    ...(adapters && { adapters }),
+    limits: { rows: 8192, completionTokens: 8192, ...limits },
+    session: { threads: 2 },
+  });
+  stack.adopt(learner, (made) => made.dispose());
+  return { learner, layout, values, gradients, optimizer, [Symbol.dispose]: () => stack.dispose() };
+}
