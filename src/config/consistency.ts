@@ -1,7 +1,7 @@
 // What keys say to one another: choices that exclude each other, keys that need another one, and what no run can do without.
+import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
-import type { Config } from './schema.ts';
-import { valueAt } from './values.ts';
+import { type Config, configSchema } from './schema.ts';
 
 type Key = keyof Config;
 
@@ -30,12 +30,11 @@ const required: readonly { readonly keys: readonly Key[]; readonly what: string 
   { keys: ['reward', 'reward_fn'], what: 'how answers are scored' },
 ];
 
-/**
- * Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`.
- * @param given the configuration before defaults
- */
-export function assertConsistent(config: Config, given: unknown, placeOf: (path: readonly string[]) => string): void {
-  const isGiven = (key: Key) => (valueAt(given, [key]) ?? null) !== null;
+/** Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`. */
+export function assertConsistent(config: Config, placeOf: (path: readonly string[]) => string): void {
+  // What only repeats a default says nothing, so that a resolved configuration may be run again.
+  const defaults = configSchema.parse({ model: config.model });
+  const isGiven = (key: Key) => !isDeepStrictEqual(config[key], defaults[key]);
   const conflict = (key: Key, fault: string, hint: string) => {
     throw new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });
   };

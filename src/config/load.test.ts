@@ -68,6 +68,15 @@ test('settings are YAML and reach into lists', () => {
   assert.deepEqual(config.few_shot, [{ role: 'user', content: 'hi' }]);
 });
 
+test('a resolved configuration may be run again', () => {
+  for (const input of [minimal, { model: 'tiny', taskset: 'arithmetic', reward: 'contains', num_train_epochs: null }]) {
+    const { config } = loadConfigObject(input);
+    assert.deepEqual(loadConfigObject(config).config, config);
+  }
+  const epochs = loadConfigObject({ ...minimal, num_train_epochs: 2 }).config;
+  assert.deepEqual([epochs.max_steps, loadConfigObject(epochs).config.num_train_epochs], [null, 2]);
+});
+
 test('JSON is read as well', () => {
   assert.equal(load(JSON.stringify({ ...minimal, max_steps: 7 })).config.max_steps, 7);
 });

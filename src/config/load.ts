@@ -65,12 +65,17 @@ function resolveConfig(
   const parsed = configSchema.safeParse(value);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   assertSupported(parsed.data, placeOf);
-  assertConsistent(parsed.data, value, placeOf);
+  assertConsistent(parsed.data, placeOf);
 
   const originOf = (path: string[]): Origin =>
     isSet(path) ? '--set' : isStated(source.value, path) ? 'file' : 'default';
   const origins = Object.fromEntries(leafPaths(parsed.data).map((path) => [dotted(path), originOf(path)]));
-  return { config: withAbsolutePaths(parsed.data, folder), origins };
+  return { config: withAbsolutePaths(withLength(parsed.data), folder), origins };
+}
+
+/** Says how long training lasts, where nobody did. */
+function withLength(config: Config): Config {
+  return config.max_steps === null && config.num_train_epochs === null ? { ...config, max_steps: 100 } : config;
 }
 
 /** Whether the source has a say in this key: it has the key, or something other than keys where the key would be. */

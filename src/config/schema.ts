@@ -139,7 +139,7 @@ export const configSchema = z.strictObject({
   adam_beta2: z.number().min(0).lt(1).default(0.999),
   adam_epsilon: positive.default(1e-8),
   max_grad_norm: positive.default(1),
-  max_steps: count.default(100),
+  max_steps: count.nullable().default(null).describe('100, unless there is num_train_epochs'),
   num_train_epochs: positive.nullable().default(null).describe('in place of max_steps; may be a fraction'),
   lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
   stages: z.array(plainObject).default([]),

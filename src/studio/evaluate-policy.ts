@@ -65,11 +65,7 @@ export async function evaluatePolicy(
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
     'eval/accuracy': { values: greedy.flatMap(correctness), interval: proportionInterval },
     'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: bootstrapInterval },
-    // Samples of one problem are alike: problems are what is drawn, one proportion each.
-    'eval/sampled_accuracy': {
-      values: known(perProblem),
-      interval: samples === 1 ? proportionInterval : bootstrapInterval,
-    },
+    'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
     'eval/sampled_reward': {
       values: known(sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))))),
       interval: bootstrapInterval,
@@ -77,7 +73,7 @@ export async function evaluatePolicy(
     ...Object.fromEntries(
       k.map((count) => [
         `eval/pass@${count}`,
-        { values: sampled.map(correctness).flatMap((judged) => passAt(count, judged)), interval: bootstrapInterval },
+        { values: sampled.map(correctness).flatMap((judged) => passAt(count, judged)), interval: proportionInterval },
       ]),
     ),
   };
@@ -151,6 +147,10 @@ function passAt(k: number, correct: readonly number[]): number[] {
   return [1 - allWrong];
 }
 
+/**
+ * One value from 0 to 1 a problem. Samples of a problem are alike, so that problems are what is counted; values between 0 and 1 vary less
+ * than the trials that Wilson's interval is for, which makes it rather too wide than too narrow.
+ */
 function proportionInterval(values: readonly number[]): Interval {
   return wilsonInterval(
     values.reduce((sum, value) => sum + value, 0),

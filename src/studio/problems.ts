@@ -37,7 +37,7 @@ function makeProblems(config: Config): Problems {
   }
   const { rows } = taskset.create(config.taskset_config);
   return {
-    train: rows('train', config.max_steps * config.prompts_per_step, config.seed),
+    train: rows('train', config.max_steps! * config.prompts_per_step, config.seed),
     eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],
   };
 }
@@ -86,10 +86,10 @@ export function problemLoader(config: Config, rows: readonly Example[]): DataLoa
   };
 }
 
-/** How many steps a configuration asks for. */
+/** How many steps a configuration asks for; where it asks for epochs, that depends on the rows. */
 export function stepCount(config: Config, { train }: Problems): number {
   const { num_train_epochs: epochs, max_steps, prompts_per_step } = config;
-  return epochs === null ? max_steps : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
+  return epochs === null ? max_steps! : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
 }
 
 /** The conversation that a problem starts: system prompt, examples, and the prompt of its row. */

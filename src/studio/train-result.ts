@@ -39,6 +39,8 @@ export interface Verdict {
 
 /** Differences within this are too small to matter. */
 const margin = 0.05;
+/** Even without a single difference among n problems, up to 3 / n of all problems may differ (the rule of three). */
+const fewestForFlat = 3 / margin;
 const lastSteps = 10;
 
 export interface TrainResultOptions {
@@ -85,8 +87,8 @@ export function learningVerdict(evals: readonly EvaluationRecord[]): Verdict | u
   if (differences.length === 0) return undefined;
   const interval = bootstrapInterval(differences);
   const [low, high] = interval;
-  const learning =
-    low > margin ? 'improved' : high < -margin ? 'regressed' : low > -margin && high < margin ? 'flat' : 'inconclusive';
+  const isFlat = low > -margin && high < margin && differences.length >= fewestForFlat;
+  const learning = low > margin ? 'improved' : high < -margin ? 'regressed' : isFlat ? 'flat' : 'inconclusive';
   return { learning, difference: mean(differences), interval, problems: differences.length };
 }
 

@@ -2,7 +2,7 @@
 
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { streamSeed } from '../random.ts';
-import { findCheckpoint, readCheckpointPointer, readEvaluations } from '../runs/read-run.ts';
+import { findCheckpoint, readCheckpointPointer, readEvaluations, readSamples } from '../runs/read-run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { GrpoTrainer, type StepReport } from '../training.ts';
 import { errorBudget } from './error-budget.ts';
@@ -21,8 +21,9 @@ export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
-  /** The steps that were last evaluated and saved. */
+  /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
+  #sampled: number | undefined;
   #saved: number | undefined;
   /** The best value of the metric that decides, and the step whose checkpoint is to be called the best. */
   #best = Number.NEGATIVE_INFINITY;
@@ -35,6 +36,7 @@ export class TrainingRun {
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
     this.#evaluated = readEvaluations(directory).at(-1)?.step;
+    this.#sampled = readSamples(directory).at(-1)?.step;
     if (readCheckpointPointer(directory, 'best') !== undefined) {
       this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
     }
@@ -60,6 +62,7 @@ export class TrainingRun {
 
     const { step } = this.#store.record;
     if (config.eval) yield* this.#evaluate(step);
+    if (config.sample_every_steps !== null) yield* this.#sample(step);
     yield* this.#save(step);
     if (this.#signal?.aborted) yield { type: 'stop', step, reason: String(this.#signal.reason) };
   }
@@ -123,6 +126,7 @@ export class TrainingRun {
 
   async *#sample(step: number): Events {
     const { config, problems, model, generator, rewardModel } = this.#setup;
+    if (this.#sampled === step || this.#signal?.aborted) return;
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, sampledProblems);
     const samples = await samplePolicy(rows, step, {
       ...{ policy: model.policy(), generator: generator(), rewardModel, samplesPerProblem: 1 },
@@ -130,6 +134,7 @@ export class TrainingRun {
       ...(this.#signal && { signal: this.#signal }),
     });
     if (samples.length === 0) return;
+    this.#sampled = step;
     for (const sample of samples) this.#store.sample(sample);
     yield { type: 'samples', step, samples };
   }

@@ -1,0 +1,28 @@
+// Arguments that are more than text: numbers and lists of them, and options that several commands share.
+import { InvalidArgumentError } from 'commander';
+
+/** For an option that may be given several times. */
+export function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}
+
+export function positiveInteger(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError('expected a whole number above 0.');
+}
+
+export function nonNegativeNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
+  throw new InvalidArgumentError('expected a number, at least 0.');
+}
+
+export function positiveIntegers(text: string): number[] {
+  return text.split(',').map(positiveInteger);
+}
+
+/** Takes out what was not given, so that options can be handed on as they are. */
+export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,116 @@
+// gradus demo: GRPO on a tiny transformer that comes along, before and after.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { readMetrics, readSamples } from '../../runs/read-run.ts';
+import type { EvaluationRecord } from '../../runs/records.ts';
+import type { TrainResult } from '../../studio/train-result.ts';
+import { nonNegativeNumber } from '../arguments.ts';
+import { ofSignal, type StopSignal } from '../exit-codes.ts';
+import type { Cli } from '../main.ts';
+import { Progress } from '../progress.ts';
+import { withStopSignals } from '../signals.ts';
+import { sparkline } from '../sparkline.ts';
+import { sampleText } from './sample.ts';
+
+/** At the root of the package, from the sources as from the build. */
+const bundledConfig = fileURLToPath(new URL('../../../demo/demo.yaml', import.meta.url));
+
+/** Completions that are shown of each policy. */
+const shownSamples = 4;
+
+interface DemoFlags {
+  readonly seed: number;
+  readonly config: string;
+  readonly out?: string;
+}
+
+interface Accuracy {
+  readonly accuracy: number;
+  /** 95 % */
+  readonly interval: readonly [low: number, high: number];
+}
+
+export function demoCommand(cli: Cli): Command {
+  return new Command('demo')
+    .description('train a tiny transformer with GRPO and show what it can do before and after')
+    .option('--seed <seed>', 'of the rollouts and the order of problems', nonNegativeNumber, 0)
+    .option('--config <file>', 'another configuration than the bundled one', bundledConfig)
+    .option('--out <dir>', 'the run directory (default: a new one, runs/demo)')
+    .option('--json', 'one JSON object on stdout')
+    .action(cli.action((flags: DemoFlags) => runDemo(cli, flags)));
+}
+
+async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }: DemoFlags) {
+  const { train } = await import('../../studio/train.ts');
+  const started = performance.now();
+  const progress = new Progress(output);
+  try {
+    return await withStopSignals(async (signal) => {
+      const result = await train(config, {
+        ...{ out, signal, settings: [`seed=${seed}`] },
+        onEvent(event) {
+          output.event(event);
+          progress.show(event);
+        },
+      });
+      progress.close();
+      if (!result.ok) {
+        const exit_code = ofSignal[String(signal.reason) as StopSignal];
+        output.result({ ...result, command: 'demo', exit_code }, result.error!.message);
+        return exit_code;
+      }
+      showDemo(output, result, seed, (performance.now() - started) / 1000);
+      return 0;
+    });
+  } finally {
+    progress.close();
+  }
+}
+
+function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {
+  const [first, last] = [result.evals[0]!, result.evals.at(-1)!];
+  const [before, after] = [accuracyOf(first), accuracyOf(last)];
+  const rewards = readMetrics(result.run.dir).flatMap(({ reward }) => reward ?? []);
+  const samples = readSamples(result.run.dir);
+  const shown = (step: number) =>
+    samples
+      .filter((sample) => sample.step === step)
+      .slice(0, shownSamples)
+      .map((sample) => `  ${sampleText(sample)}`);
+  const [low, high] = after.interval.map((bound) => bound.toFixed(2));
+  const change = `${before.accuracy.toFixed(2)} → ${after.accuracy.toFixed(2)} (95 % ${low}–${high})`;
+  output.result(
+    {
+      ok: true,
+      schema: 'demo.result/1',
+      command: 'demo',
+      seed,
+      run: result.run,
+      ...{ problems: last.problems, temperature: last.temperature, before, after },
+      seconds,
+    },
+    [
+      'before:',
+      ...shown(first.step),
+      'after:',
+      ...shown(last.step),
+      `reward: ${sparkline(rewards)} ${rewards[0]?.toFixed(2)} → ${rewards.at(-1)?.toFixed(2)} in ${result.run.step} steps`,
+      `demo: held-out accuracy ${change}, ${Math.round(seconds)} s`,
+    ].join('\n'),
+  );
+}
+
+/** At the temperature of training, of problems that no stage has seen. */
+function accuracyOf({ metrics, intervals }: EvaluationRecord): Accuracy {
+  return { accuracy: metrics['eval/sampled_accuracy']!, interval: intervals['eval/sampled_accuracy']! };
+}
+
+/** `runs/demo`, or the first of `runs/demo-2`, `runs/demo-3`, … that is free. */
+function freshDirectory(): string {
+  const name = (count: number) => join('runs', count === 1 ? 'demo' : `demo-${count}`);
+  let count = 1;
+  while (existsSync(name(count))) count++;
+  return name(count);
+}

@@ -1,0 +1,54 @@
+// gradus eval: how good a run, or an untrained model, is on held-out problems.
+import { Command, Option } from 'commander';
+import type { EvaluateResult } from '../../studio/evaluate.ts';
+import { given, nonNegativeNumber, positiveInteger, positiveIntegers } from '../arguments.ts';
+import { interval95 } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+import { evaluationLine } from '../progress.ts';
+import { withStopSignals } from '../signals.ts';
+
+const examples = `Examples:
+  gradus eval runs/small
+  gradus eval latest --n 200 --k 1,8 --json
+  gradus eval grpo.yaml                        the model as it is, before any training
+`;
+
+interface EvalFlags {
+  readonly n?: number;
+  readonly k?: number[];
+  readonly split?: 'eval' | 'train';
+  readonly checkpoint?: string;
+  readonly temperature?: number;
+}
+
+export function evalCommand(cli: Cli): Command {
+  return new Command('eval')
+    .description('greedy and sampled accuracy, rewards and pass@k, beside the policy that training started from')
+    .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
+    .option('--n <problems>', 'the most problems', positiveInteger)
+    .option('--k <list>', 'pass@k for each, for example 1,4,8', positiveIntegers)
+    .addOption(new Option('--split <split>', 'held-out problems or those trained on').choices(['eval', 'train']))
+    .option('--checkpoint <which>', 'best, latest or a step (default: best)')
+    .option('--temperature <t>', 'of the samples (default: the configuration’s)', nonNegativeNumber)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
+}
+
+async function runEvaluation({ output }: Cli, subject: string, { n, k, split, checkpoint, temperature }: EvalFlags) {
+  const { evaluate } = await import('../../studio/evaluate.ts');
+  const options = given({ problems: n, k, split, checkpoint, temperature });
+  const result = await withStopSignals((signal) => evaluate(subject, { ...options, signal }));
+  output.result(result, evaluationSummary(result));
+  return undefined;
+}
+
+function evaluationSummary({ run, evaluation, baseline, verdict }: EvaluateResult): string {
+  const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
+  return [
+    ...(baseline ? [`before: ${evaluationLine(baseline)}`] : []),
+    `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation)}`,
+    ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
+    ...(verdict ? [`verdict: ${verdict.learning} ${interval95(verdict.interval)}`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,55 @@
+// gradus sample: completions with their rewards.
+import { Command } from 'commander';
+import type { SampleRecord } from '../../runs/records.ts';
+import { given, nonNegativeNumber, positiveInteger } from '../arguments.ts';
+import { oneLine } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+import { withStopSignals } from '../signals.ts';
+
+const examples = `Examples:
+  gradus sample latest --n 8
+  gradus sample runs/small --prompt "What is 3 + 4?" --temperature 0
+`;
+
+interface SampleFlags {
+  readonly n?: number;
+  readonly seed?: number;
+  readonly prompt?: string;
+  readonly system?: string;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly checkpoint?: string;
+}
+
+export function sampleCommand(cli: Cli): Command {
+  return new Command('sample')
+    .description('completions of held-out problems, or of a prompt of your own, with their rewards')
+    .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
+    .option('--n <count>', 'how many completions (default: 4)', positiveInteger)
+    .option('--seed <seed>', 'of the samples (default: 0)', nonNegativeNumber)
+    .option('--prompt <text>', 'a prompt of your own; it has no rewards')
+    .option('--system <text>', 'the system prompt that goes with it')
+    .option('--temperature <t>', '0 takes the likeliest token (default: the configuration’s)', nonNegativeNumber)
+    .option('--top-p <p>', 'keep the likeliest tokens that reach this probability', nonNegativeNumber)
+    .option('--max-tokens <count>', 'of one completion (default: the configuration’s)', positiveInteger)
+    .option('--checkpoint <which>', 'best, latest or a step (default: best)')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((subject: string, flags: SampleFlags) => runSampling(cli, subject, flags)));
+}
+
+async function runSampling({ output }: Cli, subject: string, flags: SampleFlags) {
+  const { sample } = await import('../../studio/sample.ts');
+  const { n, seed, prompt, system, temperature, topP, maxTokens, checkpoint } = flags;
+  const options = given({ n, seed, prompt, system, temperature, topP, maxTokens, checkpoint });
+  const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
+  output.result(result, result.samples.map(sampleText).join('\n'));
+  return undefined;
+}
+
+/** `[1.00] What is 2 + 3? → 5` */
+export function sampleText({ prompt, completion, reward }: SampleRecord): string {
+  const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;
+  return `${verdict}${oneLine(prompt.at(-1)?.content ?? '', 60)} → ${oneLine(completion)}`;
+}

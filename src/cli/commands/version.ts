@@ -1,0 +1,21 @@
+// gradus version: what is installed.
+import { Command } from 'commander';
+import type { Cli } from '../main.ts';
+
+export function versionCommand(cli: Cli): Command {
+  return new Command('version')
+    .description('the versions of gradus, Node and ONNX Runtime')
+    .option('--json', 'one JSON object on stdout')
+    .action(
+      cli.action(async () => {
+        const { versions } = await import('../../studio/versions.ts');
+        const installed = versions();
+        const text = Object.entries(installed).map(([name, version]) => `${name} ${version}`);
+        cli.output.result(
+          { ok: true, schema: 'version.result/1', command: 'version', versions: installed },
+          text.join('\n'),
+        );
+        return undefined;
+      }),
+    );
+}

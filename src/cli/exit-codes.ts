@@ -1,0 +1,28 @@
+// The exit codes, one table, and which error leaves with which.
+import { type ErrorKind, GradusError } from '../errors.ts';
+
+export const exitCodes = [
+  { code: 0, meaning: 'ok' },
+  { code: 1, meaning: 'the run or the machine failed' },
+  { code: 2, meaning: 'usage, configuration or data are wrong' },
+  { code: 3, meaning: 'the environment is not ready: a model, an engine, a package or a device is missing' },
+  { code: 4, meaning: 'credentials are missing or were refused' },
+  { code: 5, meaning: 'finished below a bar that the caller set' },
+  { code: 6, meaning: 'still running when the time to wait ran out' },
+  { code: 130, meaning: 'stopped by SIGINT (Ctrl-C), checkpoint written' },
+  { code: 143, meaning: 'stopped by SIGTERM, checkpoint written' },
+] as const;
+
+export type ExitCode = (typeof exitCodes)[number]['code'];
+
+const ofKind: Readonly<Record<ErrorKind, ExitCode>> = { failed: 1, invalid: 2, not_ready: 3, credentials: 4 };
+
+export const ofSignal = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitCode>;
+
+export type StopSignal = keyof typeof ofSignal;
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof GradusError) return ofKind[error.kind];
+  // A damaged or unknown file is data that is wrong.
+  return error instanceof Error && error.name === 'FormatError' ? 2 : 1;
+}

@@ -1,0 +1,46 @@
+// Numbers and times as people read them.
+
+/** `42 s`, `3:07`, `1:02:09` */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const pad = (value: number) => String(value).padStart(2, '0');
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return hours > 0 ? `${hours}:${pad(minutes)}:${pad(rest)}` : `${minutes}:${pad(rest)}`;
+}
+
+/** `135M`, `4.9M`, `92K`, `512` */
+export function shortNumber(value: number): string {
+  for (const [unit, size] of [
+    ['B', 1e9],
+    ['M', 1e6],
+    ['K', 1e3],
+  ] as const) {
+    if (value >= size) return `${Number((value / size).toPrecision(value / size >= 100 ? 3 : 2))}${unit}`;
+  }
+  return String(value);
+}
+
+/** A 95 % interval: `(0.43–0.61)` */
+export function interval95(interval: readonly [number, number] | undefined): string {
+  return interval === undefined ? '' : `(${interval[0].toFixed(2)}–${interval[1].toFixed(2)})`;
+}
+
+/** The first line of a text, cut to a width. */
+export function oneLine(text: string, width = 100): string {
+  const flat = text.trim().replaceAll(/\s+/g, ' ');
+  return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
+}
+
+/** Rows of cells, in columns that line up. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,105 @@
+// The `gradus` command: reads arguments, runs one command, answers with its exit code.
+import { Command, CommanderError } from 'commander';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import { demoCommand } from './commands/demo.ts';
+import { evalCommand } from './commands/eval.ts';
+import { helpCommand } from './commands/help.ts';
+import { runsCommand } from './commands/runs.ts';
+import { sampleCommand } from './commands/sample.ts';
+import { trainCommand } from './commands/train.ts';
+import { versionCommand } from './commands/version.ts';
+import type { ExitCode } from './exit-codes.ts';
+import { Output, type Stream } from './output.ts';
+
+/** What commands are given; their work answers with the exit code. */
+export interface Cli {
+  readonly output: Output;
+  /** Turns what a command does into commander's action. */
+  action<A extends unknown[]>(
+    work: (...args: A) => Promise<ExitCode | undefined> | ExitCode | undefined,
+  ): (...args: A) => Promise<void>;
+}
+
+export interface Streams {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+}
+
+const examples = `Examples:
+  gradus demo                                  train a tiny transformer with GRPO, here and now
+  gradus train configs/arithmetic-smollm2.yaml
+  gradus train grpo.yaml --set lora.r=8 --name small --json
+  gradus eval runs/small --n 200
+  gradus sample latest --n 8
+`;
+
+/** Runs one command line, without the program's name. Never throws. */
+export async function main(argv: readonly string[], { stdout, stderr }: Streams = process): Promise<number> {
+  const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
+  const output = new Output(mode, stdout, stderr, process.env);
+  const command = argv.find((argument) => !argument.startsWith('-')) ?? null;
+  const help: string[] = [];
+  let exitCode: ExitCode = 0;
+  const cli: Cli = {
+    output,
+    action:
+      (work) =>
+      async (...args) => {
+        exitCode = (await work(...args)) ?? 0;
+      },
+  };
+  try {
+    await createProgram(cli, help).parseAsync(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv, {
+      from: 'user',
+    });
+    if (help.length > 0) output.result(helpResult(help), help.join('').trimEnd());
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) {
+      output.result(helpResult(help), help.join('').trimEnd());
+      return 0;
+    }
+    if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
+    return output.failure(error instanceof CommanderError ? usageError(error) : error, command);
+  }
+}
+
+function createProgram(cli: Cli, help: string[]): Command {
+  const program = new Command('gradus')
+    .description('GRPO fine-tuning of language models from TypeScript')
+    .addHelpText('before', examples)
+    .helpCommand(false)
+    .option('--json', 'one JSON object on stdout, with every command')
+    .argument('[command]')
+    .action((command?: string) => {
+      if (command === undefined) return program.outputHelp();
+      const names = program.commands.map((known) => known.name());
+      throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
+    });
+  const add = [trainCommand, evalCommand, sampleCommand, demoCommand, runsCommand, versionCommand, helpCommand];
+  for (const make of add) program.addCommand(make(cli));
+  settle(program, help);
+  return program;
+}
+
+/** Errors are thrown, and help, which comes in pieces, is collected. */
+function settle(command: Command, help: string[]): void {
+  command.exitOverride().configureOutput({
+    writeOut: (text) => help.push(text),
+    writeErr: () => {},
+    outputError: () => {},
+  });
+  for (const child of command.commands) settle(child, help);
+}
+
+function helpResult(help: readonly string[]): object {
+  return { ok: true, schema: 'help.result/1', command: 'help', text: help.join('') };
+}
+
+/** Commander's complaint as ours: `error: unknown option '--x'\n(Did you mean --y?)`. */
+function usageError({ message }: CommanderError): GradusError {
+  const [first, ...rest] = message.replace(/^error: /, '').split('\n');
+  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || 'gradus --help shows what there is';
+  return new GradusError('USAGE', first!, { hint });
+}

@@ -1,0 +1,90 @@
+// Who may write where: results on stdout, everything else on stderr; under --json stdout holds one object and nothing else.
+import { GradusError, messageOf } from '../errors.ts';
+import { type ExitCode, exitCodeOf } from './exit-codes.ts';
+
+export interface Stream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** How a command answers: for people, as one JSON object, or as one object a line while it goes on. */
+export type OutputMode = 'text' | 'json' | 'events';
+
+export class Output {
+  readonly mode: OutputMode;
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  /** Whether stderr is a terminal that wants colours: NO_COLOR is honoured. */
+  readonly color: boolean;
+
+  constructor(
+    mode: OutputMode,
+    stdout: Stream,
+    stderr: Stream,
+    environment: Readonly<Record<string, string | undefined>>,
+  ) {
+    this.mode = mode;
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.color = stderr.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
+  }
+
+  /** A command's one result: the object, or for people its text. */
+  result(result: object, text: string): void {
+    if (this.mode === 'json') this.#line(result);
+    else if (this.mode === 'events') this.#line({ type: 'result', result });
+    else this.stdout.write(`${text}\n`);
+  }
+
+  /** Something that happened; only those who asked for events are told. */
+  event(event: object): void {
+    if (this.mode === 'events') this.#line(event);
+  }
+
+  /** A line for people. */
+  note(text: string): void {
+    this.stderr.write(`${text}\n`);
+  }
+
+  /** Tells what went wrong, in one line, and as the command's one object where that was asked for. */
+  failure(error: unknown, command: string | null): ExitCode {
+    const exit_code = exitCodeOf(error);
+    const described = describeError(error);
+    if (this.mode !== 'text') this.result({ ok: false, schema: 'error/1', command, error: described, exit_code }, '');
+    this.errorLine(described);
+    return exit_code;
+  }
+
+  errorLine({ message, hint }: { message: string; hint?: string }): void {
+    const label = this.color ? '\u001b[31merror:\u001b[39m' : 'error:';
+    this.note(`${label} ${message}${hint ? ` (${hint})` : ''}`);
+  }
+
+  #line(value: object): void {
+    this.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+}
+
+export interface DescribedError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly path?: string;
+}
+
+/** Any error as a code, one line and a hint. */
+export function describeError(error: unknown): DescribedError {
+  const { code, hint } = error as { code?: unknown; hint?: unknown };
+  const message = messageOf(error)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ');
+  const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code);
+  return {
+    code: known ? code : 'UNEXPECTED',
+    message,
+    ...(typeof hint === 'string' && { hint }),
+    ...(!known && { hint: 'set GRADUS_DEBUG=1 to see where it happened' }),
+    ...(error instanceof GradusError && error.path !== undefined && { path: error.path }),
+  };
+}

@@ -1,0 +1,103 @@
+// How far training is: on a terminal one line that is rewritten, elsewhere a plain line now and then.
+
+import type { EvaluationRecord } from '../runs/records.ts';
+import type { TrainEvent } from '../studio/events.ts';
+import { duration, interval95, shortNumber } from './formatting.ts';
+import type { Output } from './output.ts';
+import { sparkline } from './sparkline.ts';
+
+/** Plain lines in a whole run, about. */
+const plainLines = 20;
+/** Steps whose mean duration tells the time left. */
+const recentSteps = 10;
+
+export class Progress {
+  readonly #output: Output;
+  readonly #rewrites: boolean;
+  #maxSteps = 0;
+  #firstStep = 0;
+  readonly #rewards: number[] = [];
+  readonly #durations: number[] = [];
+  #lineIsOpen = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+    this.#rewrites = output.stderr.isTTY === true;
+  }
+
+  show(event: TrainEvent): void {
+    switch (event.type) {
+      case 'start': {
+        this.#maxSteps = event.max_steps;
+        this.#firstStep = event.step;
+        const { total, trainable } = event.parameters;
+        const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
+        this.#say(`${event.run.dir}: ${share}, ${event.problems.train} problems, ${event.problems.eval} held out`);
+        break;
+      }
+      case 'step':
+        this.#step(event);
+        break;
+      case 'evaluation':
+        this.#say(`step ${event.step}: ${evaluationLine(event)}`);
+        break;
+      case 'checkpoint':
+        if (event.best) this.#say(`step ${event.step}: best checkpoint so far`);
+        break;
+      case 'stop':
+        this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
+        break;
+      case 'samples':
+        break;
+    }
+  }
+
+  /** Leaves the terminal at the start of a line. */
+  close(): void {
+    if (this.#lineIsOpen) this.#output.stderr.write('\n');
+    this.#lineIsOpen = false;
+  }
+
+  #step({ step, metrics, timings, tokens }: Extract<TrainEvent, { type: 'step' }>): void {
+    const seconds = timings.step_time ?? 0;
+    if (metrics.reward !== undefined) this.#rewards.push(metrics.reward);
+    this.#durations.push(seconds);
+    const recent = this.#durations.slice(-recentSteps);
+    const left = ((this.#maxSteps - step) * recent.reduce((sum, value) => sum + value, 0)) / recent.length;
+    const parts = [
+      `step ${step}/${this.#maxSteps}`,
+      metrics.reward === undefined ? 'no reward' : `reward ${metrics.reward.toFixed(3)}`,
+      ...(this.#rewrites ? [sparkline(this.#rewards, 20)] : []),
+      `${Math.round(tokens / Math.max(seconds, 1e-9))} tokens/s`,
+      `${duration(left)} left`,
+    ];
+    const line = parts.join('  ');
+    if (this.#rewrites) {
+      this.#output.stderr.write(`\r\u001b[K${line.slice(0, (this.#output.stderr.columns ?? 80) - 1)}`);
+      this.#lineIsOpen = true;
+    } else if (this.#isPlainStep(step)) this.#output.note(line);
+  }
+
+  #isPlainStep(step: number): boolean {
+    const every = Math.max(1, Math.ceil((this.#maxSteps - this.#firstStep) / plainLines));
+    return step % every === 0 || step === this.#firstStep + 1 || step === this.#maxSteps;
+  }
+
+  #say(text: string): void {
+    if (this.#lineIsOpen) this.#output.stderr.write('\r\u001b[K');
+    this.#lineIsOpen = false;
+    this.#output.note(text);
+  }
+}
+
+/** `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) sampled; n = 128` */
+export function evaluationLine({ metrics, intervals, problems, temperature }: EvaluationRecord): string {
+  const figure = (name: string) => {
+    const value = metrics[name];
+    return value === undefined ? undefined : `${value.toFixed(2)} ${interval95(intervals[name])}`;
+  };
+  const greedy = figure('eval/accuracy');
+  const sampled = figure('eval/sampled_accuracy');
+  if (greedy === undefined || sampled === undefined) return 'no held-out problem could be judged';
+  return `held-out accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
+}

@@ -1,0 +1,18 @@
+// Ctrl-C and SIGTERM: the first asks the work to stop in good order, the second leaves at once.
+import { ofSignal, type StopSignal } from './exit-codes.ts';
+
+/** Runs work under a signal whose reason is the name of whatever stopped it. */
+export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = (name: NodeJS.Signals) => {
+    if (controller.signal.aborted) process.exit(ofSignal[name as StopSignal]);
+    controller.abort(name);
+  };
+  const names = Object.keys(ofSignal) as StopSignal[];
+  for (const name of names) process.on(name, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const name of names) process.off(name, stop);
+  }
+}

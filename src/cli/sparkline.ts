@@ -1,0 +1,18 @@
+// A row of numbers as a line of small bars: ▁▂▄▆█
+
+const bars = '▁▂▃▄▅▆▇█';
+
+/** @param width the most bars; more values than that are averaged */
+export function sparkline(values: readonly number[], width = 40): string {
+  const columns = Math.min(width, values.length);
+  const means = Array.from({ length: columns }, (_, i) => {
+    const part = values.slice(
+      Math.floor((i * values.length) / columns),
+      Math.floor(((i + 1) * values.length) / columns),
+    );
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  });
+  const [low, high] = [Math.min(...means), Math.max(...means)];
+  const height = (value: number) => (high > low ? Math.round(((value - low) / (high - low)) * (bars.length - 1)) : 0);
+  return means.map((value) => bars[height(value)]).join('');
+}
