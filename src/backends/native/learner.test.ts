@@ -1,0 +1,127 @@
+// The learner's gradients do not depend on how a batch is split, nor on padding, and are those of finite differences.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { largestDifference, most } from '../../../test/difference.ts';
+import { fixturePath, LORA, LOSS, randomSequences } from '../../../test/native-models.ts';
+import { type LearnerSetup, openLearner } from '../../../test/open-learner.ts';
+import type { TrainingSequence } from '../../model.ts';
+import { randomStream } from '../../random.ts';
+
+/** Prompts and completions of several lengths, a group of one, tokens that are not learnt, a completion of one token. */
+const batch = randomSequences({ 1: [4, 9, 1], 7: [3, 3, 12, 5, 8], 12: [6] });
+
+const tinyLlama = {
+  modelPath: fixturePath('tiny-llama-a'),
+  adapter: { settings: LORA, folder: fixturePath('tiny-llama-a', 'adapter') },
+};
+
+type OpenedLearner = Awaited<ReturnType<typeof openLearner>>;
+
+async function gradientOf({ learner, values, gradients }: OpenedLearner, sequences: readonly TrainingSequence[]) {
+  const { metrics, logprobs } = await learner.gradient(sequences, values, gradients);
+  return { metrics, logprobs, gradient: gradients.buffer.data.slice() };
+}
+
+const dr_grpo = { ...LOSS, loss_type: 'dr_grpo' } as const;
+const objectives: Record<string, NonNullable<LearnerSetup['objective']>> = {
+  grpo: { ...LOSS, loss_type: 'grpo', beta: 0.04 },
+  bnpo: { ...LOSS, loss_type: 'bnpo', beta: 0.04 },
+  dr_grpo: { ...dr_grpo, beta: 0.04 },
+  dapo: { ...LOSS, beta: 0.04 },
+  'ratios of sequences': { ...LOSS, importance_sampling_level: 'sequence', log_kl: true },
+  supervised: 'supervised',
+};
+
+for (const [name, objective] of Object.entries(objectives)) {
+  test(`${name}: the split into micro-batches changes nothing`, async () => {
+    const setup = { ...tinyLlama, objective, temperature: 0.8 };
+    using unlimited = await openLearner(setup);
+    const whole = await gradientOf(unlimited, batch);
+    const splits = {
+      'some together': { rows: 60 },
+      'groups taken apart': { completionTokens: 20 },
+      'each alone, no prompt shared': { rows: 1 },
+    };
+    for (const [how, limits] of Object.entries(splits)) {
+      using limited = await openLearner({ ...setup, limits });
+      const split = await gradientOf(limited, batch);
+      assert.ok(largestDifference(split.gradient, whole.gradient) <= 1e-5, how);
+      assert.ok(largestDifference(split.logprobs.flat(), whole.logprobs.flat()) <= 1e-5, how);
+      for (const [metric, value] of Object.entries(whole.metrics)) {
+        assert.ok(Math.abs(split.metrics[metric]! - value) <= 1e-5, `${how}: ${metric}`);
+      }
+    }
+  });
+}
+
+test('log-probabilities do not depend on who else is in the batch, and are 0 for tokens not to learn', async () => {
+  using opened = await openLearner(tinyLlama);
+  const together = await gradientOf(opened, batch);
+  for (const [i, sequence] of batch.entries()) {
+    const { logprobs } = await gradientOf(opened, [sequence]);
+    assert.ok(largestDifference(logprobs[0]!, together.logprobs[i]!) <= 1e-5);
+    assert.ok(logprobs[0]!.every((logprob, c) => (logprob === 0) === !sequence.mask[c]));
+  }
+});
+
+for (const [how, limits] of Object.entries({ together: {}, alone: { rows: 1 } })) {
+  test(`sequences without advantage, or with nothing to learn, add nothing to the gradient: ${how}`, async () => {
+    // This loss is divided by the number of sequences alone.
+    using opened = await openLearner({ ...tinyLlama, objective: dr_grpo, limits });
+    const [first, ...others] = batch as [TrainingSequence, ...TrainingSequence[]];
+    const read = { ...first, mask: first.mask.map(() => false) };
+    const idle = [...others.map((sequence) => ({ ...sequence, advantage: 0 })), read];
+    const alone = await gradientOf(opened, [first]);
+    const among = await gradientOf(opened, [read, first, ...idle]);
+    const scaled = among.gradient.map((entry) => entry * (2 + idle.length));
+    assert.ok(largestDifference(scaled, alone.gradient) <= 1e-5);
+  });
+}
+
+test('without old log-probabilities they are the new ones: ratios are 1', async () => {
+  using opened = await openLearner(tinyLlama);
+  const first = batch.map(({ oldLogprobs: _, ...sequence }) => sequence);
+  const fresh = await gradientOf(opened, first);
+  const given = await gradientOf(
+    opened,
+    first.map((sequence, i) => ({ ...sequence, oldLogprobs: fresh.logprobs[i]! })),
+  );
+  assert.ok(largestDifference(given.gradient, fresh.gradient) <= 1e-5);
+  assert.equal(fresh.metrics['clip_ratio/region_mean'], 0);
+});
+
+for (const name of ['tiny-llama-a', 'tiny-llama-b']) {
+  test(`${name}: gradients of all parameters are finite differences of the loss`, async (t) => {
+    using opened = await openLearner({ modelPath: fixturePath(name), objective: { ...LOSS, beta: 0.04 } });
+    const random = randomStream(0);
+    const sequences = randomSequences({ 3: [4, 6], 5: [5] });
+    // Ratios near 1, where none is clipped: at the clip range's ends the loss has no derivative.
+    const { logprobs } = await gradientOf(opened, sequences);
+    const near = sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: logprobs[i]!.map((x) => x - 0.05) }));
+    const { gradient } = await gradientOf(opened, near);
+
+    const differences: number[] = [];
+    for (const { name: parameter } of opened.layout.entries) {
+      const values = opened.values.values(parameter);
+      const before = values.slice();
+      const { start, length } = opened.layout.span(parameter);
+      const direction = Array.from(before, () => (random.uniform() < 0.5 ? -1 : 1) / Math.sqrt(length));
+      const slope = async (step: number) => {
+        const lossAt = async (distance: number) => {
+          values.set(before.map((value, i) => value + distance * direction[i]!));
+          return (await gradientOf(opened, near)).metrics.loss!;
+        };
+        return ((await lossAt(step)) - (await lossAt(-step))) / (2 * step);
+      };
+      // Richardson's extrapolation: the error is of the fourth order in the step.
+      const measured = (4 * (await slope(0.02)) - (await slope(0.04))) / 3;
+      values.set(before);
+      const own = gradient.subarray(start, start + length);
+      const expected = own.reduce((sum, entry, i) => sum + entry * direction[i]!, 0);
+      const typical = Math.hypot(...own) / Math.sqrt(length);
+      differences.push(Math.abs(expected - measured) / typical);
+    }
+    t.diagnostic(`${name}: slopes differ by at most ${most(differences).toExponential(1)}`);
+    assert.ok(most(differences) <= 1e-2);
+  });
+}
