@@ -1,0 +1,51 @@
+// A random two-layer Llama with a character-level tokenizer, as a folder on disk: small enough to train in a test, bound to nothing.
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
+
+const source = join(import.meta.dirname, '..', 'src', 'models', 'fixtures', 'tiny-llama-a');
+
+/** As many tokens as the model has: special ones, then these. */
+const alphabet = '0123456789+-*= ?.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR';
+
+/** Writes the model's folder; it has no chat template and room for 64 tokens. */
+export function writeTinyModel(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  for (const name of ['config.json', 'model.safetensors']) cpSync(join(source, name), join(folder, name));
+  writeFileSync(
+    join(folder, 'tokenizer.json'),
+    JSON.stringify(characterTokenizerJson(alphabet, ['<unk>', '<s>', '</s>'])),
+  );
+  const roles = { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' };
+  writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(roles));
+  return folder;
+}
+
+/** A reward that anything random can learn: the fraction of a completion's characters that are digits, 1 if it is at least half. */
+export const digitsReward = `
+export function digits({ completions }: { completions: string[] }): number[] {
+  return completions.map((text) => Math.min(1, (2 * text.replace(/\\D/g, '').length) / Math.max(1, text.length)));
+}
+`;
+
+/** A configuration that trains the model in a second; its rewards file lies beside it. */
+export function tinyConfig(folder: string): Record<string, unknown> {
+  const rewards = join(folder, 'rewards.ts');
+  writeFileSync(rewards, digitsReward);
+  return {
+    model: writeTinyModel(join(folder, 'model')),
+    chat_template: 'none',
+    taskset: 'arithmetic',
+    taskset_config: { template: '{a}{op}{b}=' },
+    reward_fn: `${rewards}:digits`,
+    prompts_per_step: 4,
+    num_generations: 8,
+    max_completion_length: 8,
+    max_steps: 6,
+    learning_rate: 0.02,
+    lora: null,
+    eval: { limit: 16, every_steps: 3 },
+    save: { every_steps: 3, best: 'eval/sampled_reward' },
+    sample_every_steps: 3,
+  };
+}

@@ -1,0 +1,196 @@
+// Whole training runs of a tiny random model, in this process: it learns, it repeats itself, it stops and goes on.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { ConfigInput } from '../src/config/schema.ts';
+import {
+  findCheckpoint,
+  readEvaluations,
+  readMetrics,
+  readRollouts,
+  readRun,
+  readSamples,
+} from '../src/runs/read-run.ts';
+import { evaluate } from '../src/studio/evaluate.ts';
+import type { TrainEvent } from '../src/studio/events.ts';
+import { sample } from '../src/studio/sample.ts';
+import { train, trainEvents } from '../src/studio/train.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-train-'));
+const config = tinyConfig(folder) as unknown as ConfigInput;
+after(() => rmSync(folder, { recursive: true }));
+
+const place = (name: string) => join(folder, name);
+const metricsOf = (name: string) => readFileSync(join(place(name), 'metrics.jsonl'), 'utf8');
+
+describe('a run', () => {
+  const events: TrainEvent[] = [];
+  let result: Awaited<ReturnType<typeof train>>;
+  before(async () => {
+    result = await train(config, { out: place('first'), onEvent: (event) => events.push(event) });
+  });
+
+  test('completes and says so', () => {
+    assert.equal(result.ok, true);
+    assert.deepEqual(result.run, { id: 'first', dir: place('first'), backend: 'native', status: 'completed', step: 6 });
+    const run = readRun(place('first'));
+    assert.equal(run.status, 'completed');
+    assert.ok(run.ended! >= run.started);
+    assert.deepEqual(JSON.parse(readFileSync(join(place('first'), 'result.json'), 'utf8')), result);
+  });
+
+  test('learns: the reward of held-out problems rises beyond its interval', () => {
+    const evals = readEvaluations(place('first'));
+    const [first, last] = [evals[0]!, evals.at(-1)!];
+    assert.ok(last.intervals['eval/sampled_reward']![0] > first.intervals['eval/sampled_reward']![1]);
+  });
+
+  test('has a line of metrics and a file of rollouts for each step', () => {
+    const metrics = readMetrics(place('first'));
+    assert.deepEqual(
+      metrics.map(({ step }) => step),
+      [1, 2, 3, 4, 5, 6],
+    );
+    for (const line of metrics) {
+      for (const name of ['reward', 'loss', 'grad_norm', 'learning_rate', 'entropy', 'completions/mean_length']) {
+        assert.ok(Number.isFinite(line[name]), name);
+      }
+    }
+    const rollouts = readRollouts(place('first'), 6);
+    assert.equal(rollouts.length, 4);
+    for (const { completions, prompt, prompt_ids } of rollouts) {
+      assert.equal(completions.length, 8);
+      assert.match(prompt[0]!.content, /^\d[+*]\d=$/);
+      assert.ok(prompt_ids.length > 0);
+      for (const { token_ids, logprobs } of completions) assert.equal(token_ids.length, logprobs.length);
+    }
+  });
+
+  test('evaluates, samples and saves when it should', () => {
+    const steps = (type: TrainEvent['type']) =>
+      events.filter((event) => event.type === type).map((event) => event.step);
+    assert.deepEqual(steps('start'), [0]);
+    assert.deepEqual(steps('step'), [1, 2, 3, 4, 5, 6]);
+    assert.deepEqual(steps('evaluation'), [0, 3, 6]);
+    assert.deepEqual(steps('samples'), [0, 3, 6]);
+    assert.deepEqual(steps('checkpoint'), [3, 6]);
+    assert.equal(readSamples(place('first')).length, 12);
+    const best = findCheckpoint(place('first'), 'best');
+    const evaluated = readEvaluations(place('first')).find(({ step }) => step === best.state.step)!;
+    assert.equal(best.state.metric!.value, evaluated.metrics['eval/sampled_reward']);
+  });
+
+  test('trains on nothing that it is evaluated on', () => {
+    const heldOut = new Set(readSamples(place('first')).map(({ example }) => example.question));
+    const trained = [1, 2, 3, 4, 5, 6].flatMap((step) => readRollouts(place('first'), step));
+    assert.ok(trained.every(({ example }) => !heldOut.has(example.question)));
+  });
+
+  test('repeats itself byte for byte with the same seed, and only with that', async () => {
+    await train(config, { out: place('again') });
+    assert.equal(metricsOf('again'), metricsOf('first'));
+    await train({ ...config, seed: 1 }, { out: place('other') });
+    assert.notEqual(metricsOf('other'), metricsOf('first'));
+  });
+
+  test('can be evaluated: the checkpoint does as well as the evaluation during training', async () => {
+    const { evaluation, baseline, run } = await evaluate(place('first'), { checkpoint: '6' });
+    const evals = readEvaluations(place('first'));
+    assert.equal(run!.step, 6);
+    assert.deepEqual(evaluation, evals.at(-1));
+    assert.deepEqual(baseline, evals[0]);
+  });
+
+  test('can be sampled from, with rewards and without', async () => {
+    const { samples } = await sample(place('first'), { n: 3, seed: 1 });
+    assert.equal(samples.length, 3);
+    assert.ok(samples.every(({ reward, rewards }) => reward === rewards.digits));
+    const own = await sample(place('first'), { n: 2, prompt: '1+1=', temperature: 0, maxTokens: 3 });
+    assert.equal(own.samples[0]!.completion, own.samples[1]!.completion);
+    assert.equal(own.samples[0]!.reward, null);
+  });
+});
+
+test('a run that is stopped and resumed is the run that was never stopped', async () => {
+  await train(config, { out: place('whole') });
+  const controller = new AbortController();
+  const stopped = await train(config, {
+    out: place('parts'),
+    signal: controller.signal,
+    onEvent: (event) => event.type === 'step' && event.step === 4 && controller.abort('SIGINT'),
+  });
+  assert.equal(stopped.ok, false);
+  assert.equal(stopped.run.status, 'stopped');
+  assert.equal(stopped.error!.code, 'RUN_STOPPED');
+  assert.equal(findCheckpoint(place('parts'), 'latest').state.step, 4);
+  assert.equal(readRun(place('parts')).stop_reason, 'SIGINT');
+
+  const resumed = await train(config, { out: place('parts'), resume: true });
+  assert.equal(resumed.run.status, 'completed');
+  assert.equal(metricsOf('parts'), metricsOf('whole'));
+});
+
+test('a resumed run may be longer, but not another one', async () => {
+  const short = { ...config, max_steps: 2, eval: null };
+  await train(short, { out: place('longer') });
+  await assert.rejects(train({ ...short, learning_rate: 0.1 }, { out: place('longer'), resume: true }), {
+    code: 'RESUME_CONFIG_CHANGED',
+    path: 'learning_rate',
+  });
+  const { run } = await train({ ...short, max_steps: 4 }, { out: place('longer'), resume: true });
+  assert.equal(run.step, 4);
+  await assert.rejects(train(short, { out: place('nothing'), resume: true }), { code: 'RUN_NOT_FOUND' });
+  await assert.rejects(train(short, { out: place('longer') }), { code: 'RUN_EXISTS' });
+});
+
+test('rewards that fail too often end the run', async () => {
+  const broken = join(folder, 'broken.ts');
+  writeFileSync(broken, 'export function reward() { throw new Error("division by\\nzero"); }\n');
+  const failing = { ...config, reward_fn: broken, save: { best: null }, eval: null };
+  await assert.rejects(train(failing, { out: place('failing') }), {
+    code: 'ERROR_BUDGET_SPENT',
+    kind: 'failed',
+    message: /32 of 32 rollouts failed, lately: reward broken: division by zero/,
+  });
+  const { status, error } = readRun(place('failing'));
+  assert.equal(status, 'failed');
+  assert.equal(error!.code, 'ERROR_BUDGET_SPENT');
+});
+
+test('who leaves the loop of events stops the run', async () => {
+  for await (const event of trainEvents({ ...config, eval: null }, { out: place('left') })) {
+    if (event.type === 'step') break;
+  }
+  assert.equal(readRun(place('left')).status, 'stopped');
+});
+
+test('low-rank adapters train and are saved as PEFT has them', async () => {
+  const { run } = await train({ ...config, lora: { r: 4 }, max_steps: 2, eval: null }, { out: place('adapters') });
+  assert.equal(run.status, 'completed');
+  const { folder: checkpoint } = findCheckpoint(place('adapters'), 'latest');
+  assert.ok(existsSync(join(checkpoint, 'adapter_model.safetensors')));
+  assert.ok(existsSync(join(checkpoint, 'adapter_config.json')));
+});
+
+test('prompts that are too long are refused, left out or cut', async () => {
+  const rows = ['1+1=', '2'.repeat(60), '3+3='].map((question) => JSON.stringify({ question, answer: '2' }));
+  writeFileSync(join(folder, 'long.jsonl'), rows.join('\n'));
+  const { taskset: _, taskset_config: __, ...rest } = config;
+  const long = { ...rest, dataset: join(folder, 'long.jsonl'), max_steps: 1, eval: null };
+  await assert.rejects(train(long, { out: place('long') }), { code: 'PROMPT_TOO_LONG', message: /row 2 .* 56 fit/ });
+  assert.ok(!existsSync(place('long')), 'nothing is written before the problems are known to fit');
+  await train({ ...long, overlong_prompts: 'drop' }, { out: place('dropped') });
+  assert.ok(readRollouts(place('dropped'), 1).every(({ prompt_ids }) => prompt_ids.length < 8));
+  await train({ ...long, overlong_prompts: 'truncate_left' }, { out: place('cut') });
+  assert.equal(Math.max(...readRollouts(place('cut'), 1).map(({ prompt_ids }) => prompt_ids.length)), 56);
+});
+
+test('checkpoints are pruned to the best and the latest few', async () => {
+  const saving = { ...config, max_steps: 5, save: { every_steps: 1, total_limit: 2, best: null } };
+  await train(saving, { out: place('pruned') });
+  const names = readdirSync(join(place('pruned'), 'checkpoints')).sort();
+  assert.deepEqual(names, ['latest', 'step_000004', 'step_000005']);
+});
