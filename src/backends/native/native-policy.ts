@@ -46,15 +46,18 @@ interface Scores {
   readonly logTotal: number;
 }
 
-interface ScoreBuffers {
-  readonly rows: number;
-  readonly logits: NativeBuffer<'float32'>;
-  readonly probabilities: NativeBuffer<'float32'>;
+/** Rows that decode together, and memory of their own, so that several calls may sample at once. */
+interface Wave {
+  /** A slot of the caches is an index of this list: when a row ends, the last one takes its place. */
+  readonly active: Row[];
+  readonly caches: Caches;
+  readonly scores: ScoreBuffers;
 }
 
 /** What one run reads: for each row `width` tokens, the last of which stands at position `last`. */
 interface DecodingStep {
   readonly caches: Caches;
+  readonly scores: ScoreBuffers;
   readonly rows: number;
   readonly width: number;
   readonly ids: readonly number[];
@@ -67,7 +70,6 @@ export class NativePolicy implements Policy {
   readonly #session: Session;
   readonly #inputs: ReadonlySet<string>;
   readonly #cacheNames: readonly string[];
-  #scores: ScoreBuffers | undefined;
 
   constructor(options: SamplerOptions) {
     this.#options = options;
@@ -86,18 +88,20 @@ export class NativePolicy implements Policy {
 
   async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
     const rows = requests.map((request) => newRow(request, options, this.contextLength));
-    for (const wave of this.#waves(rows)) await this.#sampleWave(wave, options);
-    return rows.map(({ ids, logprobs, plainLogprobs, finishReason }) => ({
+    for (const wave of this.#waves(rows)) {
+      if (!options.signal?.aborted) await this.#sampleWave(wave, options);
+    }
+    // Only cancelling leaves a row without an end of its own.
+    return rows.map(({ ids, logprobs, plainLogprobs, finishReason = 'cancelled' }) => ({
       ids,
       logprobs,
       plainLogprobs,
-      finishReason: finishReason!,
+      finishReason,
     }));
   }
 
   dispose(): void {
     this.#session.dispose();
-    this.#releaseScores();
   }
 
   /** Rows that fit the cache's budget together, in order. */
@@ -121,27 +125,22 @@ export class NativePolicy implements Policy {
   }
 
   async #sampleWave(rows: readonly Row[], options: SamplingOptions): Promise<void> {
+    const { architecture } = this.#options;
     const room = Math.max(...rows.map(({ request, limit }) => request.promptIds.length + limit));
-    using caches = new Caches(this.#options.architecture, this.#cacheNames, rows.length, room);
-    // A slot of the caches is an index of this list: when a row ends, the last one takes its place.
+    using caches = new Caches(architecture, this.#cacheNames, rows.length, room);
+    using scores = new ScoreBuffers(rows.length, architecture.config.vocabularySize);
     const active: Row[] = [];
+    const wave: Wave = { active, caches, scores };
     const prompts = Map.groupBy(rows, ({ request }) => request.promptIds.join(' '));
-    for (const batch of prefillBatches([...prompts.values()])) await this.#prefill(batch, caches, active, options);
+    for (const batch of prefillBatches([...prompts.values()])) await this.#prefill(batch, wave, options);
     compact(active, caches);
-    while (active.length > 0) {
-      if (options.signal?.aborted) {
-        for (const row of active) row.finishReason = 'cancelled';
-        break;
-      }
-      await this.#advance(active, caches, options);
-    }
+    while (active.length > 0 && !options.signal?.aborted) await this.#advance(wave, options);
   }
 
   /** Reads some prompts, one row each, hands every completion its copy of what was read, and takes its first token. */
   async #prefill(
     groups: readonly (readonly Row[])[],
-    caches: Caches,
-    active: Row[],
+    { active, caches, scores: memory }: Wave,
     options: SamplingOptions,
   ): Promise<void> {
     const prompts = groups.map(([first]) => first!.request.promptIds);
@@ -149,7 +148,8 @@ export class NativePolicy implements Policy {
     using own = new Caches(this.#options.architecture, this.#cacheNames, prompts.length, width);
     const ids = prompts.flatMap((prompt) => Array.from({ length: width }, (_, i) => prompt[i] ?? 0));
     const last = prompts.map(({ length }) => length - 1);
-    await this.#run({ caches: own, rows: prompts.length, width, ids, last }, options, (prompt, scores) => {
+    const step = { caches: own, scores: memory, rows: prompts.length, width, ids, last };
+    await this.#run(step, options, (prompt, scores) => {
       for (const row of groups[prompt]!) {
         caches.copyFrom(own, prompt, active.length, prompts[prompt]!.length);
         take(row, scores, options);
@@ -159,12 +159,11 @@ export class NativePolicy implements Policy {
   }
 
   /** One more token for every active row. */
-  async #advance(active: Row[], caches: Caches, options: SamplingOptions): Promise<void> {
+  async #advance({ active, caches, scores: memory }: Wave, options: SamplingOptions): Promise<void> {
     const ids = active.map((row) => row.ids.at(-1)!);
     const last = active.map(({ request, ids: { length } }) => request.promptIds.length + length - 1);
-    await this.#run({ caches, rows: active.length, width: 1, ids, last }, options, (slot, scores) =>
-      take(active[slot]!, scores, options),
-    );
+    const step = { caches, scores: memory, rows: active.length, width: 1, ids, last };
+    await this.#run(step, options, (slot, scores) => take(active[slot]!, scores, options));
     compact(active, caches);
   }
 
@@ -193,9 +192,8 @@ export class NativePolicy implements Policy {
       ['inverse_temperature', run.floats([], [temperature === 0 ? 1 : 1 / temperature])],
     ]);
     for (const [name, cache] of caches.tensors(rows)) binding.input(name, cache).output(nextCacheName(name), cache);
-    const scores = this.#scoreBuffers(rows);
-    const logits = run.view(scores.logits.slice(0, rows * vocabulary), [rows, vocabulary]);
-    const probabilities = run.view(scores.probabilities.slice(0, rows * vocabulary), [rows, vocabulary]);
+    const logits = run.view(step.scores.logits.slice(0, rows * vocabulary), [rows, vocabulary]);
+    const probabilities = run.view(step.scores.probabilities.slice(0, rows * vocabulary), [rows, vocabulary]);
     const totals = run.create('float32', [rows, 1]);
     binding.output('logits', logits).output('probabilities', probabilities).output('log_total', totals);
     await binding.run();
@@ -208,21 +206,21 @@ export class NativePolicy implements Policy {
       });
     }
   }
+}
 
-  /** Memory for the widest outputs, kept between runs: fresh pages would cost more than the sampling. */
-  #scoreBuffers(rows: number): ScoreBuffers {
-    if (!this.#scores || this.#scores.rows < rows) {
-      this.#releaseScores();
-      const length = rows * this.#options.architecture.config.vocabularySize;
-      this.#scores = { rows, logits: allocate('float32', length), probabilities: allocate('float32', length) };
-    }
-    return this.#scores;
+/** Where the runs of a wave write [rows, vocabulary]. Kept between runs: fresh pages would cost more than the sampling. */
+class ScoreBuffers implements Disposable {
+  readonly logits: NativeBuffer<'float32'>;
+  readonly probabilities: NativeBuffer<'float32'>;
+
+  constructor(rows: number, vocabulary: number) {
+    this.logits = allocate('float32', rows * vocabulary);
+    this.probabilities = allocate('float32', rows * vocabulary);
   }
 
-  #releaseScores(): void {
-    this.#scores?.logits.dispose();
-    this.#scores?.probabilities.dispose();
-    this.#scores = undefined;
+  [Symbol.dispose](): void {
+    this.logits.dispose();
+    this.probabilities.dispose();
   }
 }
 

@@ -1,0 +1,206 @@
+// Sampling: true log-probabilities, independence of the batch, and every way for a completion to end.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { fixturePath, openModel } from '../../../test/native-models.ts';
+import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../generation.ts';
+import { shuffled } from '../../random.ts';
+import type { NativeModel, NativeModelOptions } from './native-model.ts';
+
+const options: SamplingOptions = { maxTokens: 12, stopIds: new Set([2]) };
+const prompts = [[1], [1, 17, 42, 5], [1, 17, 42, 5], [1, 30, 8, 8, 51, 23, 11, 9, 4], [1, 6, 7]];
+const requests = prompts.map((promptIds, i): SampleRequest => ({ promptIds, seed: 100 + i }));
+
+/** A model whose adapters say something. */
+async function adapted(overrides: Partial<NativeModelOptions> = {}): Promise<NativeModel & Disposable> {
+  const model = await openModel(overrides);
+  await model.load(fixturePath('tiny-llama-a', 'adapter'));
+  return Object.assign(model, { [Symbol.dispose]: () => model.dispose() });
+}
+
+/** Log-probabilities that the model gives each token of its vocabulary before each token of a completion: [position][token]. */
+async function distributions(
+  model: NativeModel,
+  { promptIds }: SampleRequest,
+  { ids }: Completion,
+): Promise<number[][]> {
+  const rows: number[][] = [];
+  for (const i of ids.keys()) {
+    const prefix = [...promptIds, ...ids.slice(0, i)];
+    const sequences = Array.from({ length: model.architecture.config.vocabularySize }, (_, id) => {
+      return { promptIds: prefix, completionIds: [id], mask: [true], advantage: 0 };
+    });
+    rows.push((await model.logprobs(sequences, 'current')).flat());
+  }
+  return rows;
+}
+
+/** The definition, slowly: logits over temperature, min-p, top-k, then top-p of what is left, and all of that made a distribution again. */
+function filtered(
+  logprobs: readonly number[],
+  { temperature = 1, topK = 0, topP = 1, minP = 0 }: SamplingOptions,
+): number[] {
+  const weights = logprobs.map((logprob) => Math.exp(logprob / temperature));
+  let kept = [...weights.keys()].filter((id) => weights[id]! >= minP * Math.max(...weights));
+  kept.sort((a, b) => weights[b]! - weights[a]!);
+  if (topK > 0) kept = kept.slice(0, topK);
+  const sum = (ids: readonly number[]) => ids.reduce((total, id) => total + weights[id]!, 0);
+  const all = sum(kept);
+  if (topP < 1) kept = kept.filter((_, i) => sum(kept.slice(0, i)) < topP * all);
+  return weights.map((weight, id) => (kept.includes(id) ? Math.log(weight / sum(kept)) : -Infinity));
+}
+
+const distributionsOf: Record<string, Partial<SamplingOptions>> = {
+  'the model itself': {},
+  'temperature 0.6': { temperature: 0.6 },
+  'temperature 1.7': { temperature: 1.7 },
+  'top-k': { topK: 5 },
+  'top-p': { topP: 0.7 },
+  'min-p': { minP: 0.2 },
+  'all at once': { temperature: 1.3, topK: 20, topP: 0.8, minP: 0.05 },
+};
+
+for (const [name, sampling] of Object.entries(distributionsOf)) {
+  test(`log-probabilities are those of the distribution that tokens are drawn from: ${name}`, async () => {
+    using model = await adapted();
+    const wanted = { ...options, ...sampling };
+    const completions = await model.policy().sample(requests.slice(0, 2), wanted);
+    for (const [i, completion] of completions.entries()) {
+      const rows = await distributions(model, requests[i]!, completion);
+      const plain = rows.map((row, position) => row[completion.ids[position]!]!);
+      const drawn = rows.map((row, position) => filtered(row, wanted)[completion.ids[position]!]!);
+      assert.ok(largestDifference(completion.plainLogprobs, plain) <= 1e-4);
+      assert.ok(largestDifference(completion.logprobs, drawn) <= 1e-4);
+    }
+  });
+}
+
+test('many completions of one prompt follow the distribution', async () => {
+  using model = await adapted();
+  const count = 4000;
+  const same = Array.from({ length: count }, (_, seed) => ({ promptIds: prompts[1]!, seed }));
+  const sampling = { ...options, maxTokens: 1, temperature: 0.8, topP: 0.9 };
+  const completions = await model.policy().sample(same, sampling);
+  const counts = Map.groupBy(completions, ({ ids }) => ids[0]!);
+  const [row] = await distributions(model, same[0]!, completions[0]!);
+  for (const [id, logprob] of filtered(row!, sampling).entries()) {
+    const p = Math.exp(logprob);
+    // Four standard deviations of a binomial count.
+    const allowed = 4 * Math.sqrt(count * p * (1 - p)) + 1e-9;
+    assert.ok(Math.abs((counts.get(id)?.length ?? 0) - count * p) <= allowed, `token ${id}`);
+  }
+});
+
+test('a completion depends on its own seed and prompt, not on its neighbours, their order, waves, or what else is sampled', async () => {
+  using model = await adapted();
+  const expected = await model.policy().sample(requests, options);
+  const alone = await Promise.all(requests.map((request) => model.policy().sample([request], options)));
+  assert.deepEqual(ids(alone.flat()), ids(expected));
+
+  const order = shuffled([...requests.keys()], 1);
+  const crowd = Array.from({ length: 6 }, (_, i) => ({ promptIds: prompts[i % 4]!, seed: 900 + i }));
+  const mixed = await model.policy().sample([...order.map((i) => requests[i]!), ...crowd], options);
+  assert.deepEqual(ids(mixed.slice(0, order.length)), ids(order.map((i) => expected[i]!)));
+
+  for (const cacheBudget of [1, 20_000]) {
+    using small = await adapted({ cacheBudget });
+    const waves = await small.policy().sample(requests, options);
+    assert.deepEqual(ids(waves), ids(expected));
+    assert.ok(
+      largestDifference(
+        waves.flatMap(({ logprobs }) => logprobs),
+        expected.flatMap(({ logprobs }) => logprobs),
+      ) <= 1e-4,
+    );
+  }
+  assert.notDeepEqual(expected[1]!.ids, expected[2]!.ids, 'one prompt, two seeds');
+});
+
+const ids = (completions: readonly Completion[]) => completions.map((completion) => completion.ids);
+
+test('greedy takes the likeliest token, whatever the seed, with certainty', async () => {
+  using model = await adapted();
+  const [completion] = await model.policy().sample([requests[1]!], { ...options, temperature: 0, topP: 0.5 });
+  const rows = await distributions(model, requests[1]!, completion!);
+  assert.deepEqual(
+    completion!.ids,
+    rows.map((row) => row.indexOf(Math.max(...row))),
+  );
+  assert.ok(completion!.logprobs.every((logprob) => logprob === 0));
+});
+
+test('completions end at stop tokens, at texts, at their own limit, or where the context ends', async () => {
+  using model = await adapted();
+  const policy = model.policy();
+  const request = requests[1]!;
+  const sample = async (changes: Partial<SamplingOptions>, maxTokens?: number) => {
+    const asked = maxTokens === undefined ? request : { ...request, maxTokens };
+    const [completion] = await policy.sample([asked], { ...options, stopIds: new Set(), ...changes });
+    return completion!;
+  };
+  const free = await sample({});
+  assert.equal(free.finishReason, 'length');
+  assert.equal(free.ids.length, options.maxTokens);
+
+  const stop = free.ids[4]!;
+  const first = free.ids.indexOf(stop);
+  const stopped = await sample({ stopIds: new Set([stop, 1000]) });
+  assert.equal(stopped.finishReason, 'stop');
+  assert.deepEqual(stopped.ids, free.ids.slice(0, first + 1));
+
+  // Each token is a letter and a digit: the text begins in one token and ends in the next.
+  const decode = (tokens: readonly number[]) =>
+    tokens.map((id) => `${String.fromCharCode(65 + (id >> 3))}${id & 7}`).join('');
+  const across = decode(free.ids.slice(5, 8)).slice(1, -1);
+  const atText = await sample({ stopWhen: stopAtText(['never', across], decode) });
+  assert.equal(atText.finishReason, 'stop');
+  assert.deepEqual(atText.ids, free.ids.slice(0, 8));
+
+  const short = await sample({}, 3);
+  assert.deepEqual([short.finishReason, short.ids], ['length', free.ids.slice(0, 3)]);
+
+  const { contextLength } = policy;
+  const toTheEnd = await sample({ maxTokens: 1000 });
+  assert.equal(toTheEnd.finishReason, 'length');
+  assert.equal(request.promptIds.length + toTheEnd.ids.length, contextLength);
+  assert.deepEqual(toTheEnd.ids.slice(0, 12), free.ids);
+  const [learnt] = await model.logprobs(
+    [{ promptIds: request.promptIds, completionIds: toTheEnd.ids, mask: toTheEnd.ids.map(() => true), advantage: 0 }],
+    'current',
+  );
+  assert.ok(largestDifference(toTheEnd.plainLogprobs, learnt!) <= 1e-4, 'up to the last position');
+});
+
+test('cancelling ends completions with what they have', async () => {
+  using model = await adapted({ cacheBudget: 20_000 });
+  const controller = new AbortController();
+  let asked = 0;
+  const stopWhen = () => {
+    if (++asked === 10) controller.abort();
+    return false;
+  };
+  const sampling = { ...options, stopIds: new Set<number>(), maxTokens: 20 };
+  const free = await model.policy().sample(requests, sampling);
+  const completions = await model.policy().sample(requests, { ...sampling, stopWhen, signal: controller.signal });
+  assert.ok(completions.every(({ finishReason }) => finishReason === 'cancelled'));
+  assert.ok(completions[0]!.ids.length > 1 && completions[0]!.ids.length < 20);
+  assert.ok(
+    completions.some(({ ids }) => ids.length === 0),
+    'a wave that had not begun',
+  );
+  for (const [i, { ids, logprobs, plainLogprobs }] of completions.entries()) {
+    assert.deepEqual(ids, free[i]!.ids.slice(0, ids.length));
+    assert.deepEqual([logprobs.length, plainLogprobs.length], [ids.length, ids.length]);
+  }
+});
+
+test('prompts that cannot be continued are errors', async () => {
+  using model = await adapted();
+  const policy = model.policy();
+  const sample = (length: number) => policy.sample([{ promptIds: new Array(length).fill(1), seed: 0 }], options);
+  await assert.rejects(sample(0), { name: 'GradusError', code: 'PROMPT_EMPTY' });
+  await assert.rejects(sample(policy.contextLength), { name: 'GradusError', code: 'PROMPT_TOO_LONG' });
+  const [last] = await sample(policy.contextLength - 1);
+  assert.equal(last!.ids.length, 1);
+  assert.deepEqual(await policy.sample([], options), []);
+});
