@@ -71,8 +71,8 @@ function createProgram(cli: Cli, help: string[]): Command {
     .addHelpText('before', examples)
     .helpCommand(false)
     .option('--json', 'one JSON object on stdout, with every command')
-    .argument('[command]')
-    .action((command?: string) => {
+    .argument('[command...]')
+    .action(([command]: readonly string[]) => {
       if (command === undefined) return program.outputHelp();
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });

@@ -1,0 +1,315 @@
+// The command as agents and people meet it: exit codes, one JSON object on stdout, one line of stderr for what went wrong.
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { stringify } from 'yaml';
+import { main } from '../src/cli/main.ts';
+import { type Finished, gradus, onlyObject } from './gradus.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-cli-'));
+after(() => rmSync(folder, { recursive: true }));
+const config = tinyConfig(folder);
+const model = config.model as string;
+
+process.chdir(folder);
+
+/** The command as a process of its own. */
+const spawned = (args: readonly string[], onStderr?: Parameters<typeof gradus>[1]['onStderr']) =>
+  gradus(args, { cwd: folder, ...(onStderr && { onStderr }) });
+
+/** The same in this process, which starts faster. */
+async function run(args: readonly string[]): Promise<Finished> {
+  const texts = { stdout: '', stderr: '' };
+  const stream = (name: keyof typeof texts) => ({
+    write: (text: string) => {
+      texts[name] += text;
+    },
+  });
+  const code = await main(args, { stdout: stream('stdout'), stderr: stream('stderr') });
+  return { code, ...texts };
+}
+
+function writeConfig(name: string, changes: Record<string, unknown> = {}): string {
+  writeFileSync(join(folder, name), stringify({ ...config, ...changes }));
+  return name;
+}
+
+/** Asserts the shape of every failure: the object on stdout, and the same in one line on stderr. */
+function assertFailure(
+  { code, stdout, stderr }: Finished,
+  exitCode: number,
+  errorCode: string,
+): Record<string, string> {
+  const { ok, schema, error, exit_code } = onlyObject(stdout);
+  const { code: named, message, hint } = error as Record<string, string>;
+  assert.deepEqual(
+    [ok, schema, named, exit_code, code],
+    [false, 'error/1', errorCode, exitCode, exitCode],
+    stdout + stderr,
+  );
+  assert.equal(stderr, `error: ${message} (${hint})\n`);
+  return error as Record<string, string>;
+}
+
+describe('bad input is one line, a code, a hint and exit 2', () => {
+  const copyOf = (name: string) => {
+    const path = join(folder, name);
+    cpSync(model, path, { recursive: true });
+    return path;
+  };
+  const file = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const data = (text: string) => ({ taskset: undefined, taskset_config: undefined, dataset: file('rows.jsonl', text) });
+  const matching = { reward: 'numeric_match', reward_fn: undefined, save: undefined };
+
+  const cases: Record<string, [code: string, changes: () => Record<string, unknown>, message?: RegExp]> = {
+    'unknown key': ['CONFIG_UNKNOWN_KEY', () => ({ learning_rte: 1 }), /learning_rte/],
+    'wrong type': ['CONFIG_INVALID', () => ({ max_steps: 'many' }), /max_steps: expected a number, got "many"/],
+    'key of a later engine': ['CONFIG_UNSUPPORTED', () => ({ trackers: ['wandb'] }), /not supported yet/],
+    'model folder without weights': [
+      'MODEL_WITHOUT_WEIGHTS',
+      () => {
+        const path = copyOf('weightless');
+        rmSync(join(path, 'model.safetensors'));
+        return { model: path };
+      },
+    ],
+    'unsupported model_type': [
+      'MODEL_UNSUPPORTED',
+      () => {
+        const path = copyOf('mystery');
+        const own = JSON.parse(readFileSync(join(path, 'config.json'), 'utf8'));
+        writeFileSync(join(path, 'config.json'), JSON.stringify({ ...own, model_type: 'mystery' }));
+        return { model: path };
+      },
+      /mystery/,
+    ],
+    'truncated weights': [
+      'FILE_TRUNCATED',
+      () => {
+        const path = copyOf('truncated');
+        truncateSync(join(path, 'model.safetensors'), 1000);
+        return { model: path };
+      },
+    ],
+    'model without tokenizer': [
+      'TOKENIZER_NOT_FOUND',
+      () => {
+        const path = copyOf('speechless');
+        rmSync(join(path, 'tokenizer.json'));
+        return { model: path };
+      },
+    ],
+    'chat without a template': ['CHAT_TEMPLATE_MISSING', () => ({ chat_template: 'auto' })],
+    'empty data set': ['DATASET_EMPTY', () => data('')],
+    'missing data set': ['DATASET_NOT_FOUND', () => ({ ...data(''), dataset: 'nowhere.jsonl' })],
+    'missing prompt column': ['COLUMN_MISSING', () => data('{"prompt": "1+1="}\n{"prompt": "1+2="}\n'), /"question"/],
+    'missing answer column': [
+      'COLUMN_MISSING',
+      () => ({ ...data('{"question": "1+1="}\n{"question": "1+2="}\n'), ...matching }),
+      /"answer"/,
+    ],
+    'unknown reward': ['CONFIG_INVALID', () => ({ ...matching, reward: 'numeric_mach' }), /reward\.0: .*numeric_mach/],
+    'wrong settings of a reward': [
+      'CONFIG_INVALID',
+      () => ({ ...matching, reward: { name: 'numeric_match', config: { pattern: 3 } } }),
+      /reward\.0\.config\.pattern/,
+    ],
+    'unknown task set': ['CONFIG_INVALID', () => ({ taskset: 'arithmetics' }), /arithmetics/],
+    'reward file that does not load': [
+      'REWARD_LOAD_FAILED',
+      () => ({ reward_fn: file('bad.ts', 'export const = 3;') }),
+    ],
+    'reward file that is missing': ['REWARD_LOAD_FAILED', () => ({ reward_fn: 'nowhere.ts:reward' })],
+    'reward file without the function': [
+      'REWARD_LOAD_FAILED',
+      () => ({ reward_fn: `${file('none.ts', 'export const reward = 3;')}:reward` }),
+    ],
+    'metric that no evaluation has': ['CONFIG_INVALID', () => ({ save: { best: 'eval/acuracy' } }), /eval\/acuracy/],
+  };
+  for (const [name, [code, changes, message]] of Object.entries(cases)) {
+    test(name, async () => {
+      const error = assertFailure(await run(['train', writeConfig('bad.yaml', changes()), '--json']), 2, code);
+      if (message) assert.match(error.message!, message);
+      assert.ok(!existsSync(join(folder, 'runs')), 'nothing was written');
+    });
+  }
+
+  test('unsupported model types name those that are supported', async () => {
+    const { hint } = assertFailure(
+      await run(['train', writeConfig('bad.yaml', { model: join(folder, 'mystery') }), '--json']),
+      2,
+      'MODEL_UNSUPPORTED',
+    );
+    assert.match(hint!, /llama/);
+  });
+
+  test('missing config', async () => {
+    assertFailure(await spawned(['train', 'nowhere.yaml', '--json']), 2, 'CONFIG_NOT_FOUND');
+  });
+
+  test('people get the line on stderr and nothing on stdout', async () => {
+    const { code, stdout, stderr } = await spawned(['train', 'nowhere.yaml']);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, /^error: .+ \(.+\)\n$/);
+  });
+});
+
+test('a model that is not on this machine is exit 3', async () => {
+  const file = writeConfig('absent.yaml', { model: 'Org/No-Such-Model' });
+  const { hint } = assertFailure(await run(['train', file, '--json']), 3, 'MODEL_NOT_FOUND');
+  assert.match(hint!, /GRADUS_MODELS/);
+});
+
+describe('usage', () => {
+  const cases: Record<string, RegExp> = {
+    'trian x.yaml': /no command trian/,
+    train: /missing required argument/,
+    'train x.yaml --overwite': /unknown option '--overwite'/,
+    'eval x --n none': /--n/,
+    'help nothing': /no help on nothing/,
+    'train x.yaml --set seed': /KEY=VALUE/,
+  };
+  writeConfig('x.yaml');
+  for (const [line, message] of Object.entries(cases)) {
+    test(`gradus ${line}`, async () => {
+      assert.match(assertFailure(await run([...line.split(' '), '--json']), 2, 'USAGE').message!, message);
+    });
+  }
+
+  test('help and version are results', async () => {
+    for (const line of [
+      '',
+      'help',
+      '--help',
+      'help train',
+      'train --help',
+      'help exit-codes',
+      'version',
+      '--version',
+    ]) {
+      const args = line.split(' ').filter(Boolean);
+      const plain = await run(args);
+      assert.deepEqual([plain.code, plain.stderr], [0, ''], line);
+      assert.ok(plain.stdout.length > 0, line);
+      const json = await run([...args, '--json']);
+      assert.equal(onlyObject(json.stdout).ok, true, line);
+    }
+  });
+});
+
+describe('a run', () => {
+  test('trains, is listed, shown, evaluated and sampled from', async () => {
+    const trained = await spawned(['train', writeConfig('tiny.yaml'), '--json', '--set', 'max_steps=3']);
+    assert.equal(trained.code, 0, trained.stderr);
+    const result = onlyObject(trained.stdout);
+    assert.deepEqual([result.ok, result.schema, result.command], [true, 'train.result/1', 'train']);
+    const { id, dir, status } = result.run as Record<string, string>;
+    assert.deepEqual([id, dir, status], ['tiny', join(folder, 'runs', 'tiny'), 'completed']);
+    assert.deepEqual(JSON.parse(readFileSync(join(dir!, 'result.json'), 'utf8')), result);
+    assert.match(trained.stderr, /step 3\/3 {2}reward \d\.\d{3} {2}\d+ tokens\/s/);
+    assert.ok(!trained.stderr.includes('\r') && !trained.stderr.includes('\u001b'), 'no terminal, no animation');
+
+    const list = onlyObject((await run(['runs', 'list', '--json'])).stdout);
+    assert.deepEqual(
+      (list.runs as { id: string }[]).map((run) => run.id),
+      ['tiny'],
+    );
+    const shown = onlyObject((await run(['runs', 'show', 'latest', '--json'])).stdout);
+    assert.equal((shown.run as { status: string }).status, 'completed');
+
+    const evaluated = await run(['eval', 'tiny', '--n', '5', '--k', '1,2', '--json']);
+    assert.equal(evaluated.code, 0, evaluated.stderr);
+    const { schema, evaluation } = onlyObject(evaluated.stdout) as {
+      schema: string;
+      evaluation: { problems: number; metrics: Record<string, number> };
+    };
+    assert.deepEqual([schema, evaluation.problems], ['eval.result/1', 5]);
+    assert.ok(evaluation.metrics['eval/pass@2']! >= evaluation.metrics['eval/pass@1']!);
+
+    const sampled = onlyObject((await run(['sample', 'runs/tiny', '--n', '2', '--json'])).stdout);
+    assert.equal((sampled.samples as unknown[]).length, 2);
+  });
+
+  test('a taken name is an error, and what to do about it', async () => {
+    const { hint } = assertFailure(await run(['train', 'tiny.yaml', '--json']), 2, 'RUN_EXISTS');
+    assert.match(hint!, /--resume or --overwrite/);
+    const replaced = await run(['train', 'tiny.yaml', '--overwrite', '--set', 'max_steps=1', '--json']);
+    assert.equal(replaced.code, 0, replaced.stderr);
+  });
+
+  test('a run that is not there', async () => {
+    assertFailure(await run(['eval', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');
+    assertFailure(await run(['runs', 'show', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');
+    assertFailure(await run(['sample', 'tiny', '--checkpoint', '77', '--json']), 2, 'CHECKPOINT_NOT_FOUND');
+  });
+
+  test('tells events as they happen, the result last', async () => {
+    const { code, stdout } = await run(['train', 'tiny.yaml', '--name', 'told', '--set', 'max_steps=2', '--events']);
+    assert.equal(code, 0);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(lines[0].type, 'start');
+    assert.equal(lines.filter(({ type }) => type === 'step').length, 2);
+    const { type, result } = lines.at(-1);
+    assert.equal(type, 'result');
+    assert.deepEqual(result, JSON.parse(readFileSync(join(folder, 'runs', 'told', 'result.json'), 'utf8')));
+  });
+
+  test('a reward that fails ends it with exit 1', async () => {
+    mkdirSync(join(folder, 'rewards'), { recursive: true });
+    writeFileSync(join(folder, 'rewards', 'throws.ts'), 'export default () => { throw new Error("no"); };\n');
+    const file = writeConfig('throws.yaml', { reward_fn: 'rewards/throws.ts', eval: null });
+    const { code, stdout } = await run(['train', file, '--json']);
+    assert.equal(code, 1);
+    assert.equal((onlyObject(stdout).error as { code: string }).code, 'ERROR_BUDGET_SPENT');
+  });
+});
+
+for (const [signal, exitCode] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test(`${signal} leaves a checkpoint and exit ${exitCode}; --resume goes on`, async () => {
+    const name = signal.toLowerCase();
+    const args = ['train', writeConfig('long.yaml', { eval: null }), '--name', name, '--json'];
+    let sent = false;
+    const stopped = await spawned([...args, '--set', 'max_steps=100000'], (stderr, child) => {
+      if (!sent && /step 1\//.test(stderr)) sent = child.kill(signal);
+    });
+    assert.equal(stopped.code, exitCode, stopped.stderr);
+    const { ok, run, error, exit_code } = onlyObject(stopped.stdout) as {
+      ok: boolean;
+      run: { status: string; step: number };
+      error: { code: string };
+      exit_code: number;
+    };
+    assert.deepEqual([ok, run.status, error.code, exit_code], [false, 'stopped', 'RUN_STOPPED', exitCode]);
+    const latest = readFileSync(join(folder, 'runs', name, 'checkpoints', 'latest'), 'utf8').trim();
+    assert.equal(latest, `step_${String(run.step).padStart(6, '0')}`);
+
+    const resumed = await spawned([...args, '--resume', '--set', `max_steps=${run.step + 2}`]);
+    assert.equal(resumed.code, 0, resumed.stderr);
+    assert.equal((onlyObject(resumed.stdout).run as { step: number }).step, run.step + 2);
+  });
+}
+
+test('the demo ends with accuracy before and after', async () => {
+  const { code, stdout, stderr } = await run(['demo', '--config', 'tiny.yaml', '--seed', '3']);
+  assert.equal(code, 0, stderr);
+  assert.match(
+    stdout.trimEnd().split('\n').at(-1)!,
+    /^demo: held-out accuracy \d\.\d\d → \d\.\d\d \(95 % \d\.\d\d–\d\.\d\d\), \d+ s$/,
+  );
+  assert.match(stdout, /^reward: [▁▂▃▄▅▆▇█]+ /m);
+  const again = await run(['demo', '--config', 'tiny.yaml', '--json']);
+  const result = onlyObject(again.stdout) as { schema: string; run: { id: string } };
+  assert.deepEqual([result.schema, result.run.id], ['demo.result/1', 'demo-2']);
+});

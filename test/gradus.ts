@@ -1,0 +1,42 @@
+// Runs the `gradus` command as a process of its own, stdout and stderr apart.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+
+const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface GradusOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Sees stderr as it comes, to act while the process runs. */
+  readonly onStderr?: (text: string, process: ChildProcess) => void;
+}
+
+export function gradus(args: readonly string[], { cwd, env, onStderr }: GradusOptions): Promise<Finished> {
+  // The launcher is run by the Node that runs the tests; there is no terminal.
+  const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: { ...process.env, PATH: path, ...env } });
+  const texts = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    texts.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    texts.stderr += chunk;
+    onStderr?.(texts.stderr, child);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, ...texts }));
+  });
+}
+
+/** The one JSON object that stdout holds; throws if it holds anything else. */
+export function onlyObject(stdout: string): Record<string, unknown> {
+  if (!stdout.endsWith('\n') || stdout.trimEnd().includes('\n')) throw new Error(`not one line: ${stdout}`);
+  return JSON.parse(stdout);
+}
