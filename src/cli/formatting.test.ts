@@ -1,0 +1,42 @@
+// Numbers, times, tables and sparklines as people read them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { duration, oneLine, shortNumber, table } from './formatting.ts';
+import { sparkline } from './sparkline.ts';
+
+test('durations', () => {
+  assert.deepEqual([0.4, 42, 59.6, 187, 3729].map(duration), ['0 s', '42 s', '1:00', '3:07', '1:02:09']);
+});
+
+test('numbers', () => {
+  assert.deepEqual([512, 92480, 4_884_480, 134_515_008, 1.5e9].map(shortNumber), [
+    '512',
+    '92K',
+    '4.9M',
+    '135M',
+    '1.5B',
+  ]);
+});
+
+test('tables line up', () => {
+  assert.equal(
+    table([
+      ['a', 'long', 'x'],
+      ['bcd', 'e', 'y'],
+    ]),
+    'a    long  x\nbcd  e     y',
+  );
+  assert.equal(table([]), '');
+});
+
+test('one line of a text', () => {
+  assert.equal(oneLine('  a\n\n b '), 'a b');
+  assert.equal(oneLine('abcdef', 4), 'abc…');
+});
+
+test('sparklines', () => {
+  assert.equal(sparkline([0, 1, 2, 3, 4, 5, 6, 7]), '▁▂▃▄▅▆▇█');
+  assert.equal(sparkline([5, 5]), '▁▁');
+  assert.equal(sparkline([0, 0, 7, 7], 2), '▁█');
+  assert.equal(sparkline([]), '');
+});

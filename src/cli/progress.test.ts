@@ -1,0 +1,60 @@
+// Progress as a terminal shows it, and as a log file keeps it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TrainEvent } from '../studio/events.ts';
+import { Output } from './output.ts';
+import { Progress } from './progress.ts';
+
+function shown(events: readonly TrainEvent[], terminal: { isTTY?: boolean; columns?: number } = {}): string {
+  let text = '';
+  const stderr = {
+    ...terminal,
+    write: (piece: string) => {
+      text += piece;
+    },
+  };
+  const progress = new Progress(new Output('text', { write: () => assert.fail('stdout is for results') }, stderr, {}));
+  for (const event of events) progress.show(event);
+  progress.close();
+  return text;
+}
+
+const start: TrainEvent = {
+  ...{ type: 'start', run: { id: 'a', dir: 'runs/a', backend: 'native' }, step: 0, max_steps: 100 },
+  ...{ parameters: { total: 135e6, trainable: 4.9e6 }, problems: { train: 400, eval: 64 } },
+};
+
+const step = (number: number): TrainEvent => ({
+  ...{ type: 'step', step: number, metrics: { reward: number / 100 }, timings: { step_time: 2 }, tokens: 500 },
+});
+
+const evaluation: TrainEvent = {
+  ...{ type: 'evaluation', step: 20, problems: 64, samples_per_problem: 1, temperature: 1, per_problem: [] },
+  metrics: { 'eval/accuracy': 0.5, 'eval/sampled_accuracy': 0.25 },
+  intervals: { 'eval/accuracy': [0.4, 0.6], 'eval/sampled_accuracy': [0.15, 0.35] },
+};
+
+test('without a terminal: a plain line every few steps', () => {
+  const events = [start, ...Array.from({ length: 100 }, (_, i) => step(i + 1)), evaluation];
+  const lines = shown(events).trimEnd().split('\n');
+  assert.equal(lines[0], 'runs/a: 4.9M of 135M parameters trainable, 400 problems, 64 held out');
+  assert.equal(lines[1], 'step 1/100  reward 0.010  250 tokens/s  3:18 left');
+  assert.equal(lines.filter((line) => line.startsWith('step')).length, 1 + 20 + 1);
+  assert.equal(
+    lines.at(-1),
+    'step 20: held-out accuracy 0.50 (0.40–0.60) greedy, 0.25 (0.15–0.35) at temperature 1; n = 64',
+  );
+});
+
+test('on a terminal: one line that is rewritten, never wider than it, cleared for what stays', () => {
+  const text = shown([start, step(1), step(2), evaluation], { isTTY: true, columns: 40 });
+  const pieces = text.split('\r\u001b[K');
+  assert.match(pieces[1]!, /^step 1\/100 {2}reward 0\.010/);
+  assert.match(pieces[2]!, /^step 2\/100/);
+  assert.ok(pieces.slice(1, 3).every((piece) => piece.length < 40));
+  assert.match(pieces[3]!, /^step 20: held-out accuracy .*\n$/);
+});
+
+test('a line that is still open is closed', () => {
+  assert.ok(shown([start, step(1)], { isTTY: true }).endsWith('\n'));
+});

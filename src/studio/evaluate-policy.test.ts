@@ -1,0 +1,83 @@
+// Evaluation of a policy whose answers are known, figure by figure.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Generator, RolloutOptions } from '../generation.ts';
+import type { Example, Reward, Trajectory } from '../rl.ts';
+import { type EvaluationOptions, evaluatePolicy } from './evaluate-policy.ts';
+
+/** Answers problem `{ samples: ['right', 'wrong', …] }` with those samples, and greedily with the first. */
+function scripted({ temperature }: Partial<RolloutOptions>): Generator {
+  return {
+    generate: async (examples, _, { samplesPerExample }) =>
+      examples.map(({ samples }) =>
+        (samples as string[]).slice(0, temperature === 0 ? 1 : samplesPerExample).map((text): Trajectory => {
+          const action = { message: { role: 'assistant' as const, content: text } };
+          const tokens = { promptIds: [1], completionIds: [...text].map(() => 2), logprobs: [...text].map(() => -1) };
+          const stopReason = text === 'endless' ? 'max_tokens' : 'completed';
+          return { steps: [{ state: { messages: [] }, action, tokens }], stopReason };
+        }),
+      ),
+  };
+}
+
+const verdicts: Record<string, Reward> = {
+  right: { score: 1.2, parts: { match: 1, format: 1 } },
+  wrong: { score: 0.2, parts: { match: 0, format: 1 } },
+  endless: { score: 0, parts: { match: 0, format: 0 } },
+  broken: { score: null, parts: { match: null, format: null }, errors: { match: 'no' } },
+};
+
+const options: EvaluationOptions = {
+  policy: { contextLength: 9, sample: async () => [] },
+  generator: scripted,
+  rewardModel: {
+    score: async (_, trajectories) => trajectories.map(({ steps }) => verdicts[steps[0]!.action.message.content]!),
+  },
+  rewardNames: ['match', 'format'],
+  k: [1, 2],
+  temperature: 0.7,
+  seed: 0,
+};
+
+const problems: Example[] = [
+  { samples: ['right', 'right'] },
+  { samples: ['wrong', 'right'] },
+  { samples: ['wrong', 'endless'] },
+  { samples: ['broken', 'right'] },
+];
+
+function near(actual: number | undefined, expected: number): void {
+  assert.ok(Math.abs(actual! - expected) < 1e-12, `${actual} is not ${expected}`);
+}
+
+test('accuracy, rewards, pass@k and lengths', async () => {
+  const record = (await evaluatePolicy(problems, 7, options))!;
+  const { metrics, intervals } = record;
+  assert.deepEqual([record.step, record.problems, record.samples_per_problem, record.temperature], [7, 4, 2, 0.7]);
+  assert.deepEqual(record.per_problem, [1, 0.5, 0, 1]);
+  near(metrics['eval/accuracy'], 1 / 3); // greedy: right, wrong, wrong, and one that cannot be judged
+  near(metrics['eval/reward'], (1.2 + 0.2 + 0.2) / 3);
+  near(metrics['eval/sampled_accuracy'], (1 + 0.5 + 0 + 1) / 4);
+  near(metrics['eval/sampled_reward'], (1.2 + 0.7 + 0.1 + 1.2) / 4);
+  near(metrics['eval/pass@1'], (1 + 0.5 + 0 + 1) / 4);
+  near(metrics['eval/pass@2'], (1 + 1 + 0) / 3); // two samples could be judged of three problems only
+  near(metrics['eval/rewards/match/mean'], 4 / 7);
+  near(metrics['eval/rewards/format/mean'], 6 / 7);
+  near(metrics['eval/completions/clipped_ratio'], 1 / 8);
+  near(metrics['eval/completions/mean_length'], (5 * 4 + 5 * 2 + 7 + 6) / 8);
+  near(metrics['eval/unscored'], 1 / 8);
+  for (const [name, [low, high]] of Object.entries(intervals)) {
+    assert.ok(low <= metrics[name]! && metrics[name]! <= high, name);
+  }
+});
+
+test('what could not be judged at all is absent, not 0', async () => {
+  const { metrics, per_problem } = (await evaluatePolicy([{ samples: ['broken', 'broken'] }], 0, options))!;
+  assert.ok(!('eval/accuracy' in metrics) && !('eval/sampled_accuracy' in metrics) && !('eval/pass@1' in metrics));
+  assert.equal(metrics['eval/unscored'], 1);
+  assert.deepEqual(per_problem, [null]);
+});
+
+test('a cancelled evaluation is none', async () => {
+  assert.equal(await evaluatePolicy(problems, 0, { ...options, signal: AbortSignal.abort() }), undefined);
+});

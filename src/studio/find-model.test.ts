@@ -1,0 +1,42 @@
+// Where a model's name leads.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { findModel } from './find-model.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'gradus-models-'));
+after(() => rmSync(root, { recursive: true }));
+
+const folder = (...parts: string[]) => {
+  mkdirSync(join(root, ...parts), { recursive: true });
+  return join(root, ...parts);
+};
+
+const models = folder('models');
+const smol = folder('models', 'smollm2-135m-instruct');
+const tiny = folder('models', 'Org', 'Tiny');
+const cache = folder('hub');
+const snapshot = folder('hub', 'models--Org--Cached', 'snapshots', 'abc');
+writeFileSync(join(folder('hub', 'models--Org--Cached', 'refs'), 'main'), 'abc');
+const environment = { GRADUS_MODELS: models, HF_HUB_CACHE: cache };
+
+test('a path is itself', () => assert.equal(findModel(smol, {}), smol));
+
+test('an id is found in Hugging Face’s cache', () => {
+  assert.equal(findModel('Org/Cached', environment), snapshot);
+  assert.equal(findModel('Org/Cached', { HF_HOME: root }), snapshot);
+});
+
+test('an id is found in $GRADUS_MODELS, whole or by its last part, letter case aside', () => {
+  assert.equal(findModel('HuggingFaceTB/SmolLM2-135M-Instruct', environment), smol);
+  assert.equal(findModel('SmolLM2-135M-Instruct', environment), smol);
+  assert.equal(findModel('Org/Tiny', environment), tiny);
+});
+
+test('what is nowhere is not ready if it is an id, and wrong if it is a path', () => {
+  assert.throws(() => findModel('Org/Absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
+  assert.throws(() => findModel('./models/absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
+  assert.throws(() => findModel(join(root, 'absent'), environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
+});
