@@ -1,0 +1,86 @@
+// The public surface of the package: explicit named re-exports, nothing else.
+
+// Models, tokens and chat.
+export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
+// From a configuration, as the command does.
+export type { Config, ConfigInput } from './config/schema.ts';
+// From parts.
+export { type DataLoader, shuffledBatches } from './data.ts';
+// Problems and rewards that ship.
+export { arithmetic } from './envs/arithmetic.ts';
+export { formatPrompt } from './envs/prompt-template.ts';
+export { singleTurn } from './envs/single-turn.ts';
+export type { Taskset } from './envs/taskset.ts';
+// Runs on disk, and errors.
+export { GradusError } from './errors.ts';
+export {
+  type Completion,
+  type GenerateOptions,
+  type Generator,
+  type Policy,
+  RolloutGenerator,
+  type RolloutOptions,
+  type SampleRequest,
+  type SamplingOptions,
+} from './generation.ts';
+// The algorithm and its numbers.
+export { groupAdvantages } from './grpo/advantages.ts';
+export type { LossSettings, LossType } from './grpo/losses.ts';
+export { learningRateSchedule } from './grpo/schedules.ts';
+export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';
+export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
+export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
+export { type RandomStream, randomStream, streamSeed } from './random.ts';
+export { chatRenderer } from './renderers/chat-renderer.ts';
+export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
+export { plainRenderer } from './renderers/plain-renderer.ts';
+export type { RenderedPrompt, Renderer } from './rendering.ts';
+export { contains } from './rewards/contains.ts';
+export { exactMatch } from './rewards/exact-match.ts';
+export { numericMatch } from './rewards/numeric-match.ts';
+export { regexMatch } from './rewards/regex-match.ts';
+export { weightedRewards } from './rewards/weighted.ts';
+export { xmlFormat } from './rewards/xml-format.ts';
+export type { RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
+export {
+  type Action,
+  type Env,
+  type EnvBuilder,
+  type Example,
+  finalText,
+  type Group,
+  type Reward,
+  type State,
+  type Step,
+  type StopReason,
+  type Trajectory,
+  type TurnTokens,
+} from './rl.ts';
+export {
+  findRun,
+  listRuns,
+  readEvaluations,
+  readMetrics,
+  readRollouts,
+  readRun,
+  readSamples,
+} from './runs/read-run.ts';
+export type { EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './runs/records.ts';
+export { loadRows, splitRows } from './studio/data-files.ts';
+export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
+export { evaluatePolicy } from './studio/evaluate-policy.ts';
+export type { TrainEvent } from './studio/events.ts';
+export { findModel } from './studio/find-model.ts';
+export { bootstrapInterval, type Interval, wilsonInterval } from './studio/intervals.ts';
+export { openRenderer } from './studio/open-renderer.ts';
+export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
+export { type TrainOptions, train, trainEvents } from './studio/train.ts';
+export type { TrainResult, Verdict } from './studio/train-result.ts';
+export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
+export {
+  GrpoTrainer,
+  type GrpoTrainerOptions,
+  type StepReport,
+  type StepsOptions,
+  trainingSequence,
+} from './training.ts';
