@@ -3,7 +3,7 @@ import { GradusError } from '../errors.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
 import { llama } from './llama.ts';
 
-const families: Readonly<Record<string, ModelFamily>> = { llama };
+const families: ReadonlyMap<string, ModelFamily> = new Map(Object.entries({ llama }));
 
 export interface Architecture {
   readonly family: ModelFamily;
@@ -13,15 +13,14 @@ export interface Architecture {
 
 /** The architecture that a config.json describes. */
 export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture {
-  const type = String(json.model_type);
-  const family = families[type];
+  const family = families.get(String(json.model_type));
   if (!family) {
     throw new GradusError(
       'MODEL_UNSUPPORTED',
       `model_type ${JSON.stringify(json.model_type) ?? 'absent'} is not supported`,
       {
         path: 'model_type',
-        hint: `supported: ${Object.keys(families).join(', ')}`,
+        hint: `supported: ${[...families.keys()].join(', ')}`,
       },
     );
   }

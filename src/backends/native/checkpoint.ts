@@ -1,4 +1,5 @@
 // Weights and optimiser state on disk: adapters in PEFT's format, full weights as model.safetensors, AdamW's state beside them.
+import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';
@@ -6,6 +7,7 @@ import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import { type LoraAdapters, type LoraSettings, peftConfig, peftName } from '../../models/lora.ts';
 import type { Arena } from './arena.ts';
+import { fileError } from './file-error.ts';
 import type { AdamW } from './optimizer.ts';
 
 export interface Checkpoint {
@@ -59,7 +61,10 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
       hint: 'was it saved with the same lora settings?',
     });
   }
+  if (checkpoint.adapters) await checkScale(directory, checkpoint.adapters.settings);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
+  const [held, known] = [weights.tensors.size, values.layout.entries.length];
+  if (held > known) throw mismatch(`${directory} holds ${held} tensors, of which ${known} have a place here`);
   const state = await openTensors(join(directory, OPTIMIZER));
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
@@ -68,8 +73,21 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
 }
 
 async function openTensors(path: string) {
-  const bytes = await readFile(path).catch(() => undefined);
-  return bytes && openSafetensors(bytesSource(bytes));
+  if (!existsSync(path)) return undefined;
+  try {
+    return await openSafetensors(bytesSource(await readFile(path)));
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
+/** A matrix product says nothing of its scale: adapters trained with another alpha would load, and be wrong. */
+async function checkScale(directory: string, settings: LoraSettings): Promise<void> {
+  const path = join(directory, ADAPTER_CONFIG);
+  const { r, lora_alpha, use_rslora } = JSON.parse(await readFile(path, 'utf8')) as ReturnType<typeof peftConfig>;
+  if (r === settings.r && lora_alpha === settings.alpha && !use_rslora) return;
+  const found = `r ${r} and lora_alpha ${lora_alpha}${use_rslora ? ', scaled by the root of r' : ''}`;
+  throw mismatch(`${path} has ${found}, not r ${settings.r} and lora_alpha ${settings.alpha}`);
 }
 
 async function readArena(
@@ -81,16 +99,18 @@ async function readArena(
   for (const { name, shape } of arena.layout.entries) {
     const stored = file.tensors.get(rename(name))?.shape;
     if (String(stored) !== String(shape)) {
-      throw new GradusError(
-        'CHECKPOINT_MISMATCH',
+      throw mismatch(
         `${directory}: ${rename(name)} ${stored ? `has shape [${stored}], not [${shape}]` : 'is missing'}`,
-        {
-          hint: 'the checkpoint belongs to another model or other lora settings',
-        },
       );
     }
     await file.readFloat32(rename(name), arena.values(name));
   }
+}
+
+function mismatch(message: string): GradusError {
+  return new GradusError('CHECKPOINT_MISMATCH', message, {
+    hint: 'the checkpoint belongs to another model or other lora settings',
+  });
 }
 
 /** Written and on the disk when this returns. */

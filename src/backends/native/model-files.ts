@@ -10,6 +10,7 @@ import { openSafetensors } from '../../formats/safetensors.ts';
 import type { TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { fileError } from './file-error.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;
@@ -76,10 +77,20 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     const architecture = architectureOf(config ?? { ...ggufLlamaConfig(file) });
     const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
     for (const parameter of architecture.parameters) checkShape(parameter, reader.shapeOf(parameter.name), path);
-    return { architecture, read: reader.read, close: () => handle.close() };
+    return {
+      architecture,
+      async read(parameter, into) {
+        try {
+          await reader.read(parameter, into);
+        } catch (error) {
+          throw fileError(error, path);
+        }
+      },
+      close: () => handle.close(),
+    };
   } catch (error) {
     await handle.close();
-    throw asModelError(error, path);
+    throw fileError(error, path);
   }
 }
 
@@ -119,17 +130,6 @@ function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | 
       ? `if the output layer is ${EMBEDDING}, set tie_word_embeddings in config.json`
       : 'config.json and weights do not belong together';
   throw new GradusError('MODEL_WEIGHTS_MISMATCH', `${path}: ${name} ${what}`, { path: 'model', hint });
-}
-
-/** A damaged file, reported with its path. */
-function asModelError(error: unknown, path: string): unknown {
-  if (error instanceof GradusError || !(error instanceof Error) || error.name !== 'FormatError') return error;
-  const { code, hint } = error as Error & { code: string; hint?: string };
-  return new GradusError(code, `${path}: ${error.message}`, {
-    path: 'model',
-    hint: hint ?? 'the file may be damaged: fetch it again',
-    cause: error,
-  });
 }
 
 function fileSource(handle: FileHandle, size: number): ByteSource {

@@ -1,0 +1,110 @@
+// Opening models that are missing, damaged, unsupported or not what their config says: one clear error each.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fixturePath } from '../../../test/native-models.ts';
+import { GradusError } from '../../errors.ts';
+import { openModelFiles } from './model-files.ts';
+
+type Config = Record<string, unknown>;
+
+/** A copy of tiny-llama-a, to be damaged. */
+function copyOfModel(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-model-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(fixturePath('tiny-llama-a'), folder, { recursive: true });
+  return folder;
+}
+
+const configured = (change: (config: Config) => Config) => (folder: string) => {
+  const path = join(folder, 'config.json');
+  writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))));
+};
+const without = (...fields: string[]) =>
+  configured((config) => Object.fromEntries(Object.entries(config).filter(([field]) => !fields.includes(field))));
+const having = (fields: Config) => configured((config) => ({ ...config, ...fields }));
+const written = (name: string, content: string) => (folder: string) => writeFileSync(join(folder, name), content);
+const removed = (name: string) => (folder: string) => rmSync(join(folder, name));
+
+type Damage = [what: string, damage: (folder: string) => void, code: string, message: RegExp];
+const damages: Damage[] = [
+  ['no folder', (folder) => rmSync(folder, { recursive: true }), 'MODEL_NOT_FOUND', /no model at/],
+  ['no weights', removed('model.safetensors'), 'MODEL_WITHOUT_WEIGHTS', /holds no weights/],
+  ['no config.json', removed('config.json'), 'MODEL_CONFIG_INVALID', /no config\.json/],
+  ['torn config.json', written('config.json', '{"model_type": "lla'), 'MODEL_CONFIG_INVALID', /config\.json/],
+  ['a list for a config', written('config.json', '[]'), 'MODEL_CONFIG_INVALID', /holds no object/],
+  ['several weight files', written('model.safetensors.index.json', '{}'), 'MODEL_UNSUPPORTED', /several files/],
+  [
+    'weights cut off',
+    (folder) => truncateSync(join(folder, 'model.safetensors'), 9000),
+    'FILE_TRUNCATED',
+    /model\.safetensors: /,
+  ],
+  ['empty weights', written('model.safetensors', ''), 'FILE_TRUNCATED', /ends early/],
+  ['weights of another kind', written('model.safetensors', 'GGUF'.repeat(9)), 'SAFETENSORS_HEADER_TOO_LARGE', /claims/],
+  ['another architecture', having({ model_type: 'mamba' }), 'MODEL_UNSUPPORTED', /"mamba"/],
+  ['no architecture', without('model_type'), 'MODEL_UNSUPPORTED', /model_type absent/],
+  [
+    'a property of objects for an architecture',
+    having({ model_type: 'constructor' }),
+    'MODEL_UNSUPPORTED',
+    /constructor/,
+  ],
+  ['a missing size', without('hidden_size'), 'MODEL_CONFIG_INVALID', /hidden_size .*absent/],
+  ['a size that is a text', having({ num_hidden_layers: '2' }), 'MODEL_CONFIG_INVALID', /num_hidden_layers .*"2"/],
+  ['a fractional size', having({ vocab_size: 1.5 }), 'MODEL_CONFIG_INVALID', /vocab_size .*1\.5/],
+  ['a size of zero', having({ num_attention_heads: 0 }), 'MODEL_CONFIG_INVALID', /num_attention_heads/],
+  ['a flag that is a number', having({ tie_word_embeddings: 1 }), 'MODEL_CONFIG_INVALID', /tie_word_embeddings/],
+  ['an end token that is a text', having({ eos_token_id: '</s>' }), 'MODEL_CONFIG_INVALID', /eos_token_id/],
+  ['uneven groups of heads', having({ num_key_value_heads: 3 }), 'MODEL_UNSUPPORTED', /num_key_value_heads 3/],
+  ['odd heads', having({ head_dim: 7 }), 'MODEL_UNSUPPORTED', /head_dim 7/],
+  ['another activation', having({ hidden_act: 'gelu' }), 'MODEL_UNSUPPORTED', /hidden_act "gelu"/],
+  ['stretched positions', having({ rope_scaling: { type: 'linear', factor: 2 } }), 'MODEL_UNSUPPORTED', /rope_scaling/],
+  [
+    'newer stretched positions',
+    having({ rope_parameters: { rope_type: 'llama3', rope_theta: 1 } }),
+    'MODEL_UNSUPPORTED',
+    /llama3/,
+  ],
+  [
+    'wider than its weights',
+    having({ intermediate_size: 65 }),
+    'MODEL_WEIGHTS_MISMATCH',
+    /\[64,32\] where config\.json asks for \[65,32\]/,
+  ],
+  [
+    'more layers than weights',
+    having({ num_hidden_layers: 3 }),
+    'MODEL_WEIGHTS_MISMATCH',
+    /model\.layers\.2\..* is missing/,
+  ],
+  [
+    'an output layer that is not there',
+    having({ tie_word_embeddings: false }),
+    'MODEL_WEIGHTS_MISMATCH',
+    /lm_head\.weight is missing/,
+  ],
+];
+
+for (const [what, damage, code, message] of damages) {
+  test(`a model with ${what} is ${code}`, async (t) => {
+    const folder = copyOfModel(t);
+    damage(folder);
+    await assert.rejects(openModelFiles(folder), (error) => {
+      assert.ok(error instanceof GradusError, String(error));
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /\n/);
+      assert.ok(error.path && (error.hint || code === 'MODEL_UNSUPPORTED'));
+      return true;
+    });
+  });
+}
+
+test('weights in safetensors are no model without their folder', async () => {
+  await assert.rejects(openModelFiles(fixturePath('tiny-llama-a', 'model.safetensors')), {
+    code: 'MODEL_CONFIG_INVALID',
+  });
+});

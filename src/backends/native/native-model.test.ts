@@ -1,0 +1,189 @@
+// The native model over time: learning, the frozen reference, saving and going on, the same bytes again, and letting go of memory.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import type { NativeModel, NativeModelOptions } from './native-model.ts';
+
+const batch = { sequences: randomSequences({ 3: [4, 7, 2], 6: [5, 5] }) };
+const options = { learningRate: 1e-2 };
+
+async function open(t: TestContext, settings: Partial<NativeModelOptions> = {}): Promise<NativeModel> {
+  const model = await openModel(settings);
+  t.after(() => model.dispose());
+  return model;
+}
+
+function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-checkpoint-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** Every file of a folder, by name. */
+const contents = (folder: string) =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name)).toString('base64')]));
+
+const trainings: Record<string, Partial<NativeModelOptions>> = {
+  adapters: { lora: LORA },
+  'adapters on some layers': { lora: { r: 2, alpha: 8, targetModules: ['q_proj', 'down_proj'] } },
+  'all parameters': { lora: null },
+  'all parameters, with biases and an output layer': { lora: null, modelPath: fixturePath('tiny-llama-b') },
+};
+
+for (const [name, settings] of Object.entries(trainings)) {
+  test(`${name}: updates change what the model says and what it samples, and leave the reference`, async (t) => {
+    const model = await open(t, settings);
+    const start = await model.logprobs(batch.sequences, 'current');
+    assert.deepEqual(await model.logprobs(batch.sequences, 'reference'), start);
+    const request = { promptIds: [1, 5, 9], seed: 3 };
+    const sample = () => model.policy().sample([request], { maxTokens: 8, stopIds: new Set() });
+    const [before] = await sample();
+    const { metrics, logprobs } = await model.update(batch, options);
+    assert.ok(metrics.grad_norm! > 0 && Number.isFinite(metrics.loss));
+    assert.ok(largestDifference(logprobs.flat(), start.flat()) <= 1e-5, 'log-probabilities from before the update');
+    for (let step = 0; step < 3; step++) await model.update(batch, options);
+
+    assert.deepEqual(await model.logprobs(batch.sequences, 'reference'), start);
+    const after = await model.logprobs(batch.sequences, 'current');
+    assert.ok(largestDifference(after.flat(), start.flat()) > 0.01);
+    const [sampled] = await sample();
+    assert.notDeepEqual(sampled!.plainLogprobs, before!.plainLogprobs);
+    const sequence = { ...request, completionIds: sampled!.ids, mask: sampled!.ids.map(() => true), advantage: 0 };
+    const [scored] = await model.logprobs([sequence], 'current');
+    assert.ok(largestDifference(sampled!.plainLogprobs, scored!) <= 1e-4, 'the policy has the new weights');
+  });
+
+  test(`${name}: rewarded completions become likelier than punished ones`, async (t) => {
+    const model = await open(t, settings);
+    const [first, second] = batch.sequences.map(({ oldLogprobs: _, ...rest }) => rest);
+    const sequences = [
+      { ...first!, advantage: 1 },
+      { ...second!, advantage: -1 },
+    ];
+    const lead = async () => {
+      const [good, bad] = (await model.logprobs(sequences, 'current')).map((all) => all.reduce((a, b) => a + b, 0));
+      return good! - bad!;
+    };
+    const before = await lead();
+    for (let step = 0; step < 5; step++) await model.update({ sequences }, options);
+    assert.ok((await lead()) > before + 1);
+  });
+
+  test(`${name}: supervised updates lower the loss`, async (t) => {
+    const model = await open(t, settings);
+    const losses: number[] = [];
+    for (let step = 0; step < 10; step++) losses.push((await model.updateSupervised(batch, options)).metrics.loss!);
+    const logprobs = await model.logprobs(batch.sequences, 'reference');
+    const tokens = batch.sequences.flatMap(({ mask }) => mask.filter(Boolean)).length;
+    assert.ok(
+      Math.abs(losses[0]! + logprobs.flat().reduce((a, b) => a + b, 0) / tokens) <= 1e-4,
+      'the mean over tokens',
+    );
+    assert.ok(losses.at(-1)! < 0.8 * losses[0]!, `${losses}`);
+  });
+
+  test(`${name}: five steps twice, and five steps with a stop between, are the same bytes`, async (t) => {
+    const folder = temporaryFolder(t);
+    const train = async (model: NativeModel, steps: number) => {
+      for (let step = 0; step < steps; step++) await model.update(batch, options);
+    };
+    for (const run of ['first', 'second']) {
+      const model = await open(t, { ...settings, modelName: 'tiny' });
+      await train(model, 5);
+      await model.save(join(folder, run));
+    }
+    const stopped = await open(t, { ...settings, modelName: 'tiny' });
+    await train(stopped, 2);
+    await stopped.save(join(folder, 'stopped'));
+    const resumed = await open(t, { ...settings, modelName: 'tiny', seed: 1 });
+    await resumed.load(join(folder, 'stopped'));
+    await train(resumed, 3);
+    await resumed.save(join(folder, 'resumed'));
+    const expected = contents(join(folder, 'first'));
+    assert.deepEqual(contents(join(folder, 'second')), expected);
+    assert.deepEqual(contents(join(folder, 'resumed')), expected);
+    assert.notDeepEqual(contents(join(folder, 'stopped')), expected);
+  });
+}
+
+test('adapters start as the base model, and other seeds start others', async (t) => {
+  const folder = temporaryFolder(t);
+  const [full, ...adapted] = [await open(t, { lora: null }), await open(t), await open(t, { seed: 1 })];
+  const expected = await full!.logprobs(batch.sequences, 'current');
+  for (const [i, model] of adapted.entries()) {
+    const logprobs = await model.logprobs(batch.sequences, 'current');
+    assert.ok(largestDifference(logprobs.flat(), expected.flat()) <= 1e-6);
+    await model.save(join(folder, String(i)));
+  }
+  assert.notDeepEqual(contents(join(folder, '0')), contents(join(folder, '1')));
+  assert.equal(full!.parameters.trainable, full!.parameters.total);
+  const { total, trainable } = adapted[0]!.parameters;
+  assert.equal(total - trainable, full!.parameters.total);
+});
+
+test('a gradient that is not finite is an error and changes nothing', async (t) => {
+  const model = await open(t);
+  const before = await model.logprobs(batch.sequences, 'current');
+  const sequences = batch.sequences.map((sequence) => ({ ...sequence, advantage: Number.NaN }));
+  await assert.rejects(model.update({ sequences }, options), { code: 'GRADIENT_NOT_FINITE', kind: 'failed' });
+  assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
+});
+
+test('checkpoints that are missing, damaged or of other settings are errors', async (t) => {
+  const folder = temporaryFolder(t);
+  const adapter = fixturePath('tiny-llama-a', 'adapter');
+  const damaged = join(folder, 'damaged');
+  cpSync(adapter, damaged, { recursive: true });
+  truncateSync(join(damaged, 'adapter_model.safetensors'), 5000);
+  const cases: [settings: Partial<NativeModelOptions>, from: string, code: string][] = [
+    [{}, join(folder, 'nowhere'), 'CHECKPOINT_NOT_FOUND'],
+    [{ lora: null }, adapter, 'CHECKPOINT_NOT_FOUND'],
+    [{}, damaged, 'FILE_TRUNCATED'],
+    [{ lora: { ...LORA, r: 8 } }, adapter, 'CHECKPOINT_MISMATCH'],
+    [{ lora: { ...LORA, alpha: 16 } }, adapter, 'CHECKPOINT_MISMATCH'],
+    [{ lora: { ...LORA, targetModules: ['q_proj'] } }, adapter, 'CHECKPOINT_MISMATCH'],
+    [{ modelPath: fixturePath('tiny-llama-b') }, adapter, 'CHECKPOINT_MISMATCH'],
+  ];
+  for (const [settings, from, code] of cases) {
+    const model = await open(t, settings);
+    await assert.rejects(model.load(from), { name: 'GradusError', code });
+  }
+});
+
+test('this thread stays free during an update', { skip: skipWithoutShared('models') }, async (t) => {
+  const model = await open(t, { modelPath: sharedPath('models/stories260K')! });
+  const sequences = randomSequences({ 20: new Array(16).fill(60), 30: new Array(16).fill(50) }, 500);
+  await model.update({ sequences }, options);
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 1);
+  const start = performance.now();
+  await model.update({ sequences }, options);
+  const milliseconds = performance.now() - start;
+  clearInterval(timer);
+  t.diagnostic(`${ticks} ticks of a timer in ${milliseconds.toFixed(0)} ms`);
+  assert.ok(ticks >= milliseconds / 10, `${ticks} ticks in ${milliseconds} ms`);
+});
+
+test('disposing gives all memory back', async (t) => {
+  const cycle = async () => {
+    const model = await openModel({ lora: null });
+    await model.policy().sample([{ promptIds: [1, 2], seed: 0 }], { maxTokens: 4, stopIds: new Set() });
+    await model.logprobs(batch.sequences, 'reference');
+    await model.update(batch, options);
+    model.dispose();
+  };
+  const resident = () => process.memoryUsage.rss() / 2 ** 20;
+  // Threads and allocators take their share in the first rounds.
+  for (let i = 0; i < 15; i++) await cycle();
+  const before = resident();
+  for (let i = 0; i < 20; i++) await cycle();
+  const growth = resident() - before;
+  t.diagnostic(`grew by ${growth.toFixed(1)} MiB over 20 models`);
+  // Twenty that are not disposed of take more than 100 MiB.
+  assert.ok(growth < 50, `${growth} MiB`);
+});
