@@ -65,17 +65,24 @@ export {
   readRun,
   readSamples,
 } from './runs/read-run.ts';
-export type { EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './runs/records.ts';
+export type {
+  EvaluationRecord,
+  MetricsRecord,
+  RolloutRecord,
+  RunRecord,
+  SampleRecord,
+  Verdict,
+} from './runs/records.ts';
 export { loadRows, splitRows } from './studio/data-files.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
 export { evaluatePolicy } from './studio/evaluate-policy.ts';
-export type { TrainEvent } from './studio/events.ts';
+export type { TimedEvent, TrainEvent } from './studio/events.ts';
 export { findModel } from './studio/find-model.ts';
 export { bootstrapInterval, type Interval, wilsonInterval } from './studio/intervals.ts';
 export { openRenderer } from './studio/open-renderer.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
-export type { TrainResult, Verdict } from './studio/train-result.ts';
+export type { TrainResult } from './studio/train-result.ts';
 export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
 export {
   GrpoTrainer,

@@ -21,7 +21,17 @@ export interface RunRecord {
   readonly max_steps: number;
   /** What stopped it: a signal's name, or whatever the caller gave as the reason. */
   readonly stop_reason?: string;
+  readonly verdict?: Verdict;
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+/** Whether held-out accuracy changed between the first evaluation and the last, problem by problem. */
+export interface Verdict {
+  readonly learning: 'improved' | 'flat' | 'regressed' | 'inconclusive';
+  readonly difference: number;
+  /** 95 % */
+  readonly interval: readonly [low: number, high: number];
+  readonly problems: number;
 }
 
 /** A line of metrics.jsonl or timings.jsonl: the step, then numbers by name. */

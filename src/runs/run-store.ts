@@ -70,7 +70,7 @@ export class RunStore {
     const record = readRun(directory);
     if (record.status === 'running' && record.pid !== process.pid && isAlive(record.pid))
       throw active(directory, record);
-    const { ended: _, stop_reason: __, error: ___, ...lasting } = record;
+    const { ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting } = record;
     const store = new RunStore(resolve(directory), { ...lasting, ...rest, status: 'running', pid: process.pid, step });
     store.#rewind(step);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);

@@ -1,10 +1,10 @@
 // Evaluates what a run learnt, beside the policy that it started from: what `gradus eval` does, for programs.
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import type { EvaluationRecord } from '../runs/records.ts';
+import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
-import { learningVerdict, type Verdict } from './train-result.ts';
+import { learningVerdict } from './train-result.ts';
 
 export interface EvaluateOptions {
   /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */

@@ -9,6 +9,9 @@ export type TrainEvent =
   | { readonly type: 'checkpoint'; readonly step: number; readonly directory: string; readonly best: boolean }
   | { readonly type: 'stop'; readonly step: number; readonly reason: string };
 
+/** An event as it is kept and told: with the time it happened, in ISO 8601. */
+export type TimedEvent = { readonly time: string } & TrainEvent;
+
 export interface StartEvent {
   readonly type: 'start';
   readonly run: { readonly id: string; readonly dir: string; readonly backend: string };

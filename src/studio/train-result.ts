@@ -1,7 +1,7 @@
 // What a training run comes to: the object that `--json` prints and result.json keeps.
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { EvaluationRecord, RunRecord } from '../runs/records.ts';
-import { bootstrapInterval, type Interval, mean } from './intervals.ts';
+import type { EvaluationRecord, RunRecord, Verdict } from '../runs/records.ts';
+import { bootstrapInterval, mean } from './intervals.ts';
 
 export interface TrainResult {
   readonly ok: boolean;
@@ -26,15 +26,6 @@ export interface TrainResult {
   /** Commands worth running now. */
   readonly next: readonly string[];
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
-}
-
-/** Whether held-out accuracy changed between the first evaluation and the last, problem by problem. */
-export interface Verdict {
-  readonly learning: 'improved' | 'flat' | 'regressed' | 'inconclusive';
-  readonly difference: number;
-  /** 95 % */
-  readonly interval: Interval;
-  readonly problems: number;
 }
 
 /** Differences within this are too small to matter. */

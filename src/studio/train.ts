@@ -4,7 +4,7 @@ import type { ConfigInput } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import type { TrainEvent } from './events.ts';
+import type { TimedEvent, TrainEvent } from './events.ts';
 import { openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { openSetup } from './setup.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
@@ -15,7 +15,7 @@ export interface TrainOptions extends RunPlace {
   readonly settings?: readonly string[];
   /** Stops the run after its current work, with a checkpoint; the reason is recorded. */
   readonly signal?: AbortSignal;
-  readonly onEvent?: (event: TrainEvent) => void;
+  readonly onEvent?: (event: TimedEvent) => void;
 }
 
 /**
@@ -40,7 +40,7 @@ export async function train(config: string | ConfigInput, options: TrainOptions 
 export async function* trainEvents(
   config: string | ConfigInput,
   options: TrainOptions = {},
-): AsyncGenerator<TrainEvent, TrainResult> {
+): AsyncGenerator<TimedEvent, TrainResult> {
   const loaded = loadConfig(config, options.settings);
   const setup = await openSetup(loaded.config);
   try {
@@ -53,6 +53,7 @@ export async function* trainEvents(
       artifacts: runArtifacts(store.directory),
       reference: runDirectory(loaded, options),
     });
+    if (result.verdict) store.update({ verdict: result.verdict });
     store.result(result);
     return result;
   } finally {
@@ -65,13 +66,14 @@ export function loadConfig(config: string | ConfigInput, settings: readonly stri
 }
 
 /** Keeps every event, and how it ended. */
-async function* recorded(store: RunStore, events: AsyncGenerator<TrainEvent, void>): AsyncGenerator<TrainEvent, void> {
+async function* recorded(store: RunStore, events: AsyncGenerator<TrainEvent, void>): AsyncGenerator<TimedEvent, void> {
   let outcome: Parameters<RunStore['update']>[0] = { status: 'stopped', stop_reason: 'the program that ran it' };
   try {
     for await (const event of events) {
-      store.event({ time: new Date().toISOString(), ...event });
+      const timed = { time: new Date().toISOString(), ...event };
+      store.event(timed);
       if (event.type === 'stop') outcome = { status: 'stopped', stop_reason: event.reason };
-      yield event;
+      yield timed;
     }
     if (store.record.step >= store.record.max_steps) outcome = { status: 'completed' };
   } catch (error) {
