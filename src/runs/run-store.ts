@@ -42,11 +42,13 @@ export class RunStore {
     this.#record = record;
   }
 
-  /** Starts a run in a directory of its own. Throws `RUN_EXISTS` if that holds anything. */
+  /** Starts a run in a directory of its own. Throws what `assertFree` throws. */
   static create({ directory, overwrite = false, configText, config, record }: CreateRunOptions): RunStore {
     const absolute = resolve(directory);
-    makeRoom(absolute, overwrite);
-    mkdirSync(join(absolute, runFiles.rollouts), { recursive: true });
+    assertFree(absolute, overwrite);
+    mkdirSync(absolute, { recursive: true });
+    for (const name of readdirSync(absolute)) rmSync(join(absolute, name), { recursive: true });
+    mkdirSync(join(absolute, runFiles.rollouts));
     mkdirSync(join(absolute, runFiles.checkpoints));
     writeFileSync(join(absolute, runFiles.config), configText);
     replaceJson(join(absolute, runFiles.resolvedConfig), config);
@@ -180,25 +182,26 @@ function numbersOf(step: number, numbers: Metrics): object {
   return { step, ...Object.fromEntries(finite.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }
 
-function makeRoom(directory: string, overwrite: boolean): void {
+/**
+ * Throws `RUN_EXISTS` where a new run has no place: the directory holds something, and not a run that may be overwritten; `RUN_ACTIVE` if that
+ * is still being written.
+ */
+export function assertFree(directory: string, overwrite: boolean): void {
   if (!existsSync(directory) || readdirSync(directory).length === 0) return;
-  const isRun = existsSync(join(directory, runFiles.run));
-  if (overwrite && isRun) {
-    const record = readRun(directory);
-    if (record.status === 'running' && isAlive(record.pid)) throw active(directory, record);
-    rmSync(directory, { recursive: true });
-    return;
-  }
-  throw new GradusError(
-    'RUN_EXISTS',
-    `${directory} ${isRun ? 'holds a run already' : 'is not empty and holds no run'}`,
-    {
-      hint: isRun
-        ? 'choose another --name or --out, or give --resume or --overwrite'
-        : 'choose another --name or --out',
+  if (!existsSync(join(directory, runFiles.run))) {
+    throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
+      hint: 'choose another --name or --out',
       path: directory,
-    },
-  );
+    });
+  }
+  if (!overwrite) {
+    throw new GradusError('RUN_EXISTS', `${directory} holds a run already`, {
+      hint: 'choose another --name or --out, or give --resume or --overwrite',
+      path: directory,
+    });
+  }
+  const record = readRun(directory);
+  if (record.status === 'running' && isAlive(record.pid)) throw active(directory, record);
 }
 
 function active(directory: string, { pid }: RunRecord): GradusError {

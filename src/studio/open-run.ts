@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { findCheckpoint, isRun, readCheckpointPointer, readResolvedConfig } from '../runs/read-run.ts';
-import { RunStore } from '../runs/run-store.ts';
+import { assertFree, RunStore } from '../runs/run-store.ts';
 import { type Problems, stepCount } from './problems.ts';
 import { versions } from './versions.ts';
 
@@ -44,7 +44,14 @@ export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' 
   return out ?? join(root, name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run'));
 }
 
-/** Throws `RUN_EXISTS`, `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RESUME_CONFIG_CHANGED`. */
+/** Whether the run can be written where it should be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RESUME_CONFIG_CHANGED`. */
+export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
+  const directory = runDirectory(loaded, place);
+  if (place.resume) assertResumable(directory, loaded.config);
+  else assertFree(directory, place.overwrite ?? false);
+}
+
+/** Opens what `assertRunPlace` found fit. */
 export function openRun(loaded: LoadedConfig, problems: Problems, place: RunPlace): OpenRun {
   const { config, text } = loaded;
   const directory = runDirectory(loaded, place);
@@ -55,7 +62,6 @@ export function openRun(loaded: LoadedConfig, problems: Problems, place: RunPlac
       store: RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record }),
     };
   }
-  assertResumable(directory, config);
   const step = readCheckpointPointer(directory, 'latest');
   const store = RunStore.reopen(directory, step ?? 0, { config, max_steps, versions: versions() });
   return step === undefined ? { store } : { store, checkpoint: findCheckpoint(directory, 'latest').folder };

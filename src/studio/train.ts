@@ -5,7 +5,7 @@ import { GradusError, messageOf } from '../errors.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
-import { openRun, type RunPlace, runDirectory } from './open-run.ts';
+import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { openSetup } from './setup.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
@@ -42,6 +42,7 @@ export async function* trainEvents(
   options: TrainOptions = {},
 ): AsyncGenerator<TimedEvent, TrainResult> {
   const loaded = loadConfig(config, options.settings);
+  assertRunPlace(loaded, options);
   const setup = await openSetup(loaded.config);
   try {
     const { store, checkpoint } = openRun(loaded, setup.problems, options);
