@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GradusError } from '../../errors.ts';
+import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import { type LoraAdapters, type LoraSettings, peftConfig, peftName } from '../../models/lora.ts';
@@ -84,7 +84,11 @@ async function openTensors(path: string) {
 /** A matrix product says nothing of its scale: adapters trained with another alpha would load, and be wrong. */
 async function checkScale(directory: string, settings: LoraSettings): Promise<void> {
   const path = join(directory, ADAPTER_CONFIG);
-  const { r, lora_alpha, use_rslora } = JSON.parse(await readFile(path, 'utf8')) as ReturnType<typeof peftConfig>;
+  const { r, lora_alpha, use_rslora }: ReturnType<typeof peftConfig> = await readFile(path, 'utf8')
+    .then(JSON.parse)
+    .catch((cause) => {
+      throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
+    });
   if (r === settings.r && lora_alpha === settings.alpha && !use_rslora) return;
   const found = `r ${r} and lora_alpha ${lora_alpha}${use_rslora ? ', scaled by the root of r' : ''}`;
   throw mismatch(`${path} has ${found}, not r ${settings.r} and lora_alpha ${settings.alpha}`);

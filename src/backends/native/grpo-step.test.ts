@@ -39,7 +39,11 @@ interface Gradient {
 
 const steps = [
   { name: 'tiny-llama-a', modelPath: fixturePath('tiny-llama-a'), skip: false },
-  { name: 'stories260K', modelPath: sharedPath('models/stories260K') ?? '', skip: skipWithoutShared('models') },
+  {
+    name: 'stories260K',
+    modelPath: sharedPath('models/stories260K') ?? '',
+    skip: skipWithoutShared('models/stories260K'),
+  },
 ];
 
 for (const { name, modelPath, skip } of steps) {

@@ -140,10 +140,14 @@ test('checkpoints that are missing, damaged or of other settings are errors', as
   const damaged = join(folder, 'damaged');
   cpSync(adapter, damaged, { recursive: true });
   truncateSync(join(damaged, 'adapter_model.safetensors'), 5000);
+  const incomplete = join(folder, 'incomplete');
+  cpSync(adapter, incomplete, { recursive: true });
+  rmSync(join(incomplete, 'adapter_config.json'));
   const cases: [settings: Partial<NativeModelOptions>, from: string, code: string][] = [
     [{}, join(folder, 'nowhere'), 'CHECKPOINT_NOT_FOUND'],
     [{ lora: null }, adapter, 'CHECKPOINT_NOT_FOUND'],
     [{}, damaged, 'FILE_TRUNCATED'],
+    [{}, incomplete, 'CHECKPOINT_INVALID'],
     [{ lora: { ...LORA, r: 8 } }, adapter, 'CHECKPOINT_MISMATCH'],
     [{ lora: { ...LORA, alpha: 16 } }, adapter, 'CHECKPOINT_MISMATCH'],
     [{ lora: { ...LORA, targetModules: ['q_proj'] } }, adapter, 'CHECKPOINT_MISMATCH'],
@@ -155,7 +159,7 @@ test('checkpoints that are missing, damaged or of other settings are errors', as
   }
 });
 
-test('this thread stays free during an update', { skip: skipWithoutShared('models') }, async (t) => {
+test('this thread stays free during an update', { skip: skipWithoutShared('models/stories260K') }, async (t) => {
   const model = await open(t, { modelPath: sharedPath('models/stories260K')! });
   const sequences = randomSequences({ 20: new Array(16).fill(60), 30: new Array(16).fill(50) }, 500);
   await model.update({ sequences }, options);

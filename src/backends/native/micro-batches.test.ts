@@ -1,0 +1,68 @@
+// Packing sequences into micro-batches: random batches and limits, and what must hold of every split.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TrainingSequence } from '../../model.ts';
+import { randomStream, shuffled } from '../../random.ts';
+import { microBatches } from './micro-batches.ts';
+
+function sequence(promptIds: readonly number[], length: number): TrainingSequence {
+  const completionIds = new Array<number>(length).fill(7);
+  return { promptIds, completionIds, mask: completionIds.map(() => true), advantage: 0 };
+}
+
+/** Groups of completions of a few prompts, in random order. */
+function randomBatch(seed: number): TrainingSequence[] {
+  const random = randomStream(seed);
+  const prompts = Array.from({ length: 1 + random.integer(5) }, (_, id) => new Array(1 + random.integer(9)).fill(id));
+  const rows = prompts.flatMap((prompt) =>
+    Array.from({ length: 1 + random.integer(7) }, () => sequence(prompt, 1 + random.integer(12))),
+  );
+  return shuffled(rows, seed);
+}
+
+test('every sequence is in one place beside its own prompt, and limits are kept where one sequence alone keeps them', () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const random = randomStream(1000 + seed);
+    const batch = randomBatch(seed);
+    const limits = { rows: 1 + random.integer(200), completionTokens: 1 + random.integer(100) };
+    const parts = microBatches(batch, limits);
+    const placed = parts.flatMap(({ rows }) => rows.filter((row) => row !== undefined));
+    assert.deepEqual(
+      placed.toSorted((a, b) => a - b),
+      [...batch.keys()],
+    );
+    for (const { prompts, rows, sizes } of parts) {
+      const { U, P, G, C } = sizes;
+      const members = rows.filter((row) => row !== undefined).map((row) => batch[row]!);
+      assert.deepEqual([prompts.length, rows.length], [U, U * G]);
+      assert.equal(P, Math.max(...prompts.map(({ length }) => length)));
+      assert.equal(C, Math.max(...members.map(({ completionIds }) => completionIds.length)));
+      for (const [place, row] of rows.entries()) {
+        if (row !== undefined) assert.deepEqual(batch[row]!.promptIds, prompts[Math.floor(place / G)]);
+      }
+      const fits = U * (P + G * C) <= limits.rows && U * G * C <= limits.completionTokens;
+      assert.ok(fits || members.length === 1, `seed ${seed}: ${members.length} sequences in ${JSON.stringify(sizes)}`);
+    }
+  }
+});
+
+test('equal prompts share a place, wherever they stand in the batch', () => {
+  const [a, b] = [
+    [1, 2],
+    [1, 2, 3],
+  ];
+  const batch = [sequence(a, 2), sequence(b, 4), sequence(a, 3), sequence([1, 2], 1)];
+  assert.deepEqual(microBatches(batch, { rows: 1000, completionTokens: 1000 }), [
+    { prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
+  ]);
+});
+
+test('a group too large is split evenly', () => {
+  const batch = Array.from({ length: 6 }, () => sequence([1, 2, 3], 4));
+  const sizes = microBatches(batch, { rows: 1000, completionTokens: 19 }).map(({ rows }) => rows.length);
+  assert.deepEqual(sizes, [3, 3]);
+});
+
+test('no sequences make no micro-batch', () => {
+  assert.deepEqual(microBatches([], { rows: 1, completionTokens: 1 }), []);
+});
