@@ -1,0 +1,237 @@
+// The loop with a model that records what it is asked: order of calls, what updates are given, stopping, going on, several turns.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { shuffledBatches } from './data.ts';
+import type { GenerateOptions, Generator } from './generation.ts';
+import type { Model, TrainingSequence } from './model.ts';
+import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
+import {
+  GrpoTrainer,
+  type GrpoTrainerOptions,
+  type StepReport,
+  type StepsOptions,
+  trainingSequence,
+} from './training.ts';
+
+interface Problem extends Example {
+  readonly id: number;
+}
+
+const problems: Problem[] = Array.from({ length: 6 }, (_, id) => ({ id }));
+
+function turn(promptIds: readonly number[], completionIds: readonly number[]): Step {
+  const message = { role: 'assistant', content: '' } as const;
+  const tokens = { promptIds, completionIds, logprobs: completionIds.map(() => -1) };
+  return { state: { messages: [] }, action: { message }, tokens };
+}
+
+const trajectory = (steps: readonly Step[], stopReason: StopReason = 'completed'): Trajectory => ({
+  steps,
+  stopReason,
+});
+
+interface Fakes {
+  /** The trajectory of a sample of a problem. @default one turn, of which all samples have their own */
+  readonly play?: (problem: Problem, sample: number) => Trajectory;
+  /** @default the sample's number */
+  readonly score?: (problem: Problem, sample: number) => number | null;
+}
+
+/** A trainer over fakes, and what was asked of them, in order. */
+function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score }: Fakes = {}) {
+  const calls: string[] = [];
+  const updates: { sequences: readonly TrainingSequence[]; learningRate: number }[] = [];
+  const generated: { ids: number[]; options: GenerateOptions }[] = [];
+  const logged: { step: number; metrics: Readonly<Record<string, number>> }[] = [];
+  const rows = (sequences: readonly TrainingSequence[], value: number) =>
+    sequences.map(({ completionIds }) => completionIds.map(() => value));
+  const model: Model = {
+    policy() {
+      calls.push('policy');
+      return { contextLength: 100, sample: async () => [] };
+    },
+    async logprobs(sequences, weights) {
+      calls.push(`logprobs ${weights}`);
+      return rows(sequences, -7);
+    },
+    async update({ sequences }, { learningRate }) {
+      calls.push('update');
+      updates.push({ sequences, learningRate });
+      return { metrics: { loss: updates.length }, logprobs: rows(sequences, -updates.length) };
+    },
+  };
+  const generator: Generator<Problem> = {
+    async generate(examples, _, generateOptions) {
+      calls.push('generate');
+      generated.push({ ids: examples.map(({ id }) => id), options: generateOptions });
+      const one = play ?? (({ id }, sample) => trajectory([turn([1, id], [10 + sample])]));
+      return examples.map((example) =>
+        Array.from({ length: generateOptions.samplesPerExample }, (_, sample) => one(example, sample)),
+      );
+    },
+  };
+  const rewardModel = {
+    async score(problem: Problem, trajectories: readonly Trajectory[]): Promise<Reward[]> {
+      calls.push('score');
+      return trajectories.map((_, sample) => ({ score: score ? score(problem, sample) : sample, parts: {} }));
+    },
+  };
+  const trainer = new GrpoTrainer<Problem>({
+    model,
+    generator,
+    rewardModel,
+    dataLoader: shuffledBatches(problems, { batchSize: 2 }),
+    logger: { log: (step, metrics) => void logged.push({ step, metrics }) },
+    maxSteps: 3,
+    numGenerations: 4,
+    learningRate: 0.5,
+    ...options,
+  });
+  return { trainer, calls, updates, generated, logged };
+}
+
+async function reportsOf(trainer: GrpoTrainer<Problem>, options?: StepsOptions): Promise<StepReport<Problem>[]> {
+  return Array.fromAsync(trainer.steps(options));
+}
+
+test('a step generates, scores, and updates, with the advantages of each group', async () => {
+  const { trainer, calls, updates, generated, logged } = setUp({ maxSteps: 1, scaleRewards: 'none' });
+  const [report, ...others] = await reportsOf(trainer);
+  assert.equal(others.length, 0);
+  assert.deepEqual(calls, ['policy', 'generate', 'score', 'score', 'update']);
+  assert.equal(generated[0]!.options.samplesPerExample, 4);
+  const [{ sequences, learningRate }] = updates as [(typeof updates)[number]];
+  assert.equal(learningRate, 0.5);
+  assert.deepEqual(
+    sequences.map(({ promptIds, completionIds, advantage }) => [promptIds[1], completionIds[0], advantage]),
+    generated[0]!.ids.flatMap((id) => [-1.5, -0.5, 0.5, 1.5].map((advantage, sample) => [id, 10 + sample, advantage])),
+  );
+  assert.ok(sequences.every(({ oldLogprobs, referenceLogprobs }) => !oldLogprobs && !referenceLogprobs));
+  assert.deepEqual(report!.advantages, [
+    [-1.5, -0.5, 0.5, 1.5],
+    [-1.5, -0.5, 0.5, 1.5],
+  ]);
+  assert.equal(report!.step, 1);
+  assert.deepEqual(
+    report!.groups.map(({ id }) => id),
+    ['1.0', '1.1'],
+  );
+  assert.deepEqual(logged, [{ step: 1, metrics: report!.metrics }]);
+  const { loss, reward, learning_rate } = report!.metrics;
+  assert.deepEqual([loss, reward, learning_rate], [1, 1.5, 0.5]);
+  assert.deepEqual(Object.keys(report!.timings).toSorted(), [
+    'step_time',
+    'time/generate',
+    'time/score',
+    'time/update',
+  ]);
+});
+
+test('the reference is asked once a step, and only where it is used', async () => {
+  const { trainer, calls, updates } = setUp({ maxSteps: 2, numIterations: 2, useReference: true });
+  await trainer.train();
+  const step = ['policy', 'generate', 'score', 'score', 'logprobs reference', 'update', 'update'];
+  assert.deepEqual(calls, [...step, ...step]);
+  assert.ok(updates.every(({ sequences }) => sequences.every(({ referenceLogprobs }) => referenceLogprobs![0] === -7)));
+});
+
+test('later iterations keep the log-probabilities from before the first, and metrics are means', async () => {
+  const { trainer, updates, logged } = setUp({ maxSteps: 2, numIterations: 3 });
+  await trainer.train();
+  const old = updates.map(({ sequences }) => sequences.map(({ oldLogprobs }) => oldLogprobs?.[0]));
+  const all = (value: number | undefined) => new Array(8).fill(value);
+  assert.deepEqual(old, [all(undefined), all(-1), all(-1), all(undefined), all(-4), all(-4)]);
+  assert.deepEqual(
+    logged.map(({ metrics }) => metrics.loss),
+    [2, 5],
+  );
+});
+
+test('learning rates may depend on the step, counted from 0', async () => {
+  const { trainer, updates } = setUp({ learningRate: (step) => 1 / (1 + step) });
+  await trainer.train();
+  assert.deepEqual(
+    updates.map(({ learningRate }) => learningRate),
+    [1, 1 / 2, 1 / 3],
+  );
+});
+
+test('a run that goes on does what an unbroken one does: batches, seeds, steps, learning rates', async () => {
+  const settings = { maxSteps: 5, seed: 9, learningRate: (step: number) => step };
+  const [whole, first, second] = [setUp(settings), setUp({ ...settings, maxSteps: 2 }), setUp(settings)];
+  await whole.trainer.train();
+  await first.trainer.train();
+  const reports = await reportsOf(second.trainer, { from: 2 });
+  assert.deepEqual(
+    reports.map(({ step }) => step),
+    [3, 4, 5],
+  );
+  assert.deepEqual([...first.generated, ...second.generated], whole.generated);
+  assert.deepEqual([...first.updates, ...second.updates], whole.updates);
+  assert.equal(new Set(whole.generated.map(({ options }) => options.seed)).size, 5);
+  assert.deepEqual(await reportsOf(setUp(settings).trainer, { from: 5 }), []);
+});
+
+test('stopping during rollouts makes no update; stopping between steps makes no further step', async () => {
+  const controller = new AbortController();
+  const during = setUp(
+    {},
+    {
+      play(_, sample) {
+        if (sample === 3) controller.abort();
+        return trajectory([turn([1], [2])], 'cancelled');
+      },
+    },
+  );
+  assert.deepEqual(await reportsOf(during.trainer, { signal: controller.signal }), []);
+  assert.deepEqual(during.calls, ['policy', 'generate']);
+  assert.equal(during.generated[0]!.options.signal, controller.signal);
+
+  const between = new AbortController();
+  const { trainer, updates } = setUp();
+  const reports: StepReport<Problem>[] = [];
+  for await (const report of trainer.steps({ signal: between.signal })) {
+    reports.push(report);
+    between.abort();
+  }
+  assert.deepEqual([reports.length, updates.length], [1, 1]);
+});
+
+test('trajectories that failed are not learnt from, and a step with nothing to learn makes no update', async () => {
+  const stopReasons: StopReason[] = ['completed', 'error', 'cancelled', 'max_tokens'];
+  const play = (_: Problem, sample: number) => trajectory([turn([1], [sample])], stopReasons[sample]!);
+  const some = setUp({ maxSteps: 1 }, { play, score: (_, sample) => (sample === 1 ? null : sample) });
+  await some.trainer.train();
+  assert.deepEqual(
+    some.updates[0]!.sequences.map(({ completionIds }) => completionIds[0]),
+    [0, 3, 0, 3],
+  );
+
+  const none = setUp({ maxSteps: 2 }, { play: () => trajectory([], 'context_overflow'), score: () => null });
+  const reports = await reportsOf(none.trainer);
+  assert.deepEqual([reports.length, none.updates.length], [2, 0]);
+  assert.ok(!('loss' in reports[0]!.metrics));
+});
+
+test('what a policy reads between its turns is part of the sequence, but not learnt', () => {
+  const steps = [turn([1, 2], [3, 4]), turn([1, 2, 3, 4, 50, 51], [6]), turn([1, 2, 3, 4, 50, 51, 6], [7, 8])];
+  const { promptIds, completionIds, mask, advantage } = trainingSequence(trajectory(steps), 0.25);
+  const [learnt, read] = [true, false];
+  assert.deepEqual([promptIds, advantage], [[1, 2], 0.25]);
+  assert.deepEqual(completionIds, [3, 4, 50, 51, 6, 7, 8]);
+  assert.deepEqual(mask, [learnt, learnt, read, read, learnt, learnt, learnt]);
+});
+
+const changedPrefixes: Record<string, number[]> = {
+  'another first prompt': [9, 2, 3, 4, 5],
+  'another token of a turn': [1, 2, 3, 9, 5],
+  'a turn left out': [1, 2, 5],
+  'a turn cut short': [1, 2, 3],
+};
+
+for (const [what, prompt] of Object.entries(changedPrefixes)) {
+  test(`a later turn that was rendered with ${what} is an error`, () => {
+    const steps = [turn([1, 2], [3, 4]), turn(prompt, [6])];
+    assert.throws(() => trainingSequence(trajectory(steps), 1), { code: 'RENDERING_CHANGED_PREFIX' });
+  });
+}
