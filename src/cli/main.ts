@@ -2,11 +2,14 @@
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
+import { listCommands, overview } from './command-list.ts';
+import { configSchemaCommand } from './commands/config-schema.ts';
 import { demoCommand } from './commands/demo.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
 import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
+import { schemaCommand } from './commands/schema.ts';
 import { trainCommand } from './commands/train.ts';
 import { versionCommand } from './commands/version.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -49,15 +52,19 @@ export async function main(argv: readonly string[], { stdout, stderr }: Streams 
         exitCode = (await work(...args)) ?? 0;
       },
   };
+  const program = createProgram(cli, help);
+  const showHelp = () => {
+    const isWhole = command === null || argv.filter((argument) => !argument.startsWith('-')).join() === 'help';
+    if (help.length > 0)
+      output.result(helpResult(help.join(''), isWhole ? program : undefined), help.join('').trimEnd());
+  };
   try {
-    await createProgram(cli, help).parseAsync(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv, {
-      from: 'user',
-    });
-    if (help.length > 0) output.result(helpResult(help), help.join('').trimEnd());
+    await program.parseAsync(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv, { from: 'user' });
+    showHelp();
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) {
-      output.result(helpResult(help), help.join('').trimEnd());
+      showHelp();
       return 0;
     }
     if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
@@ -73,11 +80,14 @@ function createProgram(cli: Cli, help: string[]): Command {
     .option('--json', 'one JSON object on stdout, with every command')
     .argument('[command...]')
     .action(([command]: readonly string[]) => {
-      if (command === undefined) return program.outputHelp();
+      if (command === undefined) return cli.output.result(helpResult(overview, program), overview);
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });
-  const add = [trainCommand, evalCommand, sampleCommand, demoCommand, runsCommand, versionCommand, helpCommand];
+  const add = [
+    ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
+    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
+  ];
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);
   return program;
@@ -93,12 +103,18 @@ function settle(command: Command, help: string[]): void {
   for (const child of command.commands) settle(child, help);
 }
 
-function helpResult(help: readonly string[]): object {
-  return { ok: true, schema: 'help.result/1', command: 'help', text: help.join('') };
+/** The help of one command is its text; that of the whole also lists all commands. */
+function helpResult(text: string, ofWhole?: Command): object {
+  const commands = ofWhole && { commands: listCommands(ofWhole) };
+  return { ok: true, schema: 'help.result/1', command: 'help', text, ...commands };
 }
 
 /** Commander's complaint as ours: `error: unknown option '--x'\n(Did you mean --y?)`. */
-function usageError({ message }: CommanderError): GradusError {
+function usageError({ code, message }: CommanderError): GradusError {
+  // What commander throws for a group of commands, such as `runs`, without one of them.
+  if (code === 'commander.help') {
+    return new GradusError('USAGE', 'this needs a command of its own', { hint: 'gradus help lists all commands' });
+  }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || 'gradus --help shows what there is';
   return new GradusError('USAGE', first!, { hint });

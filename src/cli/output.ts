@@ -50,10 +50,14 @@ export class Output {
   /** Tells what went wrong, in one line, and as the command's one object where that was asked for. */
   failure(error: unknown, command: string | null): ExitCode {
     const exit_code = exitCodeOf(error);
-    const described = describeError(error);
-    if (this.mode !== 'text') this.result({ ok: false, schema: 'error/1', command, error: described, exit_code }, '');
-    this.errorLine(described);
+    this.failed({ command, error: describeError(error), exit_code });
     return exit_code;
+  }
+
+  /** The same for an error that is described already. */
+  failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
+    if (this.mode !== 'text') this.result({ ok: false, schema: 'error/1', ...failure }, '');
+    this.errorLine(failure.error);
   }
 
   errorLine({ message, hint }: { message: string; hint?: string }): void {

@@ -20,6 +20,11 @@ const bundledConfig = fileURLToPath(new URL('../../../demo/demo.yaml', import.me
 /** Completions that are shown of each policy. */
 const shownSamples = 4;
 
+const examples = `Examples:
+  gradus demo
+  gradus demo --seed 1 --json
+`;
+
 interface DemoFlags {
   readonly seed: number;
   readonly config: string;
@@ -39,6 +44,7 @@ export function demoCommand(cli: Cli): Command {
     .option('--config <file>', 'another configuration than the bundled one', bundledConfig)
     .option('--out <dir>', 'the run directory (default: a new one, runs/demo)')
     .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
     .action(cli.action((flags: DemoFlags) => runDemo(cli, flags)));
 }
 
@@ -58,7 +64,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
       progress.close();
       if (!result.ok) {
         const exit_code = ofSignal[String(signal.reason) as StopSignal];
-        output.result({ ...result, command: 'demo', exit_code }, result.error!.message);
+        output.failed({ command: 'demo', error: result.error!, exit_code });
         return exit_code;
       }
       showDemo(output, result, seed, (performance.now() - started) / 1000);

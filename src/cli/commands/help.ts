@@ -6,23 +6,39 @@ import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
+const examples = `Examples:
+  gradus help train
+  gradus help runs show
+  gradus help exit-codes
+`;
+
 export function helpCommand(cli: Cli): Command {
   const command = new Command('help')
     .description('help on a command, or on exit-codes')
-    .argument('[topic]', 'a command, or exit-codes')
+    .argument('[topic...]', 'a command, or exit-codes')
     .option('--json', 'one JSON object on stdout')
-    .action(cli.action((topic?: string) => showHelp(cli, command.parent!, topic)));
+    .addHelpText('before', examples)
+    .action(cli.action((topic: readonly string[]) => showHelp(cli, command.parent!, topic)));
   return command;
 }
 
-function showHelp({ output }: Cli, program: Command, topic: string | undefined): undefined {
-  if (topic === 'exit-codes') {
-    const rows = exitCodes.map(({ code, meaning }) => [String(code), meaning]);
-    output.result({ ok: true, schema: 'help.result/1', command: 'help', exit_codes: exitCodes }, table(rows));
+function showHelp({ output }: Cli, program: Command, topic: readonly string[]): undefined {
+  if (topic[0] === 'exit-codes') {
+    const text = table(exitCodes.map(({ code, meaning }) => [String(code), meaning]));
+    output.result({ ok: true, schema: 'help.result/1', command: 'help', text, exit_codes: exitCodes }, text);
     return;
   }
-  const subject = topic === undefined ? program : program.commands.find((command) => command.name() === topic);
-  if (subject) return void subject.outputHelp();
-  const topics = [...program.commands.map((command) => command.name()), 'exit-codes'];
-  throw new GradusError('USAGE', `there is no help on ${topic}`, { hint: existingNames(topic!, topics) });
+  let subject = program;
+  for (const name of topic) {
+    const found = subject.commands.find((command) => command.name() === name);
+    if (!found) {
+      const topics = [
+        ...subject.commands.map((command) => command.name()),
+        ...(subject === program ? ['exit-codes'] : []),
+      ];
+      throw new GradusError('USAGE', `there is no help on ${topic.join(' ')}`, { hint: existingNames(name, topics) });
+    }
+    subject = found;
+  }
+  subject.outputHelp();
 }

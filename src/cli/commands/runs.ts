@@ -6,6 +6,16 @@ import type { Cli } from '../main.ts';
 import { evaluationLine } from '../progress.ts';
 import { sparkline } from '../sparkline.ts';
 
+const listExamples = `Examples:
+  gradus runs list
+  gradus runs list --root elsewhere/runs --json
+`;
+
+const showExamples = `Examples:
+  gradus runs show latest
+  gradus runs show runs/small --json
+`;
+
 export function runsCommand(cli: Cli): Command {
   const runs = new Command('runs').description('the runs under runs/, and what became of them');
   runs
@@ -13,12 +23,14 @@ export function runsCommand(cli: Cli): Command {
     .description('all runs, the latest first')
     .option('--root <dir>', 'the directory that holds them', 'runs')
     .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', listExamples)
     .action(cli.action((flags: { root: string }) => listAll(cli, flags.root)));
   runs
     .command('show')
     .description('how a run fared')
     .argument('<run>', 'a run directory, the name of a run, or latest')
     .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', showExamples)
     .action(cli.action((run: string) => show(cli, run)));
   return runs;
 }

@@ -2,10 +2,16 @@
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 
+const examples = `Examples:
+  gradus version
+  gradus version --json
+`;
+
 export function versionCommand(cli: Cli): Command {
   return new Command('version')
     .description('the versions of gradus, Node and ONNX Runtime')
     .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
     .action(
       cli.action(async () => {
         const { versions } = await import('../../studio/versions.ts');

@@ -1,0 +1,34 @@
+// What the command can do, one by one, and the short overview that `gradus` alone prints.
+import type { Command } from 'commander';
+
+export interface ListedCommand {
+  /** As it is typed: `runs list`. */
+  readonly name: string;
+  /** Its arguments: `<config> [options]`. */
+  readonly usage: string;
+  readonly description: string;
+}
+
+/** Every command of a program; those of a group, such as `runs`, one by one. */
+export function listCommands(program: Command, prefix = ''): ListedCommand[] {
+  return program.commands.flatMap((command) => {
+    const name = prefix + command.name();
+    if (command.commands.length > 0) return listCommands(command, `${name} `);
+    const usage = [...command.registeredArguments.map(argumentUsage), '[options]'].join(' ');
+    return [{ name, usage, description: command.description() }];
+  });
+}
+
+function argumentUsage(argument: Command['registeredArguments'][number]): string {
+  const text = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${text}>` : `[${text}]`;
+}
+
+export const overview = `gradus: GRPO fine-tuning of language models from TypeScript
+
+  gradus demo                       train a tiny transformer, here and now
+  gradus doctor                     is this machine ready?
+  gradus init my-task               a project of your own: config, reward, test
+  gradus train grpo.yaml            train; gradus runs show latest tells how it went
+
+gradus --help lists all commands, gradus agent-docs has the guides; every command takes --json.`;

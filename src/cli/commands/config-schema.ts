@@ -1,0 +1,27 @@
+// gradus config-schema: the JSON Schema of configurations, for editors and agents.
+import { Command } from 'commander';
+import { z } from 'zod';
+import { configSchema } from '../../config/schema.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus config-schema > gradus.schema.json
+      # then, as the first line of a config: # yaml-language-server: $schema=gradus.schema.json
+`;
+
+export function configSchemaCommand(cli: Cli): Command {
+  return new Command('config-schema')
+    .description('the JSON Schema of configurations: every key with its type, default and meaning')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(
+      cli.action(() => {
+        const json_schema = { title: 'Gradus configuration', ...z.toJSONSchema(configSchema, { io: 'input' }) };
+        cli.output.result(
+          { ok: true, schema: 'config-schema.result/1', command: 'config-schema', json_schema },
+          JSON.stringify(json_schema, null, 2),
+        );
+        return undefined;
+      }),
+    );
+}

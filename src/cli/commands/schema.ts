@@ -1,0 +1,34 @@
+// gradus schema: the JSON Schema of what `--json` prints.
+import { Command } from 'commander';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import type { Cli } from '../main.ts';
+import { jsonSchemaOf, publishedSchemas } from '../schemas/published.ts';
+
+const examples = `Examples:
+  gradus schema                    their names
+  gradus schema train.result/1
+  gradus schema train              the same
+`;
+
+export function schemaCommand(cli: Cli): Command {
+  return new Command('schema')
+    .description('the JSON Schema of what a command prints under --json')
+    .argument('[name]', 'the value of `schema` in the object, or the command')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((name?: string) => showSchema(cli, name)));
+}
+
+function showSchema({ output }: Cli, asked: string | undefined): undefined {
+  const names = Object.keys(publishedSchemas);
+  const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
+  if (asked === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
+  const name = [asked, `${asked}/1`, `${asked.replaceAll(' ', '.')}.result/1`].find((known) => names.includes(known));
+  if (name === undefined) {
+    throw new GradusError('USAGE', `there is no schema ${asked}`, { hint: existingNames(asked, names) });
+  }
+  const json_schema = jsonSchemaOf(name);
+  output.result({ ...common, name, json_schema }, JSON.stringify(json_schema, null, 2));
+  return undefined;
+}

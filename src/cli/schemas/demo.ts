@@ -1,0 +1,21 @@
+// demo.result/1: held-out accuracy of the bundled model, before and after.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+import { interval, runSummary } from './records.ts';
+
+const accuracy = z.strictObject({ accuracy: z.number(), interval });
+
+export const demoSchema = resultSchema(
+  'demo.result/1',
+  'demo',
+  'Held-out accuracy of the bundled model before and after training.',
+  {
+    seed: z.number(),
+    run: runSummary,
+    problems: z.int(),
+    temperature: z.number(),
+    before: accuracy,
+    after: accuracy,
+    seconds: z.number(),
+  },
+);

@@ -1,0 +1,46 @@
+// What the object of every command has in common: whether it went well, which schema it follows, which command it answers.
+import { z } from 'zod';
+
+/** What went wrong: a stable code, one line, and what to do about it. */
+export const failure = z.strictObject({
+  code: z.string().regex(/^[A-Z][A-Z0-9_]*$/),
+  message: z.string(),
+  hint: z.string().exactOptional(),
+  path: z.string().exactOptional().describe('the key of the configuration, or the file'),
+});
+
+/** The result of a command that ended well; its failures follow `error/1`. */
+export function resultSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
+  schema: N,
+  command: C,
+  description: string,
+  shape: S,
+) {
+  return z
+    .strictObject({
+      ok: z.literal(true),
+      schema: z.literal(schema),
+      command: z.literal(command),
+      ...shape,
+    })
+    .describe(description);
+}
+
+/** The result of a command that has something to show where it failed, too: then there is `error` as well, and the exit code. */
+export function outcomeSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
+  schema: N,
+  command: C,
+  description: string,
+  shape: S,
+) {
+  return z
+    .strictObject({
+      ok: z.boolean(),
+      schema: z.literal(schema),
+      command: z.literal(command),
+      ...shape,
+      error: failure.exactOptional().describe('present if ok is false'),
+      exit_code: z.int().exactOptional().describe('present if ok is false'),
+    })
+    .describe(description);
+}

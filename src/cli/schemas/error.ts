@@ -1,0 +1,13 @@
+// error/1: what any command answers with when it fails and has nothing else to show.
+import { z } from 'zod';
+import { failure } from './envelope.ts';
+
+export const errorSchema = z
+  .strictObject({
+    ok: z.literal(false),
+    schema: z.literal('error/1'),
+    command: z.string().nullable().describe('null where the command line names none'),
+    error: failure,
+    exit_code: z.int().min(1),
+  })
+  .describe('What any command answers with when it fails and has nothing else to show.');

@@ -1,0 +1,17 @@
+// help.result/1: a help text; with the overview also the list of commands, with the topic exit-codes also their table.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+
+export const helpSchema = resultSchema(
+  'help.result/1',
+  'help',
+  'A help text; with the overview also the list of commands, with the topic exit-codes also their table.',
+  {
+    text: z.string(),
+    commands: z
+      .array(z.strictObject({ name: z.string(), usage: z.string(), description: z.string() }))
+      .exactOptional()
+      .describe('every command, those of `runs` and the like one by one'),
+    exit_codes: z.array(z.strictObject({ code: z.int(), meaning: z.string() })).exactOptional(),
+  },
+);

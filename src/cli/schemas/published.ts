@@ -1,0 +1,35 @@
+// Every kind of object that the command prints, by the name that the object itself carries in `schema`.
+import { z } from 'zod';
+import { configSchemaSchema } from './config-schema.ts';
+import { demoSchema } from './demo.ts';
+import { errorSchema } from './error.ts';
+import { evalSchema } from './eval.ts';
+import { helpSchema } from './help.ts';
+import { runsListSchema } from './runs-list.ts';
+import { runsShowSchema } from './runs-show.ts';
+import { sampleSchema } from './sample.ts';
+import { schemaSchema } from './schema.ts';
+import { trainSchema } from './train.ts';
+import { trainEventSchema } from './train-event.ts';
+import { versionSchema } from './version.ts';
+
+/** A change that adds a key keeps the number; one that removes or changes a key raises it. */
+export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
+  'config-schema.result/1': configSchemaSchema,
+  'demo.result/1': demoSchema,
+  'error/1': errorSchema,
+  'eval.result/1': evalSchema,
+  'help.result/1': helpSchema,
+  'runs.list.result/1': runsListSchema,
+  'runs.show.result/1': runsShowSchema,
+  'sample.result/1': sampleSchema,
+  'schema.result/1': schemaSchema,
+  'train.event/1': trainEventSchema,
+  'train.result/1': trainSchema,
+  'version.result/1': versionSchema,
+};
+
+/** The JSON Schema (draft 2020-12) of a kind of output. */
+export function jsonSchemaOf(name: keyof typeof publishedSchemas): Record<string, unknown> {
+  return { title: name, ...z.toJSONSchema(publishedSchemas[name]!) };
+}

@@ -1,0 +1,82 @@
+// What several results hold: the records of a run directory.
+import { z } from 'zod';
+import type { Message } from '../../message.ts';
+import type { EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
+import type { TrainResult } from '../../studio/train-result.ts';
+
+/** Numbers by name. */
+export const numbers = z.record(z.string(), z.number());
+
+export const interval = z.tuple([z.number(), z.number()]).describe('95 %: low, high');
+
+export const verdict: z.ZodType<Verdict> = z.strictObject({
+  learning: z.enum(['improved', 'flat', 'regressed', 'inconclusive']),
+  difference: z.number().describe('of held-out accuracy, the last evaluation against the first'),
+  interval,
+  problems: z.int(),
+});
+
+const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()) });
+
+export const message: z.ZodType<Message> = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  toolCalls: z.array(toolCall).exactOptional(),
+  toolCallId: z.string().exactOptional(),
+});
+
+const failureRecord = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().exactOptional() });
+
+const status = z.enum(['running', 'completed', 'stopped', 'failed']);
+
+/** run.json, and where it lies. */
+export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> = z.strictObject({
+  id: z.string().describe('the name of the directory'),
+  dir: z.string(),
+  backend: z.string(),
+  status,
+  pid: z.int().describe('the process that writes, or wrote, the run'),
+  versions: z.record(z.string(), z.string()),
+  started: z.iso.datetime(),
+  ended: z.iso.datetime().exactOptional(),
+  step: z.int().describe('steps made'),
+  max_steps: z.int(),
+  stop_reason: z.string().exactOptional(),
+  verdict: verdict.exactOptional(),
+  error: failureRecord.exactOptional(),
+});
+
+export const runSummary: z.ZodType<TrainResult['run']> = z.strictObject({
+  id: z.string(),
+  dir: z.string(),
+  backend: z.string(),
+  status,
+  step: z.int(),
+});
+
+/** The run and the step of the checkpoint that was opened. */
+export const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
+
+/** The fields of an evaluation, which events have as well. */
+export const evaluationFields = {
+  step: z.int().describe('steps that the policy had learnt for; 0 is the untrained one'),
+  problems: z.int(),
+  samples_per_problem: z.int(),
+  temperature: z.number(),
+  metrics: numbers,
+  intervals: z.record(z.string(), interval),
+  per_problem: z.array(z.number().nullable()).describe('the fraction of samples that are correct; null: not judged'),
+};
+
+export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);
+
+export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
+  step: z.int(),
+  prompt: z.array(message),
+  completion: z.string(),
+  stop_reason: z.enum(['completed', 'max_turns', 'max_tokens', 'context_overflow', 'timeout', 'error', 'cancelled']),
+  reward: z.number().nullable().describe('the weighted sum; null: no reward applied, or one failed'),
+  rewards: z.record(z.string(), z.number().nullable()),
+  errors: z.record(z.string(), z.string()).exactOptional(),
+  example: z.record(z.string(), z.unknown()).describe('the row of the data set'),
+});

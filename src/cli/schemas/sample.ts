@@ -1,0 +1,9 @@
+// sample.result/1: completions with their rewards.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+import { openedRun, sampleRecord } from './records.ts';
+
+export const sampleSchema = resultSchema('sample.result/1', 'sample', 'Completions with their rewards.', {
+  run: openedRun.exactOptional().describe('absent where a configuration was sampled from'),
+  samples: z.array(sampleRecord),
+});

@@ -1,0 +1,46 @@
+// train.event/1: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
+import { z } from 'zod';
+import { errorSchema } from './error.ts';
+import { evaluationFields, numbers, sampleRecord } from './records.ts';
+import { trainSchema } from './train.ts';
+
+const time = z.iso.datetime();
+
+const start = z.strictObject({
+  time,
+  type: z.literal('start'),
+  run: z.strictObject({ id: z.string(), dir: z.string(), backend: z.string() }),
+  step: z.int().describe('the step that it goes on from'),
+  max_steps: z.int(),
+  parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
+  problems: z.strictObject({ train: z.int(), eval: z.int() }),
+});
+
+const step = z.strictObject({
+  time,
+  type: z.literal('step'),
+  step: z.int(),
+  metrics: numbers,
+  timings: numbers.describe('seconds'),
+  tokens: z.int().describe('sampled in this step'),
+});
+
+const evaluation = z.strictObject({ time, type: z.literal('evaluation'), ...evaluationFields });
+
+const samples = z.strictObject({ time, type: z.literal('samples'), step: z.int(), samples: z.array(sampleRecord) });
+
+const checkpoint = z.strictObject({
+  time,
+  type: z.literal('checkpoint'),
+  step: z.int(),
+  directory: z.string(),
+  best: z.boolean(),
+});
+
+const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reason: z.string() });
+
+const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
+
+export const trainEventSchema = z
+  .union([start, step, evaluation, samples, checkpoint, stop, result])
+  .describe('A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last.');

@@ -1,0 +1,20 @@
+// train.result/1: a training run that ended, or was stopped; also what result.json of its directory holds.
+import { z } from 'zod';
+import { outcomeSchema } from './envelope.ts';
+import { evaluationRecord, numbers, runSummary, verdict } from './records.ts';
+
+export const trainSchema = outcomeSchema(
+  'train.result/1',
+  'train',
+  'A training run that ended or was stopped; result.json of its directory holds the same.',
+  {
+    run: runSummary,
+    metrics: numbers.describe(
+      'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: at the end, at the start, their difference)',
+    ),
+    evals: z.array(evaluationRecord),
+    verdict: verdict.exactOptional().describe('absent where nothing was held out and evaluated twice'),
+    artifacts: z.record(z.string(), z.string()).describe('paths of what the run left behind'),
+    next: z.array(z.string()).describe('commands worth running now'),
+  },
+);

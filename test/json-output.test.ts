@@ -1,0 +1,182 @@
+// Every command under --json, where it works and where it fails: one object on stdout, as its published schema says, and the exit code.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { jsonOutputDocument } from '../scripts/json-output.ts';
+import type { ListedCommand } from '../src/cli/command-list.ts';
+import { main } from '../src/cli/main.ts';
+import { publishedSchemas } from '../src/cli/schemas/published.ts';
+import { onlyObject } from './gradus.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-json-'));
+after(() => rmSync(folder, { recursive: true }));
+process.chdir(folder);
+const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
+writeFileSync('tiny.yaml', stringify(config));
+writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
+writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
+
+/** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
+type Case = readonly [line: string, exitCode: number, schema: string];
+
+/** In this order: the first trains the run that others read. A command without a line of its own here fails the test below. */
+const cases: Readonly<Record<string, readonly Case[]>> = {
+  train: [
+    ['train tiny.yaml', 0, 'train.result/1'],
+    ['train tiny.yaml', 2, 'error/1'],
+    ['train unknown-key.yaml', 2, 'error/1'],
+    ['train absent-model.yaml', 3, 'error/1'],
+    ['train', 2, 'error/1'],
+  ],
+  eval: [
+    ['eval tiny --n 2', 0, 'eval.result/1'],
+    ['eval tiny.yaml --n 2', 0, 'eval.result/1'],
+    ['eval nothing', 2, 'error/1'],
+  ],
+  sample: [
+    ['sample latest --n 2', 0, 'sample.result/1'],
+    ['sample tiny.yaml --prompt 1+1= --n 1', 0, 'sample.result/1'],
+    ['sample tiny --checkpoint 77', 2, 'error/1'],
+  ],
+  demo: [
+    ['demo --config tiny.yaml', 0, 'demo.result/1'],
+    ['demo --config nowhere.yaml', 2, 'error/1'],
+  ],
+  'runs list': [
+    ['runs list', 0, 'runs.list.result/1'],
+    ['runs list --root nowhere', 0, 'runs.list.result/1'],
+    ['runs list --rot nowhere', 2, 'error/1'],
+    ['runs', 2, 'error/1'],
+  ],
+  'runs show': [
+    ['runs show tiny', 0, 'runs.show.result/1'],
+    ['runs show nothing', 2, 'error/1'],
+  ],
+  'config-schema': [
+    ['config-schema', 0, 'config-schema.result/1'],
+    ['config-schema extra', 2, 'error/1'],
+  ],
+  schema: [
+    ['schema', 0, 'schema.result/1'],
+    ['schema train.result/1', 0, 'schema.result/1'],
+    ['schema train', 0, 'schema.result/1'],
+    ['schema trian', 2, 'error/1'],
+  ],
+  version: [
+    ['version', 0, 'version.result/1'],
+    ['version --verbose', 2, 'error/1'],
+  ],
+  help: [
+    ['help', 0, 'help.result/1'],
+    ['help exit-codes', 0, 'help.result/1'],
+    ['help runs show', 0, 'help.result/1'],
+    ['help nothing', 2, 'error/1'],
+  ],
+};
+
+interface Answer {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(line: string, isTTY: boolean): Promise<Answer> {
+  const texts = { stdout: '', stderr: '' };
+  const stream = (name: keyof typeof texts) => ({
+    isTTY,
+    columns: 80,
+    write: (text: string) => {
+      texts[name] += text;
+    },
+  });
+  const code = await main(line.split(' ').filter(Boolean), { stdout: stream('stdout'), stderr: stream('stderr') });
+  return { code, ...texts };
+}
+
+/** Throws unless the object follows the schema that it names. */
+function assertPublished(object: Record<string, unknown>, schema: string): void {
+  assert.equal(object.schema, schema, JSON.stringify(object));
+  const { error } = publishedSchemas[schema]!.safeParse(object);
+  assert.equal(error && z.prettifyError(error), undefined, JSON.stringify(object));
+}
+
+describe('one object on stdout', () => {
+  for (const [line, exitCode, schema] of Object.values(cases).flat()) {
+    test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
+      // A terminal must change nothing on stdout; what trains or samples shows that once, below.
+      for (const isTTY of /^(train|eval|sample|demo)/.test(line) && exitCode === 0 ? [true] : [true, false]) {
+        const { code, stdout, stderr } = await run(`${line} --json`, isTTY);
+        const object = onlyObject(stdout);
+        assertPublished(object, schema);
+        assert.deepEqual([code, object.ok], [exitCode, exitCode === 0], stderr);
+        if (exitCode === 0) continue;
+        const { message } = object.error as { message: string };
+        assert.equal(object.exit_code, exitCode);
+        assert.ok(stderr.trimEnd().split('\n').at(-1)!.includes(message), stderr);
+      }
+    });
+  }
+
+  test('every command is among them, where it works and where it fails', async () => {
+    const { commands } = onlyObject((await run('--json', false)).stdout) as { commands: ListedCommand[] };
+    assert.deepEqual(commands.map(({ name }) => name).toSorted(), Object.keys(cases).toSorted());
+    for (const [name, lines] of Object.entries(cases)) {
+      assert.ok(
+        lines.some(([, code]) => code === 0) && lines.some(([, code]) => code !== 0),
+        `${name} needs a case that works and one that fails`,
+      );
+    }
+  });
+
+  test('every kind of object was seen', () => {
+    const seen = new Set([...Object.values(cases).flatMap((lines) => lines.map(([, , schema]) => schema))]);
+    assert.deepEqual(
+      Object.keys(publishedSchemas).filter((name) => name !== 'train.event/1'),
+      [...seen].toSorted(),
+    );
+  });
+});
+
+test('every line of --events follows train.event/1', async () => {
+  const { code, stdout } = await run('train tiny.yaml --name told --events', true);
+  assert.equal(code, 0);
+  const types = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const event = JSON.parse(line);
+      const { error } = publishedSchemas['train.event/1']!.safeParse(event);
+      assert.equal(error && z.prettifyError(error), undefined, line);
+      return event.type;
+    });
+  assert.deepEqual([...new Set(types)].toSorted(), ['checkpoint', 'evaluation', 'result', 'samples', 'start', 'step']);
+  assert.equal(types.at(-1), 'result');
+
+  const failed = await run('train unknown-key.yaml --events', true);
+  assert.equal(failed.code, 2);
+  assert.equal(publishedSchemas['train.event/1']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
+});
+
+test('help leads with examples, of every command', async () => {
+  for (const name of Object.keys(cases)) {
+    const { code, stdout } = await run(`${name} --help`, false);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^Examples:\n {2}gradus ${name}\\b`), name);
+  }
+});
+
+test('`gradus` alone is short', async () => {
+  const { code, stdout, stderr } = await run('', false);
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.ok(stdout.split('\n').length < 12);
+});
+
+test('docs/json-output.md is as the schemas say', () => {
+  const path = join(import.meta.dirname, '..', 'docs', 'json-output.md');
+  assert.equal(readFileSync(path, 'utf8'), jsonOutputDocument(), 'node scripts/json-output.ts writes it anew');
+});
