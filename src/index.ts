@@ -27,6 +27,7 @@ export {
 export { groupAdvantages } from './grpo/advantages.ts';
 export type { LossSettings, LossType } from './grpo/losses.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
+export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
 export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';
 export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
 export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
@@ -78,7 +79,6 @@ export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/ev
 export { evaluatePolicy } from './studio/evaluate-policy.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
 export { findModel } from './studio/find-model.ts';
-export { bootstrapInterval, type Interval, wilsonInterval } from './studio/intervals.ts';
 export { openRenderer } from './studio/open-renderer.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';

@@ -5,7 +5,7 @@ import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
-import { bootstrapInterval, type Interval, mean, wilsonInterval } from './intervals.ts';
+import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 
 export interface EvaluationOptions {
   readonly policy: Policy;

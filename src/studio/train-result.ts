@@ -1,7 +1,7 @@
 // What a training run comes to: the object that `--json` prints and result.json keeps.
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { EvaluationRecord, RunRecord, Verdict } from '../runs/records.ts';
-import { bootstrapInterval, mean } from './intervals.ts';
+import { bootstrapInterval, mean } from '../intervals.ts';
 
 export interface TrainResult {
   readonly ok: boolean;

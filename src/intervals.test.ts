@@ -1,0 +1,69 @@
+// Intervals against published values, and how often they hold.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bootstrapInterval, changeInterval, mean, wilsonInterval } from './intervals.ts';
+import { randomStream } from './random.ts';
+
+function assertInterval(
+  actual: readonly [number, number],
+  expected: readonly [number, number],
+  tolerance = 5e-5,
+): void {
+  for (const i of [0, 1] as const)
+    assert.ok(Math.abs(actual[i] - expected[i]) <= tolerance, `${actual} is not ${expected}`);
+}
+
+test('Wilson: the examples of Newcombe 1998, table I', () => {
+  assertInterval(wilsonInterval(81, 263), [0.2553, 0.3662]);
+  assertInterval(wilsonInterval(15, 148), [0.0624, 0.1605]);
+  assertInterval(wilsonInterval(0, 20), [0, 0.1611]);
+  assertInterval(wilsonInterval(1, 29), [0.0061, 0.1718]);
+});
+
+test('bootstrap: the same values give the same interval, around their mean', () => {
+  const values = [0.1, 0.9, 0.4, 0.4, 0.7, 0.2];
+  const [low, high] = bootstrapInterval(values);
+  assert.deepEqual(bootstrapInterval(values), [low, high]);
+  assert.ok(low < mean(values) && mean(values) < high);
+  assert.deepEqual(bootstrapInterval([0.5, 0.5]), [0.5, 0.5]);
+});
+
+test('bootstrap: of 200 samples of 60 values, about 95 % have an interval that holds the true mean', () => {
+  const random = randomStream(1);
+  let held = 0;
+  for (let trial = 0; trial < 200; trial++) {
+    const [low, high] = bootstrapInterval(Array.from({ length: 60 }, () => random.uniform()));
+    if (low <= 0.5 && 0.5 <= high) held++;
+  }
+  assert.ok(held >= 180 && held <= 198, `${held} of 200`);
+});
+
+test('change: the interval holds the truth about as often as it says, however each value depends on the one before', () => {
+  const random = randomStream(3);
+  for (const correlation of [0, 0.5, 0.7]) {
+    for (const length of [10, 50]) {
+      let held = 0;
+      for (let trial = 0; trial < 400; trial++) {
+        let value = random.normal() / Math.sqrt(1 - correlation ** 2);
+        const series = Array.from({ length: 4 * length }, () => {
+          value = correlation * value + random.normal();
+          return value;
+        });
+        const [low, high] = changeInterval(series.slice(0, length), series.slice(-length))!;
+        if (low <= 0 && 0 <= high) held++;
+      }
+      assert.ok(held >= 352 && held <= 396, `ρ ${correlation}, ${length} values: ${held} of 400`);
+    }
+  }
+});
+
+test('change: values without autocorrelation get the interval of the two-sample t test, constants one without width', () => {
+  const before = [0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0];
+  const after = [1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 0];
+  const [low, high] = changeInterval(before, after)!;
+  // 0.25 ± 2.0739 · 0.20567
+  assert.ok(Math.abs((low + high) / 2 - 0.25) < 1e-12);
+  assert.ok(Math.abs(high - 0.25 - 0.42654) < 1e-3, String(high));
+  assert.deepEqual(changeInterval(new Array(8).fill(1), new Array(8).fill(3)), [2, 2]);
+  assert.equal(changeInterval([1, 2, 3], after), undefined);
+});

@@ -1,0 +1,82 @@
+// 95 % intervals: how far off an average over a sample of problems may be.
+import { randomStream } from './random.ts';
+
+export type Interval = readonly [low: number, high: number];
+
+const RESAMPLES = 1000;
+/** The standard normal's 97.5 % quantile. */
+const Z = 1.959964;
+
+/** The interval of a proportion. Wilson 1927; unlike the normal approximation it holds for few trials and near 0 and 1. */
+export function wilsonInterval(successes: number, trials: number): Interval {
+  const proportion = successes / trials;
+  const scale = 1 + Z ** 2 / trials;
+  const center = (proportion + Z ** 2 / (2 * trials)) / scale;
+  const spread = (Z / scale) * Math.sqrt((proportion * (1 - proportion)) / trials + Z ** 2 / (4 * trials ** 2));
+  return [Math.max(0, center - spread), Math.min(1, center + spread)];
+}
+
+/** The interval of a mean, by drawing as many values again and again (Efron 1979). The same values give the same interval. */
+export function bootstrapInterval(values: readonly number[]): Interval {
+  const random = randomStream(values.length);
+  const means = Array.from({ length: RESAMPLES }, () => {
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) sum += values[random.integer(values.length)]!;
+    return sum / values.length;
+  }).sort((a, b) => a - b);
+  return [means[Math.floor(RESAMPLES * 0.025)]!, means[Math.ceil(RESAMPLES * 0.975) - 1]!];
+}
+
+/**
+ * The interval of `mean(after) − mean(before)` for two stretches of one series in which each value may depend on the one before it: with
+ * the autocorrelation ρ, n values tell as much of a mean as n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935). Student's t for as many.
+ * `undefined` where either stretch has fewer than 8 values.
+ */
+export function changeInterval(before: readonly number[], after: readonly number[]): Interval | undefined {
+  if (Math.min(before.length, after.length) < 8) return undefined;
+  const stretches = [before, after];
+  const freedom = before.length + after.length - stretches.length;
+  const inflation = varianceInflation(stretches);
+  const length = (freedom + stretches.length) / stretches.length;
+  // Means that wander make the values around them look closer together than they are.
+  const wandering = Math.max(0.3, 1 - (inflation - 1) / (length - 1));
+  const variance = (autocovariance(stretches, 0) / freedom / wandering) * inflation;
+  const spread =
+    studentQuantile(Math.max(4, freedom / inflation)) * Math.sqrt(variance * (1 / before.length + 1 / after.length));
+  const difference = mean(after) - mean(before);
+  return [difference - spread, difference + spread];
+}
+
+/** (1 + ρ) / (1 − ρ), with Kendall's 1954 correction of ρ for short series; at least 1. */
+function varianceInflation(stretches: readonly (readonly number[])[]): number {
+  const variance = autocovariance(stretches, 0);
+  if (variance === 0) return 1;
+  const length = stretches.reduce((sum, { length }) => sum + length, 0) / stretches.length;
+  const estimate = autocovariance(stretches, 1) / variance;
+  const correlation = Math.min(0.9, Math.max(0, (length * estimate + 1) / (length - 3)));
+  return (1 + correlation) / (1 - correlation);
+}
+
+/** The sum of the products of each value with the one `lag` before it, both less the mean of their stretch. */
+function autocovariance(stretches: readonly (readonly number[])[], lag: number): number {
+  let sum = 0;
+  for (const values of stretches) {
+    const center = mean(values);
+    for (let i = lag; i < values.length; i++) sum += (values[i]! - center) * (values[i - lag]! - center);
+  }
+  return sum;
+}
+
+/** The 97.5 % quantile of Student's t: Cornish and Fisher's expansion (Abramowitz and Stegun 1964, 26.7.5). */
+function studentQuantile(freedom: number): number {
+  return (
+    Z +
+    (Z ** 3 + Z) / (4 * freedom) +
+    (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / (96 * freedom ** 2) +
+    (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / (384 * freedom ** 3)
+  );
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
