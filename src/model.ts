@@ -10,6 +10,8 @@ export interface TrainingSequence {
   readonly mask: readonly boolean[];
   /** Log-probabilities under the weights that the update starts from; absent on the first update of a batch, where the ratio is 1. */
   readonly oldLogprobs?: readonly number[];
+  /** Log-probabilities as the sampler told them; needed where the loss corrects for its roundings. */
+  readonly samplerLogprobs?: readonly number[];
   /** Log-probabilities under the frozen reference; needed where beta > 0 or KL is logged. */
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;

@@ -164,6 +164,7 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
   const promptIds = steps[0]!.tokens.promptIds;
   const completionIds: number[] = [];
   const mask: boolean[] = [];
+  const samplerLogprobs: number[] = [];
   for (const { tokens } of steps) {
     const read = promptIds.length + completionIds.length;
     const preserved =
@@ -182,8 +183,9 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
     const observed = tokens.promptIds.slice(read);
     completionIds.push(...observed, ...tokens.completionIds);
     mask.push(...observed.map(() => false), ...tokens.completionIds.map(() => true));
+    samplerLogprobs.push(...observed.map(() => 0), ...tokens.logprobs);
   }
-  return { promptIds, completionIds, mask, advantage };
+  return { promptIds, completionIds, mask, samplerLogprobs, advantage };
 }
 
 function stopwatch() {

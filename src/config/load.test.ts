@@ -146,7 +146,6 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
     ...['backend: trl', 'compute: modal', 'preset: dapo', 'loss_type: cispo', 'group_policy: drop', 'max_turns: 2'],
     ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
     ...[
-      'native: {rollout_dtype: int8}',
       'native: {memory_budget: 2GB}',
       'stages: [{name: a}]',
       'max_episode_tokens: 9',

@@ -128,6 +128,14 @@ export const configSchema = z.strictObject({
   epsilon: positive.default(0.2),
   epsilon_high: positive.nullable().default(null).describe('null: epsilon'),
   delta: positive.nullable().default(null).describe('upper bound of the ratio on both sides; null: none'),
+  importance_sampling_correction: z
+    .boolean()
+    .default(true)
+    .describe('weigh the loss by trainer / sampler, where sampling used rounded weights or other kernels'),
+  importance_sampling_mode: z
+    .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])
+    .default('sequence_mask'),
+  importance_sampling_clip_max: positive.default(3).describe('ratios above are cut down to it, or count for nothing'),
   scale_rewards: z.enum(['group', 'batch', 'none']).default('group'),
   group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
   resample_limit: count.default(3),

@@ -20,7 +20,7 @@ const limitations: Readonly<Record<string, readonly unknown[]>> = {
   rollout: [],
   trackers: [],
   'lora.dropout': [],
-  'native.rollout_dtype': [],
+  'native.rollout_dtype': ['float32', 'int8', 'int4'],
   'native.memory_budget': [],
   'native.reward_workers': [],
 };

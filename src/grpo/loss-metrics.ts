@@ -40,6 +40,9 @@ export function clipMetrics({ ratio, advantages, mask, total, lowest, highest }:
 const extremes: Readonly<Record<string, (a: number, b: number) => number>> = {
   'clip_ratio/low_min': Math.min,
   'clip_ratio/high_max': Math.max,
+  'sampling/sampling_logp_difference/max': Math.max,
+  'sampling/importance_sampling_ratio/min': Math.min,
+  'sampling/importance_sampling_ratio/max': Math.max,
 };
 
 /** The metrics of an optimiser step from those of its micro-batches: the extremes of extremes, the sums of shares. */

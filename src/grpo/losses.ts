@@ -19,6 +19,7 @@ import {
 } from '../tensor/ops.ts';
 import { klDivergence } from './kl.ts';
 import { clipMetrics, sumTokens } from './loss-metrics.ts';
+import { type SamplingCorrection, samplingCorrection } from './sampling-correction.ts';
 
 export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo';
 
@@ -29,6 +30,8 @@ export interface LossInputs {
   readonly oldLogprobs: Tensor;
   /** [R, C] under the frozen reference; needed if `beta` is not 0 or `log_kl` is set. */
   readonly referenceLogprobs?: Tensor;
+  /** [R, C] as the sampler told them; needed if `sampling_correction` is set. */
+  readonly samplerLogprobs?: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
   /** [R, C] float32: 1 for tokens to learn from, else 0. What the inputs hold elsewhere has no effect. */
@@ -58,6 +61,8 @@ export interface LossSettings {
   readonly use_bias_correction_kl: boolean;
   /** One ratio a token, or one a sequence: the geometric mean over its tokens. GSPO, Zheng et al. 2025, arXiv:2507.18071. */
   readonly importance_sampling_level: 'token' | 'sequence';
+  /** Weigh tokens by trainer / sampler, where those differ. @default null: not */
+  readonly sampling_correction?: SamplingCorrection | null;
   /** What `dr_grpo` takes for the length of every completion. */
   readonly max_completion_length: number;
 }
@@ -75,7 +80,8 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   // Whatever padding holds must not reach exp: 0 · ∞ is not a number.
   const unpadded = (x: Tensor) => where(greater(mask, 0), x, 0);
   const logprobs = unpadded(inputs.logprobs);
-  const logRatio = sub(logprobs, unpadded(inputs.oldLogprobs)); // [R, C]
+  const oldLogprobs = unpadded(inputs.oldLogprobs);
+  const logRatio = sub(logprobs, oldLogprobs); // [R, C]
   const lengths = sumTokens(mask); // [R, 1]
   const sizes = { lengths: maximum(lengths, 1), tokens: maximum(totals.tokens, 1), sequences: totals.sequences };
 
@@ -88,17 +94,25 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
     }),
   }[settings.importance_sampling_level]();
   const range = clipRange(settings);
-  const policyLoss = clippedSurrogate(level.ratio, advantages, range, settings.delta); // [R, C] or [R, 1]
+  let tokenLoss = clippedSurrogate(level.ratio, advantages, range, settings.delta); // [R, C] or [R, 1]
   const metrics: Record<string, Tensor> = clipMetrics({ ...level, ...range, advantages });
-
-  let tokenLoss = policyLoss;
+  if (settings.sampling_correction) {
+    if (!inputs.samplerLogprobs) throw new Error('a sampling correction needs samplerLogprobs');
+    const samplerLogprobs = unpadded(inputs.samplerLogprobs);
+    const correction = samplingCorrection(
+      { oldLogprobs, samplerLogprobs, mask, tokens: totals.tokens },
+      settings.sampling_correction,
+    );
+    tokenLoss = mul(tokenLoss, correction.ratio);
+    Object.assign(metrics, correction.metrics);
+  }
   if (settings.beta !== 0 || settings.log_kl) {
     if (!inputs.referenceLogprobs) throw new Error('a KL divergence needs referenceLogprobs');
     const divergence = klDivergence(logprobs, unpadded(inputs.referenceLogprobs), {
       ...(settings.use_bias_correction_kl && { importanceRatio: level.ratio }),
     });
     metrics.kl = div(reduceSum(mul(divergence, mask)), sizes.tokens);
-    if (settings.beta !== 0) tokenLoss = add(policyLoss, mul(settings.beta, divergence));
+    if (settings.beta !== 0) tokenLoss = add(tokenLoss, mul(settings.beta, divergence));
   }
   const weights = mul(mask, tokenWeights[settings.loss_type](sizes, settings)); // [R, C]
   return { loss: reduceSum(mul(tokenLoss, weights)), metrics };

@@ -1,10 +1,11 @@
 // The graph that sampling runs: one more token for each row, from a cache of keys and values that it appends to.
 import type { Tensor } from '../tensor/graph.ts';
-import { cachedAttention, gatherRows, input, logSumExp, matmul, mul, reshape, softmax } from '../tensor/ops.ts';
+import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
-import { createLayers, EMBEDDING, OUTPUT } from './layers.ts';
+import { createLayers, EMBEDDING, outputName } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
+import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 
 /** Rows that decode together, and tokens that each reads: 1, or a whole prompt padded on the right. */
@@ -20,6 +21,8 @@ export const nextCacheName = (name: string) => `next.${name}`;
 
 export interface DecodingGraphOptions {
   adapters?: LoraAdapters;
+  /** Of all matrices but the adapters. @default exact */
+  quantization?: Quantization;
   positions: number;
 }
 
@@ -39,30 +42,33 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const outputs: Record<string, Tensor> = {};
   const perRow = (x: Tensor, width: number) => reshape(x, [B, S, width]);
 
-  const layers = createLayers((layer, query, key, value) => {
-    const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
-    const attended = cachedAttention(
-      {
-        query: perRow(query, heads * headSize),
-        key: perRow(key, keyValueHeads * headSize),
-        value: perRow(value, keyValueHeads * headSize),
-        keyCache: cache(keyCacheName(layer)),
-        valueCache: cache(valueCacheName(layer)),
-        lastPositions,
-        tables,
-      },
-      { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize) },
-    );
-    outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
-    outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
-    return reshape(attended.output, [times(B, S), heads * headSize]);
-  }, options.adapters);
+  const layers = createLayers({
+    ...options,
+    attention: (layer, query, key, value) => {
+      const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
+      const attended = cachedAttention(
+        {
+          query: perRow(query, heads * headSize),
+          key: perRow(key, keyValueHeads * headSize),
+          value: perRow(value, keyValueHeads * headSize),
+          keyCache: cache(keyCacheName(layer)),
+          valueCache: cache(valueCacheName(layer)),
+          lastPositions,
+          tables,
+        },
+        { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize) },
+      );
+      outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
+      outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
+      return reshape(attended.output, [times(B, S), heads * headSize]);
+    },
+  });
 
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, hiddenSize]);
   const embedded = reshape(gatherRows(embedding, input('ids', 'int64', [B, S])), [times(B, S), hiddenSize]);
   const hidden = family.body(config, embedded, layers);
-  const output = config.tiedEmbeddings ? embedding : layers.parameter(OUTPUT, [config.vocabularySize, hiddenSize]);
-  const logits = matmul(gatherRows(hidden, input('rows', 'int64', [B])), output, { transposeB: true });
+  const last = gatherRows(hidden, input('rows', 'int64', [B]));
+  const logits = layers.project(last, outputName(config), { in: hiddenSize, out: config.vocabularySize });
   return {
     logits,
     probabilities: softmax(mul(logits, input('inverse_temperature', 'float32', []))),

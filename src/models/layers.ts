@@ -1,9 +1,10 @@
 // What a model family is built from: named parameters, linear layers that may carry adapters, and attention that its caller supplies.
 // The same family code so makes the training graph, whose attention shares prompts, and the decoding graph, whose attention has a cache.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, input, matmul } from '../tensor/ops.ts';
+import { add, input, matmul, mul, quantizedMatmul } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
+import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
 
 /** Sizes that every family's configuration tells, under Hugging Face's names in camelCase. */
 export interface ModelConfig {
@@ -40,7 +41,16 @@ export interface Layers {
   parameter(name: string, shape: Shape): Tensor;
   /** x [rows, in] → [rows, out]: the layer `name`, with its bias if it has one and its adapter if it carries one. */
   linear(x: Tensor, name: string, size: { readonly in: number; readonly out: number; readonly bias?: boolean }): Tensor;
+  /** x [rows, in] times the transpose of the parameter `name` [out, in]: a linear layer, or the output layer. */
+  project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
+}
+
+export interface LayerOptions {
+  readonly attention: Attention;
+  readonly adapters?: LoraAdapters;
+  /** Read matrices in a rounded form, which the caller provides under other names. @default exact */
+  readonly quantization?: Quantization;
 }
 
 /** One architecture: the code that a `model_type` stands for. */
@@ -54,19 +64,33 @@ export interface ModelFamily {
 
 export const EMBEDDING = 'model.embed_tokens.weight';
 export const OUTPUT = 'lm_head.weight';
+/** The parameter [vocabulary, hidden] that turns the body's result into logits. */
+export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
 
 /** Layers whose parameters are graph inputs, one object a name, so that a graph asks for each once. */
-export function createLayers(attention: Attention, adapters?: LoraAdapters): Layers {
+export function createLayers({ attention, adapters, quantization }: LayerOptions): Layers {
   const parameters = new Map<string, Tensor>();
   const parameter = (name: string, shape: Shape): Tensor => {
     const known = parameters.get(name) ?? input(name, 'float32', shape);
     parameters.set(name, known);
     return known;
   };
+  const project: Layers['project'] = (x, name, size, alpha = 1) => {
+    if (!quantization) return matmul(x, parameter(name, [size.out, size.in]), { transposeB: true, alpha });
+    const { packed, scales } = quantizedShapes([size.out, size.in], quantization);
+    const product = quantizedMatmul(
+      x,
+      input(packedName(name), 'uint8', packed),
+      parameter(scalesName(name), scales),
+      quantization,
+    );
+    return alpha === 1 ? product : mul(product, alpha);
+  };
   return {
     parameter,
+    project,
     linear(x, name, size) {
-      let y = matmul(x, parameter(`${name}.weight`, [size.out, size.in]), { transposeB: true });
+      let y = project(x, `${name}.weight`, size);
       const adapter = adapters?.get(name);
       if (adapter) {
         const down = matmul(x, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });

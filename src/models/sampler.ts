@@ -1,6 +1,9 @@
 // Picks tokens from a distribution: all of it, or what top-k, top-p and min-p leave.
 import type { RandomStream } from '../random.ts';
 
+/** Single or double precision: it is only read. */
+type Floats = Float32Array | Float64Array;
+
 export interface SamplingFilters {
   /** Keep the k likeliest tokens; 0 keeps all. @default 0 */
   readonly topK?: number;
@@ -17,7 +20,7 @@ export interface Pick {
 }
 
 /** Draws one token from probabilities [V] that add up to 1. Takes one number from the stream, filters or not. */
-export function sampleToken(probabilities: Float32Array, random: RandomStream, filters: SamplingFilters = {}): Pick {
+export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): Pick {
   const { topK = 0, topP = 1, minP = 0 } = filters;
   const point = random.uniform();
   if (topK > 0 || topP < 1 || minP > 0)
@@ -36,14 +39,14 @@ export function sampleToken(probabilities: Float32Array, random: RandomStream, f
 }
 
 /** The likeliest token; the first of several. */
-export function likeliestToken(scores: Float32Array): number {
+export function likeliestToken(scores: Floats): number {
   let best = 0;
   for (let id = 1; id < scores.length; id++) if (scores[id]! > scores[best]!) best = id;
   return best;
 }
 
 /** Ids that pass the filters, likeliest first; ties in the order of ids. */
-function keptTokens(probabilities: Float32Array, { topK, topP, minP }: Required<SamplingFilters>): number[] {
+function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<SamplingFilters>): number[] {
   const threshold = minP * probabilities[likeliestToken(probabilities)]!;
   let kept: number[] = [];
   for (let id = 0; id < probabilities.length; id++) {
@@ -57,13 +60,13 @@ function keptTokens(probabilities: Float32Array, { topK, topP, minP }: Required<
   return kept.slice(0, enough + 1);
 }
 
-function drawFrom(kept: readonly number[], probabilities: Float32Array, point: number): Pick {
+function drawFrom(kept: readonly number[], probabilities: Floats, point: number): Pick {
   const id = kept[firstReaching(point, kept, probabilities)]!;
   return { id, logprob: Math.log(probabilities[id]! / total(kept, probabilities)) };
 }
 
 /** The index of the first token at which the running sum reaches a fraction of the whole. */
-function firstReaching(fraction: number, ids: readonly number[], probabilities: Float32Array): number {
+function firstReaching(fraction: number, ids: readonly number[], probabilities: Floats): number {
   const goal = fraction * total(ids, probabilities);
   let reached = 0;
   for (const [i, id] of ids.entries()) {
@@ -73,6 +76,6 @@ function firstReaching(fraction: number, ids: readonly number[], probabilities: 
   return ids.length - 1;
 }
 
-function total(ids: readonly number[], probabilities: Float32Array): number {
+function total(ids: readonly number[], probabilities: Floats): number {
   return ids.reduce((sum, id) => sum + probabilities[id]!, 0);
 }

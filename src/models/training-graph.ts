@@ -15,7 +15,7 @@ import {
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
-import { createLayers, EMBEDDING, OUTPUT } from './layers.ts';
+import { createLayers, EMBEDDING, outputName } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
 import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
 import { rotaryInputs } from './rotary-tables.ts';
@@ -47,16 +47,17 @@ export interface TrainingGraphOptions {
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
   const tables = rotaryInputs(config, options.positions);
-  const layers = createLayers(prefixAttention(config, prefixMasks(), tables), options.adapters);
+  const layers = createLayers({
+    attention: prefixAttention(config, prefixMasks(), tables),
+    ...(options.adapters && { adapters: options.adapters }),
+  });
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);
   const embedded = gatherRows(embedding, input('ids', 'int64', [ROWS]));
   const hidden = family.body(config, embedded, layers);
 
   // Only rows that predict a trained token reach the output layer, by far the widest.
   const predicting = gatherRows(hidden, input('sources', 'int64', [T]));
-  const output = config.tiedEmbeddings
-    ? embedding
-    : layers.parameter(OUTPUT, [config.vocabularySize, config.hiddenSize]);
+  const output = layers.parameter(outputName(config), [config.vocabularySize, config.hiddenSize]);
   const alpha = 1 / options.temperature;
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);

@@ -95,6 +95,7 @@ function openModel(config: Config, modelPath: string): Promise<NativeModel> {
     },
     seed,
     device: native.device,
+    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });
 }
@@ -109,6 +110,9 @@ function lossSettings(config: Config): LossSettings {
     beta: config.beta,
     log_kl: config.log_kl,
     use_bias_correction_kl: true,
+    sampling_correction: config.importance_sampling_correction
+      ? { mode: config.importance_sampling_mode, clip_max: config.importance_sampling_clip_max }
+      : null,
     importance_sampling_level: config.importance_sampling_level,
     max_completion_length: config.max_completion_length,
   };

@@ -37,6 +37,27 @@ export function checkTables(op: string, { cos, sin }: RotaryTables, x: Tensor, h
   );
 }
 
+export function checkQuantizedMatmul(
+  x: Tensor,
+  packed: Tensor,
+  scales: Tensor,
+  { bits, block }: Operators['quantizedMatmul'],
+): void {
+  checkFloat('quantizedMatmul', x, scales);
+  const inner = x.shape[1];
+  check(
+    x.shape.length === 2 && typeof inner === 'number' && packed.type === 'uint8' && scales.shape.length === 2,
+    'quantizedMatmul takes x [M, K] with a fixed K, packed uint8 and scales [N, blocks]',
+  );
+  const rows = scales.shape[0]!;
+  const blocks = Math.ceil(inner / block);
+  const fits = sameShape(scales.shape, [rows, blocks]) && sameShape(packed.shape, [rows, blocks, (block * bits) / 8]);
+  check(
+    fits,
+    `quantizedMatmul: packed ${formatShape(packed.shape)} and scales ${formatShape(scales.shape)} for ${formatShape(x.shape)}`,
+  );
+}
+
 export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
   const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
   const { heads, keyValueHeads } = attributes;

@@ -161,6 +161,9 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
       : matmul(a!, dy, { transposeA: !transposeA, alpha });
     return [sumTo(da, a!.shape), sumTo(db, b!.shape)];
   },
+  quantizedMatmul: () => {
+    throw new Error('quantizedMatmul has no gradient: it is for sampling; train with the weights it was made from');
+  },
   softmax: (y, dy) => {
     const weighted = mul(y, dy);
     return [sub(weighted, mul(y, reduceSum(weighted, { axes: [-1], keepDimensions: true })))];

@@ -2,7 +2,8 @@
 // Expressions are built by ops.ts, differentiated by gradients.ts, and run by interpret.ts or, lowered by onnx.ts, by ONNX Runtime.
 import type { Dimension, Shape } from './shape.ts';
 
-export type ElementType = 'float32' | 'int64' | 'bool';
+/** `uint8` holds quantised weights, and nothing but `quantizedMatmul` reads it. */
+export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
 
 type None = Readonly<Record<never, never>>;
 type Axes = { readonly axes: readonly number[]; readonly keepDimensions: boolean };
@@ -66,6 +67,12 @@ export interface Operators {
   // Linear algebra and networks.
   /** (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be read transposed. */
   matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
+  /**
+   * (x [M, K], packed uint8 [N, ⌈K/block⌉, block·bits/8], scales [N, ⌈K/block⌉]) → x Wᵀ [M, N], where W [N, K] has been rounded to
+   * scale · (q − 2^(bits−1)) block by block, the first of two 4-bit numbers in the lower half of its byte. For sampling only: it has
+   * no gradient, and may round x to 8 bits too.
+   */
+  quantizedMatmul: { readonly bits: 4 | 8; readonly block: number };
   /** Along the last axis. */
   softmax: None;
   /** log Σ exp along the last axis, which stays with size 1. */

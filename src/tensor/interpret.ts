@@ -155,6 +155,21 @@ const kernels: Kernel = {
       return alpha * sum;
     });
   },
+  quantizedMatmul: ({ attributes: { bits, block } }, [x, packed, scales]) => {
+    const [rows, inner] = x!.shape as [number, number];
+    const [columns, blocks] = scales!.shape as [number, number];
+    const weight = (n: number, k: number) => {
+      const place = n * blocks * block + k;
+      const byte = packed!.data[Math.floor((place * bits) / 8)]!;
+      const level = bits === 8 ? byte : place % 2 === 0 ? byte % 16 : Math.floor(byte / 16);
+      return scales!.data[n * blocks + Math.floor(k / block)]! * (level - 2 ** (bits - 1));
+    };
+    return fill([rows, columns], ([m, n]) => {
+      let sum = 0;
+      for (let k = 0; k < inner; k++) sum += x!.data[m! * inner + k]! * weight(n!, k);
+      return sum;
+    });
+  },
   softmax: (_, [x]) => {
     const total = logSumExp(x!);
     return zip(x!, total, (a, lse) => Math.exp(a - lse));

@@ -313,7 +313,8 @@ function graphOf(operands: readonly Given[], call: Call) {
   };
 }
 
-const covered = new Set<string>();
+// Its kernel rounds more than these cases allow: see models/quantized.test.ts.
+const covered = new Set<string>(['quantizedMatmul']);
 
 const fixtures: Fixture[] = JSON.parse(readFileSync(new URL('fixtures/operators.json', import.meta.url), 'utf8'));
 for (const { name, op, inputs, attributes, output, outputGradient, inputGradients } of fixtures) {

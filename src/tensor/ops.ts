@@ -4,6 +4,7 @@ import {
   checkCachedAttention,
   checkFloat,
   checkNumeric,
+  checkQuantizedMatmul,
   checkSameType,
   checkTables,
   sameLeadingAxes,
@@ -239,6 +240,17 @@ export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tenso
   );
   const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
   return make('matmul', [a, b], { transposeA, transposeB, alpha }, [...batch, rows, columns], 'float32');
+}
+
+/** x [M, K] times the transpose of quantised weights [N, K]; see `Operators.quantizedMatmul`. */
+export function quantizedMatmul(
+  x: Tensor,
+  packed: Tensor,
+  scales: Tensor,
+  format: Operators['quantizedMatmul'],
+): Tensor {
+  checkQuantizedMatmul(x, packed, scales, format);
+  return make('quantizedMatmul', [x, packed, scales], format, [dimensionAt(x, 0), dimensionAt(scales, 0)], 'float32');
 }
 
 /** Along the last axis. */

@@ -183,6 +183,7 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
       // On the first update of a batch the old weights are these very ones.
       oldLogprobs: where(greater(input('has_old', 'float32', []), 0), perToken('old_logprobs'), stopGradient(logprobs)),
       ...(measured && { referenceLogprobs: perToken('reference_logprobs') }),
+      ...(settings.sampling_correction && { samplerLogprobs: perToken('sampler_logprobs') }),
       advantages: input('advantages', 'float32', [times(U, G), 1]),
       mask,
       totals: TOTALS,
@@ -296,6 +297,7 @@ function lossInputs(
     ['mask', perToken(({ mask }) => mask)],
     ['has_old', run.floats([], [Number(sequences.every(({ oldLogprobs }) => oldLogprobs))])],
     ['old_logprobs', perToken(({ oldLogprobs }) => oldLogprobs)],
+    ['sampler_logprobs', perToken(({ samplerLogprobs }) => samplerLogprobs)],
     ['reference_logprobs', perToken(({ referenceLogprobs }) => referenceLogprobs)],
     [
       'advantages',

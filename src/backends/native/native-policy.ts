@@ -4,6 +4,7 @@ import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../g
 import { decodingGraph, keyCacheName, nextCacheName, valueCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
+import type { Quantization } from '../../models/quantized.ts';
 import { likeliestToken, sampleToken } from '../../models/sampler.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
@@ -18,6 +19,8 @@ export interface SamplerOptions {
   readonly architecture: Architecture;
   readonly adapters?: LoraAdapters;
   readonly frozen: ReadonlyMap<string, Tensor>;
+  /** How `frozen` holds the matrices. @default as they are */
+  readonly quantization?: Quantization;
   readonly values: Arena;
   readonly positions: number;
   /** The most memory, in bytes, that caches of one wave of completions may take. */
@@ -78,7 +81,7 @@ export class NativePolicy implements Policy {
     const used = inputsOf(Object.values(outputs));
     const initializers = new Map([...options.frozen].filter(([name]) => used.has(name)));
     const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
-    this.#session = createSession(model, { ...options.session, name: 'sampling', initializers, prepack: false });
+    this.#session = createSession(model, { ...options.session, name: 'sampling', initializers, prepack: true });
     this.#inputs = new Set(this.#session.inputs);
     this.#cacheNames = Array.from({ length: options.architecture.config.layers }, (_, layer) => [
       keyCacheName(layer),
