@@ -134,6 +134,11 @@ test('a gradient that is not finite is an error and changes nothing', async (t) 
   assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
 });
 
+test('an update with nothing to learn from is an error', async (t) => {
+  const model = await open(t);
+  await assert.rejects(model.update({ sequences: [] }, options), { code: 'BATCH_EMPTY' });
+});
+
 test('checkpoints that are missing, damaged or of other settings are errors', async (t) => {
   const folder = temporaryFolder(t);
   const adapter = fixturePath('tiny-llama-a', 'adapter');

@@ -1,31 +1,33 @@
-// An adapter that we trained and saved, loaded by PEFT: its logits are the log-probabilities that our model gives.
+// What we trained and saved, loaded by PEFT and by transformers: their logits say what our model's log-probabilities say.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference, most } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import type { LoraSettings } from '../../models/lora.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const python = join(root, 'python/.venv/bin/python');
 const skip = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
 
-/** Logits [sequence][position][token] of a base model under an adapter. */
-function peftLogits(model: string, adapter: string, ids: readonly (readonly number[])[]): number[][][] {
+/** Logits [sequence][position][token] by one of python/oracles, given its folders. */
+function logitsBy(script: string, folders: readonly string[], ids: readonly (readonly number[])[]): number[][][] {
+  const command = [join(root, 'python/oracles', script), ...folders];
   const input = JSON.stringify({ ids });
-  const script = join(root, 'python/oracles/peft_logits.py');
-  return JSON.parse(execFileSync(python, [script, model, adapter], { input, encoding: 'utf8', stdio: 'pipe' })).logits;
+  return JSON.parse(execFileSync(python, command, { input, encoding: 'utf8', stdio: 'pipe' })).logits;
 }
 
-const settings = {
-  'every linear layer': LORA,
-  'some layers, another scale': { r: 3, alpha: 12, targetModules: ['v_proj', 'gate_proj'] },
+const settings: Record<string, LoraSettings | null> = {
+  'an adapter on every linear layer': LORA,
+  'an adapter on some layers, of another scale': { r: 3, alpha: 12, targetModules: ['v_proj', 'gate_proj'] },
+  'all weights': null,
 };
 
 for (const [what, lora] of Object.entries(settings)) {
-  test(`PEFT loads an adapter on ${what}`, { skip }, async (t) => {
+  test(`Python loads ${what}`, { skip }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const modelPath = fixturePath('tiny-llama-a');
@@ -36,14 +38,18 @@ for (const [what, lora] of Object.entries(settings)) {
     });
     for (let step = 0; step < 5; step++) await model.updateSupervised({ sequences }, { learningRate: 0.02 });
     await model.save(folder);
+    if (!lora) copyFileSync(join(modelPath, 'config.json'), join(folder, 'config.json'));
 
     const ours = await model.logprobs(sequences, 'current');
     const base = await model.logprobs(sequences, 'reference');
     const texts = sequences.map(({ promptIds, completionIds }) => [...promptIds, ...completionIds]);
-    const differences = peftLogits(modelPath, folder, texts).map((logits, i) => {
+    const theirLogits = lora
+      ? logitsBy('peft_logits.py', [modelPath, folder], texts)
+      : logitsBy('logits.py', [folder], texts);
+    const differences = theirLogits.map((logits, i) => {
       const { promptIds, completionIds } = sequences[i]!;
       const theirs = completionIds.map((id, c) => logprob(logits[promptIds.length + c - 1]!, id));
-      assert.ok(largestDifference(theirs, base[i]!) > 0.01, 'the adapter does something');
+      assert.ok(largestDifference(theirs, base[i]!) > 0.01, 'training changed something');
       return largestDifference(ours[i]!, theirs);
     });
     t.diagnostic(`log-probabilities differ by at most ${most(differences).toExponential(1)} of the largest`);
