@@ -4,8 +4,17 @@ import type { Policy } from '../../generation.ts';
 import type { LossSettings } from '../../grpo/losses.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
-import type { ParameterSpec } from '../../models/layers.ts';
+import { outputName, type ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapters, type LoraSettings, loraAdapters } from '../../models/lora.ts';
+import {
+  int4,
+  int8,
+  packedName,
+  type Quantization,
+  quantize,
+  quantizedShapes,
+  scalesName,
+} from '../../models/quantized.ts';
 import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../../models/rotary-tables.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import { allocate } from '../../runtime/buffers.ts';
@@ -36,6 +45,8 @@ export interface NativeModelOptions {
   readonly device?: Device;
   /** @default as many as this process may use cores */
   readonly threads?: number;
+  /** What sampling rounds frozen weights to; trained ones stay exact. @default 'float32' */
+  readonly rolloutDtype?: 'float32' | 'int8' | 'int4';
   /** The most memory, in bytes, for the caches of one wave of completions. @default 512 MiB */
   readonly cacheBudget?: number;
 }
@@ -87,6 +98,7 @@ class Engine implements NativeModel {
   /** What training started from: the weights themselves, or adapters that do nothing. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
+  #quantizedWeights: ReadonlyMap<string, Tensor> | undefined;
   #policy: NativePolicy | undefined;
   #scorer: Scorer | undefined;
 
@@ -108,7 +120,7 @@ class Engine implements NativeModel {
     this.#reference = new Arena(layout);
     if (!adapters) this.#reference.buffer.data.set(values.buffer.data);
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
-      shapes.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+      shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
     const trainable = count(layout.entries);
     this.parameters = { total: count(architecture.parameters) + (adapters ? trainable : 0), trainable };
   }
@@ -116,6 +128,7 @@ class Engine implements NativeModel {
   policy(): Policy {
     this.#policy ??= new NativePolicy({
       ...this.#graphOptions(),
+      ...this.#quantized(),
       values: this.#values,
       cacheBudget: this.#options.cacheBudget ?? 512 * MEBIBYTE,
     });
@@ -149,7 +162,7 @@ class Engine implements NativeModel {
     this.#scorer?.dispose();
     this.#optimizer.dispose();
     for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
-    for (const parameter of this.#frozen.values()) {
+    for (const parameter of [...this.#frozen.values(), ...(this.#quantizedWeights?.values() ?? [])]) {
       parameter.dispose();
       parameter.buffer.dispose();
     }
@@ -167,6 +180,14 @@ class Engine implements NativeModel {
     const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients);
     const norm = await this.#optimizer.step(learningRate);
     return { metrics: { ...metrics, grad_norm: norm }, logprobs };
+  }
+
+  /** Rounded copies of the frozen matrices, if sampling is to use them. */
+  #quantized() {
+    const quantization = { float32: undefined, int8, int4 }[this.#options.rolloutDtype ?? 'float32'];
+    if (!quantization || !this.#adapters) return {};
+    this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization);
+    return { quantization, frozen: new Map([...this.#frozen, ...this.#quantizedWeights]) };
   }
 
   #graphOptions() {
@@ -254,12 +275,31 @@ function addRotaryTables(frozen: Map<string, Tensor>, { config }: Architecture):
   }
 }
 
+function quantizeWeights(
+  { config, parameters }: Architecture,
+  exact: ReadonlyMap<string, Tensor>,
+  format: Quantization,
+): Map<string, Tensor> {
+  const rounded = new Map<string, Tensor>();
+  for (const { name, shape, kind } of parameters) {
+    if (kind !== 'linear' && name !== outputName(config)) continue;
+    const size = [shape[0]!, shape[1]!] as const;
+    const shapes = quantizedShapes(size, format);
+    const packed = tensor(allocate('uint8', volume(shapes.packed)), shapes.packed);
+    const scales = newTensor(shapes.scales);
+    quantize((exact.get(name) as Tensor<'float32'>).buffer.data, size, format, {
+      packed: packed.buffer.data,
+      scales: scales.buffer.data,
+    });
+    rounded.set(packedName(name), packed).set(scalesName(name), scales);
+  }
+  return rounded;
+}
+
 function newTensor(shape: readonly number[]): Tensor<'float32'> {
-  return tensor(
-    allocate(
-      'float32',
-      shape.reduce((product, size) => product * size, 1),
-    ),
-    shape,
-  );
+  return tensor(allocate('float32', volume(shape)), shape);
+}
+
+function volume(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
 }
