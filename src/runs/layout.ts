@@ -6,12 +6,14 @@
 //   metrics.jsonl             a line a step, nothing that depends on the clock: the same seed gives the same bytes
 //   timings.jsonl             a line a step: seconds
 //   evals.jsonl               a line an evaluation
+//   alerts.jsonl              a line whenever a rule of run health began to hold
 //   samples.jsonl             a line a completion that was kept to be read
 //   events.jsonl              everything that happened, as it happened
 //   rollouts/step_000010.jsonl      the groups of a step, a line each
 //   checkpoints/step_000100/  the model's files, the optimizer, state.json
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
 //   result.json               what `--json` printed at the end
+//   logs/train.log            stderr of a run in the background
 //
 // Files that end in .jsonl only grow; a reader skips a last line that is torn.
 import { join } from 'node:path';
@@ -23,11 +25,13 @@ export const runFiles = {
   metrics: 'metrics.jsonl',
   timings: 'timings.jsonl',
   evals: 'evals.jsonl',
+  alerts: 'alerts.jsonl',
   samples: 'samples.jsonl',
   events: 'events.jsonl',
   rollouts: 'rollouts',
   checkpoints: 'checkpoints',
   result: 'result.json',
+  logs: 'logs',
 } as const;
 
 /** The files of a checkpoint that are ours; the rest is the model's. */

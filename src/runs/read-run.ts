@@ -13,7 +13,9 @@ import {
   runFiles,
   stepOf,
 } from './layout.ts';
+import { isAlive } from './processes.ts';
 import type {
+  Alert,
   CheckpointState,
   EvaluationRecord,
   MetricsRecord,
@@ -22,14 +24,22 @@ import type {
   SampleRecord,
 } from './records.ts';
 
-/** Throws `RUN_NOT_FOUND` if the directory holds no run. */
+/** What run.json says, but for a run whose process is gone: that is `interrupted`. Throws `RUN_NOT_FOUND` if the directory holds no run. */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
-  if (existsSync(path)) return readJson<RunRecord>(path);
+  if (existsSync(path)) {
+    const record = readJson<RunRecord>(path);
+    return isActive(record) && !isAlive(record.pid, record.pid_start) ? { ...record, status: 'interrupted' } : record;
+  }
   throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
     hint: 'gradus runs list shows those under runs/',
     path: directory,
   });
+}
+
+/** Whether a process is at work on the run, going by its status. */
+export function isActive({ status }: Pick<RunRecord, 'status'>): boolean {
+  return status === 'starting' || status === 'running';
 }
 
 /** The configuration of a run, with every key. */
@@ -48,6 +58,10 @@ export function readTimings(directory: string): MetricsRecord[] {
 
 export function readEvaluations(directory: string): EvaluationRecord[] {
   return readLines(join(directory, runFiles.evals));
+}
+
+export function readAlerts(directory: string): Alert[] {
+  return readLines(join(directory, runFiles.alerts));
 }
 
 export function readSamples(directory: string): SampleRecord[] {
@@ -72,10 +86,12 @@ export function runArtifacts(directory: string): Record<string, string> {
     const step = readCheckpointPointer(directory, pointer);
     return step === undefined ? [] : [[`checkpoint_${pointer}`, checkpointFolder(directory, step)]];
   });
-  const files = (['resolvedConfig', 'metrics', 'evals', 'samples', 'rollouts', 'events'] as const).flatMap((file) => {
-    const path = join(directory, runFiles[file]);
-    return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
-  });
+  const files = (['resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'rollouts', 'events'] as const).flatMap(
+    (file) => {
+      const path = join(directory, runFiles[file]);
+      return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
+    },
+  );
   return Object.fromEntries([...pointers, ...files]);
 }
 

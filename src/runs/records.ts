@@ -2,7 +2,11 @@
 import type { Message } from '../message.ts';
 import type { Example, StopReason } from '../rl.ts';
 
-export type RunStatus = 'running' | 'completed' | 'stopped' | 'failed';
+/**
+ * `starting` until the first file is written; `stopped` by a signal, with a checkpoint; `interrupted` is what readers say of a run
+ * whose process is gone without having said why: killed, or out of memory. It can be resumed, like one that was stopped.
+ */
+export type RunStatus = 'starting' | 'running' | 'completed' | 'stopped' | 'failed' | 'interrupted';
 
 /** run.json */
 export interface RunRecord {
@@ -12,6 +16,8 @@ export interface RunRecord {
   readonly status: RunStatus;
   /** The process that writes, or wrote, the run. */
   readonly pid: number;
+  /** Tells the process from another with the same id; absent where the system does not say. */
+  readonly pid_start?: string;
   readonly versions: Readonly<Record<string, string>>;
   /** ISO 8601. */
   readonly started: string;
@@ -50,6 +56,22 @@ export interface EvaluationRecord {
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
   /** For each problem the fraction of its samples that are correct; `null` where none could be judged. */
   readonly per_problem: readonly (number | null)[];
+}
+
+export type AlertLevel = 'error' | 'warning' | 'info';
+
+/** A line of alerts.jsonl: a rule of run health that began to hold. */
+export interface Alert {
+  /** The last step that was looked at when it began. */
+  readonly step: number;
+  readonly level: AlertLevel;
+  /** Of the table in docs/health.md. */
+  readonly rule: string;
+  /** What was seen, in numbers. */
+  readonly text: string;
+  readonly why: string;
+  /** What to change. */
+  readonly suggestion: string;
 }
 
 /** A line of samples.jsonl */

@@ -1,17 +1,31 @@
 // A run directory as it is written, read, resumed, overwritten, torn and pruned.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { isAlive, processStart } from './processes.ts';
 import { findCheckpoint, findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
-import { RunStore } from './run-store.ts';
+import { failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
 after(() => rmSync(root, { recursive: true }));
 
 const record = { backend: 'native', versions: { gradus: '0' }, started: '2026-01-01T00:00:00Z', max_steps: 4 };
+
+/** How this process is named in run.json. */
+const self = { pid: process.pid, pid_start: processStart(process.pid)! };
 
 function create(name: string, overwrite = false): RunStore {
   return RunStore.create({
@@ -28,7 +42,7 @@ const saveNothing = async (folder: string) => writeFileSync(join(folder, 'model.
 test('a new run says what it is', () => {
   const store = create('fresh');
   const run = readRun(store.directory);
-  assert.deepEqual(run, { ...record, id: 'fresh', status: 'running', pid: process.pid, step: 0 });
+  assert.deepEqual(run, { ...record, id: 'fresh', status: 'running', ...self, step: 0 });
   assert.equal(readFileSync(join(store.directory, 'config.yaml'), 'utf8'), 'model: tiny\n');
   assert.deepEqual(JSON.parse(readFileSync(join(store.directory, 'config.resolved.json'), 'utf8')), {
     model: 'tiny',
@@ -153,7 +167,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     ...record,
     id: 'resumed',
     status: 'running',
-    pid: process.pid,
+    ...self,
     step: 2,
     max_steps: 9,
   });
@@ -175,11 +189,12 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
 
 test('a run that another process is writing is left alone', () => {
   const store = create('busy');
-  store.update({ pid: process.ppid });
+  store.update({ pid: process.ppid, pid_start: processStart(process.ppid)! });
   assert.throws(() => RunStore.reopen(store.directory, 0, { config: {} }), { code: 'RUN_ACTIVE' });
   assert.throws(() => create('busy', true), { code: 'RUN_ACTIVE' });
   // A process that was killed left `running` behind.
   store.update({ pid: spawnSync(process.execPath, ['--version']).pid });
+  assert.equal(readRun(store.directory).status, 'interrupted');
   assert.equal(RunStore.reopen(store.directory, 0, { config: {} }).record.pid, process.pid);
 });
 
@@ -192,4 +207,41 @@ test('runs are found by directory, by name and as the latest', () => {
   assert.equal(listRuns(root)[0]!.record.id, 'late');
   assert.throws(() => findRun('erly', root), { code: 'RUN_NOT_FOUND', hint: /did you mean "early"/ });
   assert.throws(() => findRun('x', join(root, 'nowhere')), { code: 'RUN_NOT_FOUND' });
+});
+
+test('a process is alive until it ends, buried or not, and another with its id is not it', async () => {
+  const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)']);
+  const start = processStart(child.pid!);
+  assert.ok(isAlive(child.pid!, start));
+  if (start !== undefined) assert.ok(!isAlive(child.pid!, `${start}0`));
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  assert.ok(!isAlive(child.pid!, start));
+});
+
+test('a directory can be reserved for a process, which alone may write the run', () => {
+  const directory = join(root, 'reserved');
+  mkdirSync(join(directory, 'logs'), { recursive: true });
+  writeFileSync(join(directory, 'logs', 'train.log'), 'here');
+  reserveRun(directory, process.ppid, record);
+  assert.equal(readRun(directory).status, 'starting');
+  assert.ok(!isReserved(directory));
+  assert.throws(() => create('reserved'), { code: 'RUN_EXISTS' });
+  assert.throws(() => create('reserved', true), { code: 'RUN_ACTIVE' });
+
+  reserveRun(directory, process.pid, record);
+  assert.ok(isReserved(directory));
+  assert.equal(create('reserved').record.status, 'running');
+  assert.equal(readFileSync(join(directory, 'logs', 'train.log'), 'utf8'), 'here');
+});
+
+test('a reserved run that cannot begin says why, and keeps what it had', () => {
+  const store = create('goes-on');
+  store.metrics(1, { reward: 1 });
+  store.update({ step: 1, status: 'stopped', stop_reason: 'SIGTERM' });
+  reserveRun(store.directory, process.pid);
+  failReserved(store.directory, { code: 'MODEL_NOT_FOUND', message: 'no model' });
+  const { status, step, error, stop_reason } = readRun(store.directory);
+  assert.deepEqual([status, step, error!.code, stop_reason], ['failed', 1, 'MODEL_NOT_FOUND', undefined]);
+  assert.equal(readMetrics(store.directory).length, 1);
 });

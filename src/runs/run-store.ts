@@ -16,11 +16,12 @@ import {
   stepName,
   stepOf,
 } from './layout.ts';
-import { readCheckpointPointer, readRun } from './read-run.ts';
-import type { CheckpointState, EvaluationRecord, RunRecord, SampleRecord } from './records.ts';
+import { processStart } from './processes.ts';
+import { isActive, readCheckpointPointer, readRun } from './read-run.ts';
+import type { Alert, CheckpointState, EvaluationRecord, RunRecord, SampleRecord } from './records.ts';
 import { rolloutRecord } from './rollout-record.ts';
 
-type JsonlFile = 'metrics' | 'timings' | 'evals' | 'samples' | 'events';
+type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
 
 export interface CreateRunOptions {
   readonly directory: string;
@@ -30,7 +31,7 @@ export interface CreateRunOptions {
   readonly configText: string;
   /** The configuration with every key. */
   readonly config: object;
-  readonly record: Omit<RunRecord, 'id' | 'status' | 'pid' | 'step'>;
+  readonly record: Omit<RunRecord, 'id' | 'status' | 'pid' | 'pid_start' | 'step'>;
 }
 
 export class RunStore {
@@ -47,7 +48,7 @@ export class RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
     mkdirSync(absolute, { recursive: true });
-    for (const name of readdirSync(absolute)) rmSync(join(absolute, name), { recursive: true });
+    emptyRun(absolute);
     mkdirSync(join(absolute, runFiles.rollouts));
     mkdirSync(join(absolute, runFiles.checkpoints));
     writeFileSync(join(absolute, runFiles.config), configText);
@@ -56,7 +57,7 @@ export class RunStore {
       ...record,
       id: basename(absolute),
       status: 'running',
-      pid: process.pid,
+      ...writer(process.pid),
       step: 0,
     });
     store.update({});
@@ -70,10 +71,11 @@ export class RunStore {
   static reopen(directory: string, step: number, changes: Partial<RunRecord> & { readonly config: object }): RunStore {
     const { config, ...rest } = changes;
     const record = readRun(directory);
-    if (record.status === 'running' && record.pid !== process.pid && isAlive(record.pid))
-      throw active(directory, record);
-    const { ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting } = record;
-    const store = new RunStore(resolve(directory), { ...lasting, ...rest, status: 'running', pid: process.pid, step });
+    assertInactive(directory, record);
+    const store = new RunStore(resolve(directory), {
+      ...withoutOutcome(record),
+      ...{ ...rest, status: 'running', ...writer(process.pid), step },
+    });
     store.#rewind(step);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
     store.update({});
@@ -100,6 +102,10 @@ export class RunStore {
 
   evaluation(record: EvaluationRecord): void {
     this.#append('evals', record);
+  }
+
+  alert(alert: Alert): void {
+    this.#append('alerts', alert);
   }
 
   sample(record: SampleRecord): void {
@@ -162,7 +168,8 @@ export class RunStore {
   }
 
   #rewind(step: number): void {
-    for (const file of ['metrics', 'timings', 'evals', 'samples'] as const) {
+    rmSync(join(this.directory, runFiles.result), { force: true });
+    for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples'] as const) {
       const path = join(this.directory, runFiles[file]);
       const kept = readLines<{ step: number }>(path).filter((line) => line.step <= step);
       replaceFile(path, kept.map(stringifyLine).join(''));
@@ -187,7 +194,8 @@ function numbersOf(step: number, numbers: Metrics): object {
  * is still being written.
  */
 export function assertFree(directory: string, overwrite: boolean): void {
-  if (!existsSync(directory) || readdirSync(directory).length === 0) return;
+  if (!existsSync(directory) || readdirSync(directory).every((name) => name === runFiles.logs)) return;
+  if (isReserved(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
       hint: 'choose another --name or --out',
@@ -200,22 +208,53 @@ export function assertFree(directory: string, overwrite: boolean): void {
       path: directory,
     });
   }
-  const record = readRun(directory);
-  if (record.status === 'running' && isAlive(record.pid)) throw active(directory, record);
+  assertInactive(directory, readRun(directory));
 }
 
-function active(directory: string, { pid }: RunRecord): GradusError {
-  return new GradusError('RUN_ACTIVE', `process ${pid} is still writing ${directory}`, {
-    hint: 'wait for it or stop it first',
+/**
+ * Takes a directory for a run that a process with this id is about to write; that process may create or reopen the run then.
+ * @param record absent for a run that goes on
+ */
+export function reserveRun(directory: string, pid: number, record?: CreateRunOptions['record']): void {
+  const lasting = record
+    ? { ...record, id: basename(resolve(directory)), step: 0 }
+    : withoutOutcome(readRun(directory));
+  replaceJson(join(directory, runFiles.run), { ...lasting, status: 'starting', ...writer(pid) });
+}
+
+/** Whether this process is the one that a run was reserved for. */
+export function isReserved(directory: string): boolean {
+  if (!existsSync(join(directory, runFiles.run))) return false;
+  const { status, pid } = readRun(directory);
+  return status === 'starting' && pid === process.pid;
+}
+
+/** Ends a reserved run that could not begin. */
+export function failReserved(directory: string, error: NonNullable<RunRecord['error']>): void {
+  const record = { ...readRun(directory), status: 'failed', ended: new Date().toISOString(), error };
+  replaceJson(join(directory, runFiles.run), record);
+}
+
+/** Removes everything but the logs. */
+export function emptyRun(directory: string): void {
+  const names = readdirSync(directory).filter((name) => name !== runFiles.logs);
+  for (const name of names) rmSync(join(directory, name), { recursive: true });
+}
+
+function assertInactive(directory: string, record: RunRecord): void {
+  if (!isActive(record) || record.pid === process.pid) return;
+  throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${directory}`, {
+    hint: 'wait for it (gradus runs wait) or stop it (gradus runs stop) first',
     path: directory,
   });
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+function writer(pid: number): Pick<RunRecord, 'pid' | 'pid_start'> {
+  const start = processStart(pid);
+  return { pid, ...(start !== undefined && { pid_start: start }) };
+}
+
+/** What stays true of a run that goes on. */
+function withoutOutcome({ ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting }: RunRecord) {
+  return lasting;
 }
