@@ -27,7 +27,9 @@ export const message: z.ZodType<Message> = z.strictObject({
 
 const failureRecord = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().exactOptional() });
 
-const status = z.enum(['running', 'completed', 'stopped', 'failed']);
+const status = z
+  .enum(['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'])
+  .describe('interrupted: its process is gone without having said why');
 
 /** run.json, and where it lies. */
 export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> = z.strictObject({
@@ -36,6 +38,7 @@ export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> =
   backend: z.string(),
   status,
   pid: z.int().describe('the process that writes, or wrote, the run'),
+  pid_start: z.string().exactOptional().describe('tells the process from another with the same id'),
   versions: z.record(z.string(), z.string()),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
