@@ -1,7 +1,10 @@
 // The public surface of the package: explicit named re-exports, nothing else.
 
 // Models, tokens and chat.
+export type { TrainableModel } from './backends/backend.ts';
+export { findModel } from './backends/find-model.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
+export { openRenderer } from './backends/open-renderer.ts';
 // From a configuration, as the command does.
 export type { Config, ConfigInput } from './config/schema.ts';
 // From parts.
@@ -78,8 +81,6 @@ export { loadRows, splitRows } from './studio/data-files.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
 export { evaluatePolicy } from './studio/evaluate-policy.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
-export { findModel } from './studio/find-model.ts';
-export { openRenderer } from './studio/open-renderer.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';

@@ -22,7 +22,7 @@ const allowedImports: Record<string, string[]> = {
   trackers: ['core', 'formats'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
-    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'runs'],
+    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'runs', 'config'],
   ],
   studio: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'renderers', 'rewards'],

@@ -24,16 +24,35 @@ const needs: Partial<Record<Key, Key>> = {
   num_train_epochs: 'dataset',
 };
 
-/** At least one of each. */
-const required: readonly { readonly keys: readonly Key[]; readonly what: string }[] = [
-  { keys: ['dataset', 'taskset'], what: 'the problems' },
-  { keys: ['reward', 'reward_fn'], what: 'how answers are scored' },
+interface Requirement {
+  /** At least one of them. */
+  readonly keys: readonly Key[];
+  readonly what: string;
+  readonly hint: string;
+  readonly unless?: (config: Config) => boolean;
+}
+
+const required: readonly Requirement[] = [
+  {
+    keys: ['model'],
+    what: 'what is taught',
+    hint: 'add model: HuggingFaceTB/SmolLM2-135M-Instruct, or the path of a model folder',
+    unless: ({ backend }) => backend === 'builtin',
+  },
+  { keys: ['dataset', 'taskset'], what: 'the problems', hint: 'add dataset or taskset' },
+  {
+    keys: ['reward', 'reward_fn'],
+    what: 'how answers are scored',
+    hint: 'add reward or reward_fn',
+    // It may bring its own; one that does not is refused when it is opened.
+    unless: ({ taskset }) => taskset !== null,
+  },
 ];
 
 /** Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`. */
 export function assertConsistent(config: Config, placeOf: (path: readonly string[]) => string): void {
   // What only repeats a default says nothing, so that a resolved configuration may be run again.
-  const defaults = configSchema.parse({ model: config.model });
+  const defaults = configSchema.parse({});
   const isGiven = (key: Key) => !isDeepStrictEqual(config[key], defaults[key]);
   const conflict = (key: Key, fault: string, hint: string) => {
     throw new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });
@@ -47,10 +66,10 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
     if (isGiven(key) && !isGiven(other))
       conflict(key, `has no effect without ${other}`, `remove ${key} or add ${other}`);
   }
-  for (const { keys, what } of required) {
-    if (keys.some((key) => isGiven(key))) continue;
+  for (const { keys, what, hint, unless } of required) {
+    if (keys.some((key) => isGiven(key)) || unless?.(config)) continue;
     throw new GradusError('CONFIG_MISSING', `${placeOf([])}: ${keys.join(' or ')} is missing: ${what}`, {
-      hint: `add ${keys.join(' or ')}`,
+      hint,
       path: keys[0]!,
     });
   }

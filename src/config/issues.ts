@@ -23,7 +23,7 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
   const got = valueAt(context.value, issue.path);
   if (got === undefined && issue.path.length > 0) {
     return new GradusError('CONFIG_MISSING', `${context.placeOf([])}: ${path} is missing`, {
-      hint: `add ${path}: ${exampleOf(path)}`,
+      hint: `add ${path}: VALUE`,
       path,
     });
   }
@@ -144,10 +144,6 @@ function describe(path: KeyPath): string {
   const { description, default: preset } = schemaAt(path);
   const about = [description, preset !== undefined && `the default is ${JSON.stringify(preset)}`].filter(Boolean);
   return about.length > 0 ? `${dotted(path)}: ${about.join('; ')}` : `correct ${dotted(path)}`;
-}
-
-function exampleOf(path: string): string {
-  return path === 'model' ? 'HuggingFaceTB/SmolLM2-135M-Instruct, or the path of a model folder' : 'VALUE';
 }
 
 function short(value: unknown): string {

@@ -145,11 +145,7 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
     ...['backend: trl', 'compute: modal', 'preset: dapo', 'loss_type: cispo', 'group_policy: drop', 'max_turns: 2'],
     ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
-    ...[
-      'native: {memory_budget: 2GB}',
-      'stages: [{name: a}]',
-      'max_episode_tokens: 9',
-    ],
+    ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]', 'max_episode_tokens: 9'],
   ];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));

@@ -79,7 +79,11 @@ export const configSchema = z.strictObject({
   compute: z.enum(['local', 'modal']).default('local'),
   seed: z.int().nonnegative().default(0),
 
-  model: z.string().describe('a path or a Hugging Face id'),
+  model: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('a path or a Hugging Face id; every backend but builtin needs it'),
   chat_template: z.string().default('auto').describe('auto, none (plain text) or the path of a Jinja file'),
   system_prompt: z.string().nullable().default(null),
   few_shot: z.array(message).default([]).describe('messages put before every prompt'),
@@ -162,7 +166,7 @@ export const configSchema = z.strictObject({
   modal: modal.prefault({}),
 });
 
-/** A configuration as a file or a caller states it: everything but `model` may be left out. */
+/** A configuration as a file or a caller states it: whatever has a default may be left out. */
 export type ConfigInput = z.input<typeof configSchema>;
 
 /** A configuration in which every key has its value. */

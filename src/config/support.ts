@@ -1,42 +1,101 @@
-// Which keys the native backend does not act on yet: giving them a value is an error, so that nothing is silently ignored.
+// Which keys a backend does not act on: giving them a value is an error, so that nothing is silently ignored.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configSchema } from './schema.ts';
 import { valueAt } from './values.ts';
 
-/** Key in dots → the values that work; without any, only the default does. */
-const limitations: Readonly<Record<string, readonly unknown[]>> = {
-  backend: ['native'],
-  compute: ['local'],
-  preset: [],
-  loss_type: ['dapo', 'grpo', 'bnpo', 'dr_grpo'],
-  group_policy: [],
-  resample_limit: [],
-  stages: [],
-  environment: [],
-  environment_config: [],
-  max_turns: [],
-  max_episode_tokens: [],
-  rollout: [],
-  trackers: [],
-  'lora.dropout': [],
-  'native.rollout_dtype': ['float32', 'int8', 'int4'],
-  'native.memory_budget': [],
-  'native.reward_workers': [],
+export type SupportedBackend = 'builtin' | 'native';
+
+interface Limitation {
+  /** Completes the sentence `backend native …`. */
+  readonly why: string;
+  /** Values that work besides the default. */
+  readonly works?: readonly unknown[];
+}
+
+/** Keys in dots. */
+type Limitations = Readonly<Record<string, Limitation>>;
+
+const missing: Limitation = { why: 'does not support it yet' };
+
+const missingEverywhere: Limitations = {
+  compute: missing,
+  preset: missing,
+  group_policy: missing,
+  resample_limit: missing,
+  stages: missing,
+  environment: missing,
+  environment_config: missing,
+  max_turns: missing,
+  max_episode_tokens: missing,
+  rollout: missing,
+  trackers: missing,
 };
 
-/** Throws `CONFIG_UNSUPPORTED` for the first key that asks for something that is not there yet. */
+const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
+const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
+const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
+const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
+
+/** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
+const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
+  native: {
+    ...missingEverywhere,
+    loss_type: { ...missing, works: ['dapo', 'grpo', 'bnpo', 'dr_grpo'] },
+    'lora.dropout': missing,
+    'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
+    'native.memory_budget': missing,
+    'native.reward_workers': missing,
+  },
+  builtin: {
+    ...missingEverywhere,
+    model: noModel,
+    lora: { ...noModel, works: [null] },
+    chat_template: { ...noModel, works: ['none'] },
+    dataset: { why: 'learns one problem, that of a task set such as digit-sum' },
+    system_prompt: noPrompt,
+    few_shot: noPrompt,
+    prompt_column: noPrompt,
+    prompt_template: noPrompt,
+    overlong_prompts: noPrompt,
+    max_prompt_tokens: noPrompt,
+    temperature: { why: 'learns from samples at temperature 1; sample and eval take --temperature' },
+    loss_type: noRatio,
+    importance_sampling_level: noRatio,
+    importance_sampling_correction: noRatio,
+    importance_sampling_mode: noRatio,
+    importance_sampling_clip_max: noRatio,
+    num_iterations: noRatio,
+    epsilon: noRatio,
+    epsilon_high: noRatio,
+    delta: noRatio,
+    weight_decay: noOptimizer,
+    adam_beta1: noOptimizer,
+    adam_beta2: noOptimizer,
+    adam_epsilon: noOptimizer,
+    max_grad_norm: noOptimizer,
+  },
+};
+
+/** Throws `CONFIG_UNSUPPORTED` for the first key that the backend would ignore, or for a backend that is not there yet. */
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
-  const defaults = configSchema.parse({ model: config.model });
-  for (const [key, working] of Object.entries(limitations)) {
+  const defaults = configSchema.parse({});
+  const { backend } = config;
+  if (!(backend in limitations)) {
+    throw new GradusError('CONFIG_UNSUPPORTED', `${placeOf(['backend'])}: backend ${backend} is not supported yet`, {
+      hint: `set backend to ${Object.keys(limitations).join(' or ')}`,
+      path: 'backend',
+    });
+  }
+  for (const [key, { why, works = [] }] of Object.entries(limitations[backend as SupportedBackend])) {
     const path = key.split('.');
     const value = valueAt(config, path);
-    const accepted = [valueAt(defaults, path), ...working];
+    const accepted = [valueAt(defaults, path), ...works];
     // Without a LoRA there is no dropout of it either.
     if (value === undefined || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
-      `${placeOf(path)}: ${key}: ${JSON.stringify(value)} is not supported yet by backend native`,
+      `${placeOf(path)}: ${key}: ${JSON.stringify(value)}: backend ${backend} ${why}`,
       {
         hint: `leave ${key} out or set it to ${[...new Set(accepted.map((other) => JSON.stringify(other)))].join(', ')}`,
         path: key,

@@ -6,6 +6,7 @@ import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
 import type { WeightedReward } from '../rewards.ts';
+import { openTaskset } from './problems.ts';
 import { loadRewardFunction } from './user-code.ts';
 
 export interface OpenRewards {
@@ -15,22 +16,43 @@ export interface OpenRewards {
   readonly columns: readonly string[];
 }
 
-/** Throws `CONFIG_INVALID` for names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's. */
+/** Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's. */
 export async function openRewards(config: Config): Promise<OpenRewards> {
   const parts = config.reward.map((part, i) => builtinReward(part, `reward.${i}`, config.answer_column));
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn)];
+  const named = [...parts.map(({ reward }) => reward), ...own];
   return {
-    rewards: [...parts.map(({ reward }) => reward), ...own],
+    rewards: named.length > 0 ? named : rewardsOfTaskset(config),
     columns: [...new Set(parts.flatMap(({ column }) => column ?? []))],
   };
 }
 
+/** Where the configuration names no reward. */
+function rewardsOfTaskset(config: Config): readonly WeightedReward[] {
+  const { rewards } = openTaskset(config) ?? {};
+  if (rewards) return rewards;
+  throw new GradusError(
+    'CONFIG_MISSING',
+    `reward or reward_fn is missing: ${config.taskset} brings no reward of its own`,
+    {
+      hint: `add reward: numeric_match, or another of ${Object.keys(builtinRewards).join(', ')}`,
+      path: 'reward',
+    },
+  );
+}
+
 interface BuiltinReward {
   readonly reward: WeightedReward;
+  /** The column that it compares with. */
   readonly column: string | undefined;
 }
 
-function builtinReward({ name, weight, config }: RewardConfig, path: string, answerColumn: string): BuiltinReward {
+/** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
+export function builtinReward(
+  { name, weight, config }: RewardConfig,
+  path: string,
+  answerColumn: string,
+): BuiltinReward {
   const row = builtinRewards[name];
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
@@ -48,7 +70,8 @@ function builtinReward({ name, weight, config }: RewardConfig, path: string, ans
   }
 }
 
-async function userReward(reference: string): Promise<WeightedReward> {
+/** A function of the user's, called what it is exported as, or else as its file. */
+export async function userReward(reference: string): Promise<WeightedReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
   return { name, score: await loadRewardFunction(reference) };
 }

@@ -7,8 +7,9 @@ import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { findCheckpoint, isRun, readCheckpointPointer, readResolvedConfig } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
-import { type Problems, stepCount } from './problems.ts';
-import { versions } from './versions.ts';
+import { stepCount } from './problems.ts';
+import type { Setup } from './setup.ts';
+import { ownVersions } from './versions.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */
@@ -52,18 +53,19 @@ export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
 }
 
 /** Opens what `assertRunPlace` found fit. */
-export function openRun(loaded: LoadedConfig, problems: Problems, place: RunPlace): OpenRun {
+export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'versions'>, place: RunPlace): OpenRun {
   const { config, text } = loaded;
+  const versions = { ...ownVersions(), ...setup.versions };
   const directory = runDirectory(loaded, place);
-  const max_steps = stepCount(config, problems);
+  const max_steps = stepCount(config, setup.problems);
   if (!place.resume) {
-    const record = { backend: config.backend, versions: versions(), started: new Date().toISOString(), max_steps };
+    const record = { backend: config.backend, versions, started: new Date().toISOString(), max_steps };
     return {
       store: RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record }),
     };
   }
   const step = readCheckpointPointer(directory, 'latest');
-  const store = RunStore.reopen(directory, step ?? 0, { config, max_steps, versions: versions() });
+  const store = RunStore.reopen(directory, step ?? 0, { config, max_steps, versions });
   return step === undefined ? { store } : { store, checkpoint: findCheckpoint(directory, 'latest').folder };
 }
 

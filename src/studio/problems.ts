@@ -2,6 +2,7 @@
 import type { Config } from '../config/schema.ts';
 import { type DataLoader, shuffledBatches } from '../data.ts';
 import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
+import type { Taskset } from '../envs/taskset.ts';
 import { tasksets } from '../envs/tasksets.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -20,14 +21,16 @@ export interface Problems {
  * @param columns those that every problem must have, besides the prompt's
  */
 export async function loadProblems(config: Config, columns: readonly string[]): Promise<Problems> {
-  const problems = config.taskset !== null ? makeProblems(config) : await readProblems(config);
+  const taskset = openTaskset(config);
+  const problems = taskset ? makeProblems(taskset, config) : await readProblems(config);
   const needed = [...promptColumns(config), ...columns];
   for (const rows of [problems.train, problems.eval]) requireColumns(rows, needed, config.dataset ?? config.taskset!);
   return problems;
 }
 
-function makeProblems(config: Config): Problems {
-  const name = config.taskset!;
+/** The task set of a configuration, if it has one. Throws `CONFIG_INVALID` for a name that does not exist, or wrong settings of it. */
+export function openTaskset({ taskset: name, taskset_config }: Config): Taskset | undefined {
+  if (name === null) return undefined;
   const taskset = tasksets[name];
   if (!taskset) {
     throw new GradusError('CONFIG_INVALID', `taskset: there is no task set ${name}`, {
@@ -35,7 +38,10 @@ function makeProblems(config: Config): Problems {
       path: 'taskset',
     });
   }
-  const { rows } = taskset.create(config.taskset_config);
+  return taskset.create(taskset_config);
+}
+
+function makeProblems({ rows }: Taskset, config: Config): Problems {
   return {
     train: rows('train', config.max_steps! * config.prompts_per_step, config.seed),
     eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],

@@ -1,18 +1,17 @@
 // Everything that training, evaluating and sampling need, opened from a configuration: the cheap first, so that mistakes show early.
 
-import { type NativeModel, openNativeModel } from '../backends/native/native-model.ts';
+import type { TrainableModel } from '../backends/backend.ts';
+import { backends } from '../backends/backends.ts';
 import type { Config } from '../config/schema.ts';
+import type { SupportedBackend } from '../config/support.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError } from '../errors.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../generation.ts';
-import type { LossSettings, LossType } from '../grpo/losses.ts';
 import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
 import { weightedRewards } from '../rewards/weighted.ts';
 import type { RewardModel } from '../rewards.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
-import { findModel } from './find-model.ts';
-import { openRenderer } from './open-renderer.ts';
 import { openRewards } from './open-rewards.ts';
 import { loadProblems, type Problems, promptOf } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
@@ -20,11 +19,13 @@ import { fitPrompts } from './prompt-lengths.ts';
 export interface Setup {
   readonly config: Config;
   readonly problems: Problems;
-  readonly model: NativeModel;
+  readonly model: TrainableModel;
   readonly renderer: Renderer;
   readonly rewardModel: RewardModel;
   /** In the order of the configuration; the first decides what is correct. */
   readonly rewardNames: readonly string[];
+  /** Of the backend's libraries, by name. */
+  readonly versions: Readonly<Record<string, string>>;
   /** Plays episodes as training does, but for what `options` say. */
   generator(options?: Partial<RolloutOptions>): Generator;
   dispose(): void;
@@ -36,16 +37,12 @@ export async function openSetup(config: Config): Promise<Setup> {
   const rewardNames = rewards.map(({ name }) => name);
   assertMetricExists(config, rewardNames);
   const problems = await loadProblems(config, columns);
-  const modelPath = findModel(config.model);
-  const renderer = openRenderer(modelPath, config.chat_template);
-  const model = await openModel(config, modelPath);
+  // Others were refused when the configuration was loaded.
+  const backend = await backends[config.backend as SupportedBackend]();
+  const { model, renderer, contextLength } = await backend.open(config);
   try {
     const prompt = promptOf(config);
-    const fitted = fitPrompts(config, problems, {
-      prompt,
-      renderer,
-      contextLength: model.architecture.config.contextLength,
-    });
+    const fitted = fitPrompts(config, problems, { prompt, renderer, contextLength });
     return {
       config,
       model,
@@ -53,6 +50,7 @@ export async function openSetup(config: Config): Promise<Setup> {
       problems: fitted.problems,
       rewardModel: weightedRewards(rewards),
       rewardNames,
+      versions: backend.versions(),
       generator: (options) =>
         new RolloutGenerator(singleTurn({ prompt }), fitted.renderer, {
           maxTokens: config.max_completion_length,
@@ -76,44 +74,4 @@ function assertMetricExists({ save, eval: evaluation }: Config, rewardNames: rea
     hint: existingNames(save.best, names),
     path: 'save.best',
   });
-}
-
-function openModel(config: Config, modelPath: string): Promise<NativeModel> {
-  const { lora, native, model: modelName, temperature, seed } = config;
-  return openNativeModel({
-    modelPath,
-    modelName,
-    lora: lora && { r: lora.r, alpha: lora.alpha, targetModules: lora.target_modules },
-    loss: lossSettings(config),
-    temperature,
-    optimizer: {
-      beta1: config.adam_beta1,
-      beta2: config.adam_beta2,
-      epsilon: config.adam_epsilon,
-      weightDecay: config.weight_decay,
-      maxGradNorm: config.max_grad_norm,
-    },
-    seed,
-    device: native.device,
-    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
-    ...(native.threads !== 'auto' && { threads: native.threads }),
-  });
-}
-
-function lossSettings(config: Config): LossSettings {
-  return {
-    // Others were refused when the configuration was loaded.
-    loss_type: config.loss_type as LossType,
-    epsilon: config.epsilon,
-    epsilon_high: config.epsilon_high,
-    delta: config.delta,
-    beta: config.beta,
-    log_kl: config.log_kl,
-    use_bias_correction_kl: true,
-    sampling_correction: config.importance_sampling_correction
-      ? { mode: config.importance_sampling_mode, clip_max: config.importance_sampling_clip_max }
-      : null,
-    importance_sampling_level: config.importance_sampling_level,
-    max_completion_length: config.max_completion_length,
-  };
 }

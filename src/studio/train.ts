@@ -45,7 +45,7 @@ export async function* trainEvents(
   assertRunPlace(loaded, options);
   const setup = await openSetup(loaded.config);
   try {
-    const { store, checkpoint } = openRun(loaded, setup.problems, options);
+    const { store, checkpoint } = openRun(loaded, setup, options);
     if (checkpoint !== undefined) await setup.model.load(checkpoint);
     yield* recorded(store, new TrainingRun(setup, store, options.signal).run());
     const result = trainResult({

@@ -1,6 +1,5 @@
-// The versions that a run depends on.
+// The versions of ourselves and of what runs us.
 import { readFileSync } from 'node:fs';
-import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
 
 /** Our own version, from package.json: two folders up, in the sources as in the build. */
 export function gradusVersion(): string {
@@ -8,6 +7,7 @@ export function gradusVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-export function versions(): Record<string, string> {
-  return { gradus: gradusVersion(), node: process.versions.node, onnxruntime: loadOnnxRuntime().version };
+/** Of every run, whatever its backend; loads nothing. */
+export function ownVersions(): Record<string, string> {
+  return { gradus: gradusVersion(), node: process.versions.node };
 }

@@ -14,8 +14,9 @@ export function versionCommand(cli: Cli): Command {
     .addHelpText('before', examples)
     .action(
       cli.action(async () => {
-        const { versions } = await import('../../studio/versions.ts');
-        const installed = versions();
+        const { ownVersions } = await import('../../studio/versions.ts');
+        const { loadOnnxRuntime } = await import('../../runtime/onnxruntime.ts');
+        const installed: Record<string, string> = { ...ownVersions(), onnxruntime: loadOnnxRuntime().version };
         const text = Object.entries(installed).map(([name, version]) => `${name} ${version}`);
         cli.output.result(
           { ok: true, schema: 'version.result/1', command: 'version', versions: installed },

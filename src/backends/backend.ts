@@ -1,0 +1,30 @@
+// What a backend is: whatever opens, for a configuration, a model that the loop can sample from, train, save and load.
+import type { Config } from '../config/schema.ts';
+import type { Model } from '../model.ts';
+import type { Renderer } from '../rendering.ts';
+
+/** A model that a run can keep: trained in this process, with weights in checkpoints. */
+export interface TrainableModel extends Model {
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  /** Writes everything that training goes on from into a folder that exists. */
+  save(directory: string): Promise<void>;
+  /** Continues exactly from what `save` wrote. Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`. */
+  load(directory: string): Promise<void>;
+  dispose(): void;
+}
+
+export interface OpenBackend {
+  readonly model: TrainableModel;
+  /** Between messages and what the model reads and writes. */
+  readonly renderer: Renderer;
+  /** Tokens that the model can hold, prompt and completion together. */
+  readonly contextLength: number;
+}
+
+/** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
+export interface Backend {
+  /** Versions of what it computes with, by name, for the record of a run. */
+  versions(): Record<string, string>;
+  /** Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`. */
+  open(config: Config): Promise<OpenBackend>;
+}

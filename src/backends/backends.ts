@@ -1,0 +1,8 @@
+// The backends by the names that configurations give them. A run loads its own and no other: native libraries take their time.
+import type { SupportedBackend } from '../config/support.ts';
+import type { Backend } from './backend.ts';
+
+export const backends: Readonly<Record<SupportedBackend, () => Promise<Backend>>> = {
+  builtin: async () => (await import('./builtin/builtin-backend.ts')).builtinBackend,
+  native: async () => (await import('./native/native-backend.ts')).nativeBackend,
+};

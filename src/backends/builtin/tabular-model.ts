@@ -1,0 +1,199 @@
+// A policy without a network: a table of logits [T, V] in which each position is a categorical distribution of its own, so that
+//
+//   log π(seq) = Σ_t log softmax(logits[t])[seq[t]]
+//
+// and REINFORCE (Williams 1992) with a KL penalty has an exact gradient that fits on a page. It maximises
+//
+//   J = mean_i A_i log π(seq_i) − β KL(π ‖ reference),   logits ← logits + learning rate · ∂J/∂logits
+//
+// where A_i are the advantages of GRPO and the reference is the table as it began.
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AnswerShape } from '../../envs/taskset.ts';
+import { GradusError } from '../../errors.ts';
+import { readNpz, writeNpz } from '../../formats/npz.ts';
+import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
+import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
+import { likeliestToken, sampleToken } from '../../models/sampler.ts';
+import { randomStream } from '../../random.ts';
+import type { TrainableModel } from '../backend.ts';
+import { fileError } from '../native/file-error.ts';
+
+export interface TabularModelOptions {
+  readonly shape: AnswerShape;
+  /** Weight of the KL divergence from the table as it began. */
+  readonly beta: number;
+}
+
+/** Of one position: log-probabilities of its V tokens. */
+type Row = Float64Array;
+
+const FILE = 'policy.npz';
+
+/** Every prompt has the same completions; they start uniform. Equal seeds give equal samples, equal batches equal updates. */
+export class TabularModel implements TrainableModel {
+  readonly parameters: TrainableModel['parameters'];
+  readonly #shape: AnswerShape;
+  readonly #beta: number;
+  /** [T, V], row by row. */
+  #logits: Float64Array;
+  /** The rows of log-probabilities that training started from. */
+  readonly #reference: readonly Row[];
+
+  constructor({ shape, beta }: TabularModelOptions) {
+    const size = shape.length * shape.vocabulary;
+    this.parameters = { total: size, trainable: size };
+    this.#shape = shape;
+    this.#beta = beta;
+    this.#logits = new Float64Array(size);
+    this.#reference = this.#rows();
+  }
+
+  /** A completion ends by itself where the table does. */
+  policy(): Policy {
+    return {
+      contextLength: Number.POSITIVE_INFINITY,
+      sample: async (requests, options) => {
+        const { temperature = 1 } = options;
+        const plain = this.#rows();
+        const drawn = temperature === 0 ? plain : this.#rows(temperature);
+        const probabilities = drawn.map((row) => row.map(Math.exp));
+        return requests.map((request) => sampleCompletion(request, options, plain, probabilities));
+      },
+    };
+  }
+
+  async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    return logprobsOf(sequences, weights === 'current' ? this.#rows() : this.#reference);
+  }
+
+  /**
+   * One step along the exact gradient. Metrics: `loss` (−J), `grad_norm`, `entropy` (mean over positions), and `kl`, the divergence from the
+   * start, which is exact rather than estimated from samples and like TRL's a mean over positions: the penalty in J is T times as much.
+   */
+  async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    const { length, vocabulary } = this.#shape;
+    const rows = this.#rows();
+    const logprobs = logprobsOf(sequences, rows);
+
+    // ∂ log softmax(l)[id] / ∂l = onehot(id) − softmax(l): collect the onehots, and how often softmax is subtracted.
+    const gradient = new Float64Array(length * vocabulary); // [T, V]
+    const weight = new Float64Array(length); // [T]
+    let objective = 0;
+    for (const [i, { advantage, completionIds }] of sequences.entries()) {
+      const share = advantage / sequences.length;
+      for (const [t, id] of completionIds.entries()) {
+        objective += share * logprobs[i]![t]!;
+        gradient[t * vocabulary + id]! += share;
+        weight[t]! += share;
+      }
+    }
+
+    let entropy = 0;
+    let divergence = 0;
+    for (const [t, row] of rows.entries()) {
+      const reference = this.#reference[t]!;
+      const probabilities = row.map(Math.exp);
+      const rowEntropy = -sum(row, (logprob, v) => probabilities[v]! * logprob);
+      const rowDivergence = sum(row, (logprob, v) => probabilities[v]! * (logprob - reference[v]!));
+      for (const [v, probability] of probabilities.entries()) {
+        // ∂KL/∂l = p (log p/q − KL)
+        const pull = this.#beta * (row[v]! - reference[v]! - rowDivergence);
+        gradient[t * vocabulary + v]! -= probability * (weight[t]! + pull);
+      }
+      entropy += rowEntropy;
+      divergence += rowDivergence;
+    }
+
+    for (const [i, slope] of gradient.entries()) this.#logits[i]! += learningRate * slope;
+    return {
+      metrics: {
+        loss: this.#beta * divergence - objective,
+        grad_norm: Math.sqrt(sum(gradient, (slope) => slope * slope)),
+        entropy: entropy / length,
+        kl: divergence / length,
+      },
+      logprobs,
+    };
+  }
+
+  /** `policy.npz` with one array, `logits` [T, V]: `numpy.load(path)['logits']`. */
+  async save(directory: string): Promise<void> {
+    const { length, vocabulary } = this.#shape;
+    await writeFile(join(directory, FILE), writeNpz({ logits: { shape: [length, vocabulary], data: this.#logits } }));
+  }
+
+  async load(directory: string): Promise<void> {
+    const path = join(directory, FILE);
+    if (!existsSync(path)) {
+      throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${FILE}`, {
+        hint: 'was it saved by another backend?',
+        path,
+      });
+    }
+    const stored = parseNpz(await readFile(path), path).get('logits');
+    const { length, vocabulary } = this.#shape;
+    if (String(stored?.shape) !== String([length, vocabulary])) {
+      const found = stored ? `logits of shape [${stored.shape}]` : 'no logits';
+      throw new GradusError('CHECKPOINT_MISMATCH', `${path} has ${found}, not [${length}, ${vocabulary}]`, {
+        hint: 'the checkpoint belongs to another taskset_config',
+        path,
+      });
+    }
+    this.#logits = Float64Array.from(stored!.data);
+  }
+
+  dispose(): void {}
+
+  /** log softmax(logits[t] / temperature) for each position t. */
+  #rows(temperature = 1): Row[] {
+    const { length, vocabulary } = this.#shape;
+    return Array.from({ length }, (_, t) => {
+      const logits = this.#logits.subarray(t * vocabulary, (t + 1) * vocabulary).map((logit) => logit / temperature);
+      const highest = logits.reduce((a, b) => Math.max(a, b));
+      const logTotal = highest + Math.log(sum(logits, (logit) => Math.exp(logit - highest)));
+      return logits.map((logit) => logit - logTotal);
+    });
+  }
+}
+
+/** @param probabilities after temperature, by position; `plain` are the log-probabilities before it */
+function sampleCompletion(
+  { seed, maxTokens }: SampleRequest,
+  options: SamplingOptions,
+  plain: readonly Row[],
+  probabilities: readonly Row[],
+): Completion {
+  const random = randomStream(seed);
+  const ids: number[] = [];
+  const logprobs: number[] = [];
+  const limit = maxTokens ?? options.maxTokens;
+  let ended = false;
+  while (!ended && ids.length < limit) {
+    const row = probabilities[ids.length]!;
+    const greedy = options.temperature === 0;
+    const { id, logprob } = greedy ? { id: likeliestToken(row), logprob: 0 } : sampleToken(row, random, options);
+    ids.push(id);
+    logprobs.push(logprob);
+    ended = ids.length === plain.length || options.stopIds.has(id) || options.stopWhen?.(ids) === true;
+  }
+  const plainLogprobs = ids.map((id, t) => plain[t]![id]!);
+  return { ids, logprobs, plainLogprobs, finishReason: ended ? 'stop' : 'length' };
+}
+
+function logprobsOf(sequences: readonly TrainingSequence[], rows: readonly Row[]): number[][] {
+  return sequences.map(({ completionIds }) => completionIds.map((id, t) => rows[t]![id]!));
+}
+
+function sum(values: Float64Array, term: (value: number, index: number) => number): number {
+  return values.reduce((total, value, index) => total + term(value, index), 0);
+}
+
+function parseNpz(bytes: Uint8Array, path: string) {
+  try {
+    return readNpz(bytes);
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}

@@ -1,0 +1,63 @@
+// The task set `digit-sum`: one problem, to write so many digits that add up to a target. Small enough for a table of logits.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import type { RewardFunction } from '../rewards.ts';
+import type { Example } from '../rl.ts';
+import type { Taskset } from './taskset.ts';
+
+export interface DigitSumConfig {
+  /** @default 4 */
+  readonly digits?: number;
+  /** Digits are from 0 to `vocab` − 1. @default 10 */
+  readonly vocab?: number;
+  /** @default 18 */
+  readonly target?: number;
+  /** How far from the target a sum still earns 1/e. @default 4 */
+  readonly scale?: number;
+}
+
+/** Beyond it, the reward of a wrong sum would round to that of the right one. */
+const largestScale = 1e6;
+
+export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({
+  digits: z.int().min(1).max(1024).exactOptional(),
+  vocab: z.int().min(2).max(65_536).exactOptional(),
+  target: z.int().nonnegative().exactOptional(),
+  scale: z.number().positive().max(largestScale).exactOptional(),
+});
+
+/**
+ * Rows `{question, answer}`, all the same. The reward `digit_sum` is exp(−|sum − target| / scale): 1 exactly where the sum is the target,
+ * 0 for what is not `digits` numbers below `vocab`. Throws `CONFIG_INVALID` for a target out of reach.
+ */
+export function digitSum(config: DigitSumConfig = {}): Taskset {
+  const { digits = 4, vocab = 10, target = 18, scale = 4 } = config;
+  const highest = digits * (vocab - 1);
+  if (target > highest) {
+    throw new GradusError('CONFIG_INVALID', `target: ${digits} digits below ${vocab} add up to at most ${highest}`, {
+      hint: `set target to at most ${highest}, or raise digits or vocab`,
+      path: 'taskset_config.target',
+    });
+  }
+  const problem: Example = {
+    question: `Write ${digits} whole numbers from 0 to ${vocab - 1} that add up to ${target}, with spaces between them.`,
+    answer: evenShares(target, digits).join(' '),
+  };
+  const score: RewardFunction = ({ completions }) =>
+    completions.map((text) => {
+      const numbers = text.match(/-?\d+/g)?.map(Number) ?? [];
+      if (numbers.length !== digits || numbers.some((number) => number < 0 || number >= vocab)) return 0;
+      const sum = numbers.reduce((total, number) => total + number, 0);
+      return Math.exp(-Math.abs(sum - target) / scale);
+    });
+  return {
+    rows: (_, count) => Array.from({ length: count }, () => problem),
+    rewards: [{ name: 'digit_sum', score }],
+    answers: { length: digits, vocabulary: vocab },
+  };
+}
+
+/** `total` as a sum of `parts` whole numbers that differ by 1 at most. */
+function evenShares(total: number, parts: number): number[] {
+  return Array.from({ length: parts }, (_, i) => Math.floor((total + i) / parts));
+}
