@@ -20,6 +20,9 @@ const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_st
 writeFileSync('tiny.yaml', stringify(config));
 writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
+writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
+writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
+writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
 /** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
 type Case = readonly [line: string, exitCode: number, schema: string];
@@ -57,6 +60,14 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs show tiny', 0, 'runs.show.result/1'],
     ['runs show nothing', 2, 'error/1'],
   ],
+  'rewards list': [
+    ['rewards list', 0, 'rewards.list.result/1'],
+    ['rewards list mine', 2, 'error/1'],
+  'rewards test': [
+    ['rewards test --reward numeric_match --input agreeing.jsonl', 0, 'rewards.test.result/1'],
+    ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
+    ['rewards test --reward throwing.ts:score --input agreeing.jsonl', 2, 'rewards.test.result/1'],
+    ['rewards test --reward numeric_mach --input agreeing.jsonl', 2, 'error/1'],
   'config-schema': [
     ['config-schema', 0, 'config-schema.result/1'],
     ['config-schema extra', 2, 'error/1'],

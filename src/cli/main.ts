@@ -8,6 +8,7 @@ import { demoCommand } from './commands/demo.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
 import { runsCommand } from './commands/runs.ts';
+import { rewardsCommand } from './commands/rewards.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { schemaCommand } from './commands/schema.ts';
 import { trainCommand } from './commands/train.ts';
@@ -87,6 +88,7 @@ function createProgram(cli: Cli, help: string[]): Command {
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
+    ...[rewardsCommand],
   ];
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);

@@ -6,6 +6,8 @@ import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { helpSchema } from './help.ts';
 import { runsListSchema } from './runs-list.ts';
+import { rewardsListSchema } from './rewards-list.ts';
+import { rewardsTestSchema } from './rewards-test.ts';
 import { runsShowSchema } from './runs-show.ts';
 import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
@@ -22,6 +24,8 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'help.result/1': helpSchema,
   'runs.list.result/1': runsListSchema,
   'runs.show.result/1': runsShowSchema,
+  'rewards.list.result/1': rewardsListSchema,
+  'rewards.test.result/1': rewardsTestSchema,
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
   'train.event/1': trainEventSchema,

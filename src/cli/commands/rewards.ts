@@ -1,0 +1,124 @@
+// gradus rewards: the rewards that ship, and what a reward makes of given completions.
+import { Command } from 'commander';
+import { z } from 'zod';
+import { GradusError, messageOf } from '../../errors.ts';
+import type { RewardTest } from '../../studio/test-reward.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+
+const listExamples = `Examples:
+  gradus rewards list
+  gradus rewards list --json                   with the JSON Schema of their settings
+`;
+
+const testExamples = `Examples:
+  gradus rewards test --reward numeric_match --input cases.jsonl
+  gradus rewards test --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --input cases.jsonl --json
+  gradus rewards test --reward rewards/mine.ts:score --input cases.jsonl
+
+A case is a line such as {"completion": "so it is 4", "answer": "4", "expected": 1}: a text or messages, the columns that
+the reward reads, and the score that it should give (null: does not apply). Any other score is exit code 5.
+`;
+
+interface TestFlags {
+  readonly reward: string;
+  readonly rewardConfig?: string;
+  readonly input: string;
+}
+
+export function rewardsCommand(cli: Cli): Command {
+  const rewards = new Command('rewards').description('rewards: those that ship, and a test of any');
+  rewards
+    .command('list')
+    .description('the rewards that ship, with their settings')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', listExamples)
+    .action(cli.action(() => listRewards(cli)));
+  rewards
+    .command('test')
+    .description('score given completions, without a model')
+    .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .option('--reward-config <json>', 'settings of a reward that ships')
+    .requiredOption('--input <file>', 'the cases: JSON lines with completion, answer, other columns and expected')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', testExamples)
+    .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
+  return rewards;
+}
+
+async function listRewards({ output }: Cli) {
+  const { builtinRewards } = await import('../../rewards/builtin.ts');
+  const rewards = Object.entries(builtinRewards).map(([name, { describe, config }]) => ({
+    ...{ name, description: describe, config: z.toJSONSchema(config, { io: 'input' }) },
+  }));
+  const rows = rewards.map(({ name, description, config }) => [name, description, keysOf(config)]);
+  output.result({ ok: true, schema: 'rewards.list.result/1', command: 'rewards list', rewards }, table(rows));
+  return undefined;
+}
+
+function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
+  return Object.keys(properties).join(', ');
+}
+
+async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: TestFlags) {
+  const { testReward } = await import('../../studio/test-reward.ts');
+  const result = await testReward({ reward, input, rewardConfig: parseSettings(rewardConfig) });
+  const error = faultOf(result);
+  const exit_code = error?.code === 'REWARD_DISAGREES' ? 5 : 2;
+  const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };
+  output.result({ ...envelope, ...result, ...(error && { error, exit_code }) }, testSummary(result));
+  if (!error) return 0;
+  output.errorLine(error);
+  return exit_code;
+}
+
+/** A reward that fails on every case is broken, whatever was expected. */
+function faultOf({ scores, errors, agreement }: RewardTest) {
+  const [first] = errors;
+  if (first && errors.length === scores.length) {
+    return {
+      code: 'REWARD_FAILED',
+      message: `the reward failed on all ${scores.length} cases: ${first.message}`,
+      hint: 'mend the reward, or the columns that the cases have',
+    };
+  }
+  if (!agreement || agreement.disagreements.length === 0) return undefined;
+  const [{ index, expected, score }] = agreement.disagreements as [(typeof agreement.disagreements)[number]];
+  return {
+    code: 'REWARD_DISAGREES',
+    message: `${agreement.disagreements.length} of ${agreement.expected} scores are not as expected`,
+    hint: `case ${index + 1} scored ${score} where ${expected} was expected`,
+  };
+}
+
+function testSummary({ scores, errors, agreement }: RewardTest): string {
+  const messages = new Map(errors.map(({ index, message }) => [index, message]));
+  const wrong = new Map(agreement?.disagreements.map(({ index, expected }) => [index, expected]));
+  const lines = scores.map((score, index) => {
+    const note = messages.has(index) ? `failed: ${messages.get(index)}` : '';
+    return [`${index + 1}`, String(score), wrong.has(index) ? `expected ${wrong.get(index)}` : '', note];
+  });
+  const summary = agreement ? `${agreement.agreed} of ${agreement.expected} as expected` : `${scores.length} scored`;
+  return [table(lines), summary].join('\n');
+}
+
+function parseSettings(text: string): Record<string, unknown> {
+  const parsed = z.record(z.string(), z.unknown()).safeParse(parseJson(text));
+  if (parsed.success) return parsed.data;
+  throw settingsInvalid('it is no object');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw settingsInvalid(messageOf(error).replaceAll(/\s+/g, ' '));
+  }
+}
+
+function settingsInvalid(fault: string): GradusError {
+  return new GradusError('USAGE', `--reward-config is not JSON: ${fault}`, {
+    hint: `for example --reward-config '{"tolerance": 0.01}'`,
+    path: '--reward-config',
+  });
+}
