@@ -63,11 +63,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'rewards list': [
     ['rewards list', 0, 'rewards.list.result/1'],
     ['rewards list mine', 2, 'error/1'],
+  ],
   'rewards test': [
     ['rewards test --reward numeric_match --input agreeing.jsonl', 0, 'rewards.test.result/1'],
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
     ['rewards test --reward throwing.ts:score --input agreeing.jsonl', 2, 'rewards.test.result/1'],
     ['rewards test --reward numeric_mach --input agreeing.jsonl', 2, 'error/1'],
+  ],
   'config-schema': [
     ['config-schema', 0, 'config-schema.result/1'],
     ['config-schema extra', 2, 'error/1'],
