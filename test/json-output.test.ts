@@ -16,9 +16,12 @@ import { tinyConfig } from './tiny-model.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gradus-json-'));
 after(() => rmSync(folder, { recursive: true }));
 process.chdir(folder);
+// Whoever runs the tests may have credentials.
+process.env.HOME = folder;
 const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
 writeFileSync('tiny.yaml', stringify(config));
 writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
+writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
@@ -69,6 +72,14 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
     ['rewards test --reward throwing.ts:score --input agreeing.jsonl', 2, 'rewards.test.result/1'],
     ['rewards test --reward numeric_mach --input agreeing.jsonl', 2, 'error/1'],
+  ],
+  doctor: [
+    ['doctor', 0, 'doctor.result/1'],
+    ['doctor --config tiny.yaml', 0, 'doctor.result/1'],
+    ['doctor --backend trl', 3, 'doctor.result/1'],
+    ['doctor --config absent-model.yaml', 3, 'doctor.result/1'],
+    ['doctor --config modal.yaml', 4, 'doctor.result/1'],
+    ['doctor --backend nothing', 2, 'error/1'],
   ],
   'config-schema': [
     ['config-schema', 0, 'config-schema.result/1'],

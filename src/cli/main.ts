@@ -5,10 +5,11 @@ import { existingNames } from '../nearest.ts';
 import { listCommands, overview } from './command-list.ts';
 import { configSchemaCommand } from './commands/config-schema.ts';
 import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
-import { runsCommand } from './commands/runs.ts';
 import { rewardsCommand } from './commands/rewards.ts';
+import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { schemaCommand } from './commands/schema.ts';
 import { trainCommand } from './commands/train.ts';
@@ -87,8 +88,9 @@ function createProgram(cli: Cli, help: string[]): Command {
     });
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
-    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
+    ...[doctorCommand],
     ...[rewardsCommand],
+    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
   ];
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);

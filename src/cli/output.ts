@@ -37,6 +37,17 @@ export class Output {
     else this.stdout.write(`${text}\n`);
   }
 
+  /** A result that has something to show where it is a failure, too. */
+  outcome(
+    result: { readonly ok: boolean; readonly error?: DescribedError },
+    text: string,
+    exit_code: ExitCode,
+  ): ExitCode {
+    this.result(result.ok ? result : { ...result, exit_code }, text);
+    if (result.error) this.errorLine(result.error);
+    return exit_code;
+  }
+
   /** Something that happened; only those who asked for events are told. */
   event(event: object): void {
     if (this.mode === 'events') this.#line(event);

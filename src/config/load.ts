@@ -21,6 +21,11 @@ export interface LoadedConfig {
   readonly file?: string;
 }
 
+export interface LoadOptions {
+  /** Accept what no backend of this version can do: for those who only look at a configuration. @default false */
+  readonly anyBackend?: boolean;
+}
+
 /** One `--set a.b=VALUE`. */
 interface Setting {
   readonly path: readonly string[];
@@ -31,10 +36,15 @@ interface Setting {
  * Reads a config file; `settings` are `a.b=VALUE`, VALUE in YAML. Relative paths in it are relative to its folder. Throws `CONFIG_NOT_FOUND`,
  * `CONFIG_SYNTAX`, `CONFIG_MISSING`, `CONFIG_INVALID`, `CONFIG_UNKNOWN_KEY`, `CONFIG_CONFLICT`, `CONFIG_UNSUPPORTED`.
  */
-export function loadConfigFile(file: string, settings: readonly string[] = []): LoadedConfig {
+export function loadConfigFile(
+  file: string,
+  settings: readonly string[] = [],
+  { anyBackend = false }: LoadOptions = {},
+): LoadedConfig {
   const text = readText(file);
   const source = parseConfigText(text, file);
-  return { ...resolveConfig(source, settings.map(parseSetting), file, dirname(resolve(file))), text, file };
+  const resolved = resolveConfig(source, settings.map(parseSetting), file, dirname(resolve(file)), anyBackend);
+  return { ...resolved, text, file };
 }
 
 /** The same for a configuration given as an object; relative paths in it are relative to `folder`. */
@@ -53,6 +63,7 @@ function resolveConfig(
   settings: readonly Setting[],
   name: string,
   folder: string,
+  anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const value = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
@@ -64,7 +75,7 @@ function resolveConfig(
 
   const parsed = configSchema.safeParse(value);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
-  assertSupported(parsed.data, placeOf);
+  if (!anyBackend) assertSupported(parsed.data, placeOf);
   assertConsistent(parsed.data, placeOf);
 
   const originOf = (path: string[]): Origin =>

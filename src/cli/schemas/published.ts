@@ -2,12 +2,13 @@
 import { z } from 'zod';
 import { configSchemaSchema } from './config-schema.ts';
 import { demoSchema } from './demo.ts';
+import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { helpSchema } from './help.ts';
-import { runsListSchema } from './runs-list.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
+import { runsListSchema } from './runs-list.ts';
 import { runsShowSchema } from './runs-show.ts';
 import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
@@ -19,13 +20,14 @@ import { versionSchema } from './version.ts';
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'config-schema.result/1': configSchemaSchema,
   'demo.result/1': demoSchema,
+  'doctor.result/1': doctorSchema,
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
-  'runs.list.result/1': runsListSchema,
-  'runs.show.result/1': runsShowSchema,
   'rewards.list.result/1': rewardsListSchema,
   'rewards.test.result/1': rewardsTestSchema,
+  'runs.list.result/1': runsListSchema,
+  'runs.show.result/1': runsShowSchema,
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
   'train.event/1': trainEventSchema,

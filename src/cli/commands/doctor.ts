@@ -1,0 +1,38 @@
+// gradus doctor: whether this machine is ready, for a backend or for a configuration.
+import { Command, Option } from 'commander';
+import { configSchema } from '../../config/schema.ts';
+import type { CheckResult, DoctorOptions } from '../../studio/doctor.ts';
+import { given } from '../arguments.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus doctor
+  gradus doctor --config grpo.yaml --json
+  gradus doctor --backend trl --fix
+`;
+
+export function doctorCommand(cli: Cli): Command {
+  const backends = configSchema.shape.backend.unwrap().options;
+  return new Command('doctor')
+    .description('is this machine ready? hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
+    .addOption(new Option('--backend <backend>', 'judge what it needs (default: native)').choices(backends))
+    .option('--config <config>', 'judge what this configuration needs')
+    .option('--fix', 'install what is required, missing and can be installed by a command, then look again')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((flags: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) => examine(cli, flags)));
+}
+
+async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) {
+  const { doctor } = await import('../../studio/doctor.ts');
+  const onCommand = (command: string) => output.note(`running: ${command}`);
+  const result = await doctor({ ...given({ backend, config, fix }), onCommand });
+  const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
+  return output.outcome(result, table(result.checks.map(row)), exitCode);
+}
+
+function row({ id, ok, required, detail, fix }: CheckResult): string[] {
+  const mark = ok ? 'ok' : required ? 'MISSING' : 'no';
+  return [mark, id, ok || !fix ? detail : `${detail}; ${fix}`];
+}

@@ -1,0 +1,23 @@
+// doctor.result/1: the checks, and whether all that are required are ok.
+import { z } from 'zod';
+import { outcomeSchema } from './envelope.ts';
+
+export const doctorSchema = outcomeSchema(
+  'doctor.result/1',
+  'doctor',
+  'Whether this machine is ready for a backend or a configuration.',
+  {
+    backend: z.string(),
+    compute: z.enum(['local', 'modal']),
+    checks: z.array(
+      z.strictObject({
+        id: z.string(),
+        ok: z.boolean(),
+        required: z.boolean().describe('whether the backend, or the configuration, cannot do without it'),
+        detail: z.string(),
+        fix: z.string().exactOptional().describe('what would make it ok'),
+        fixed: z.literal(true).exactOptional().describe('--fix has made it ok'),
+      }),
+    ),
+  },
+);
