@@ -2,6 +2,7 @@
 import type { Config } from '../config/schema.ts';
 import type { Model } from '../model.ts';
 import type { Renderer } from '../rendering.ts';
+import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep: trained in this process, with weights in checkpoints. */
 export interface TrainableModel extends Model {
@@ -13,18 +14,25 @@ export interface TrainableModel extends Model {
   dispose(): void;
 }
 
-export interface OpenBackend {
-  readonly model: TrainableModel;
-  /** Between messages and what the model reads and writes. */
+/** What a model reads and writes. */
+export interface ModelInterface {
+  /** Between messages and the model's tokens. */
   readonly renderer: Renderer;
+  readonly template: TemplateUse;
   /** Tokens that the model can hold, prompt and completion together. */
   readonly contextLength: number;
+}
+
+export interface OpenBackend extends ModelInterface {
+  readonly model: TrainableModel;
 }
 
 /** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
 export interface Backend {
   /** Versions of what it computes with, by name, for the record of a run. */
   versions(): Record<string, string>;
+  /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
+  describe(config: Config): Promise<ModelInterface>;
   /** Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`. */
   open(config: Config): Promise<OpenBackend>;
 }

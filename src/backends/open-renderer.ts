@@ -10,19 +10,36 @@ import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** How prompts become text: through a chat template, or plain although the model has one, or plain because it has none. */
+export type TemplateUse = 'applied' | 'ignored' | 'absent';
+
+export interface ModelText {
+  readonly renderer: Renderer;
+  readonly template: TemplateUse;
+}
+
 /**
  * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
  * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
  */
 export function openRenderer(modelPath: string, chatTemplate: string): Renderer {
+  return openModelText(modelPath, chatTemplate).renderer;
+}
+
+/** The same, and whether a chat template is used. */
+export function openModelText(modelPath: string, chatTemplate: string): ModelText {
   const folder = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
   const config = readJson(folder, 'tokenizer_config.json') ?? {};
   const tokenizer = openTokenizer(folder, config);
   const stopIds = endTokens(folder, tokenizer);
-  if (chatTemplate === 'none') return plainRenderer(tokenizer, { stopIds });
-  const source = chatTemplate === 'auto' ? ownTemplate(folder, tokenizer) : readTemplate(chatTemplate);
-  return chatRenderer(tokenizer, createChatTemplate(source, specialTokens(config)), { stopIds });
+  const own = ownTemplate(folder, tokenizer);
+  if (chatTemplate === 'none') {
+    return { renderer: plainRenderer(tokenizer, { stopIds }), template: own === undefined ? 'absent' : 'ignored' };
+  }
+  const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
+  const template = createChatTemplate(source, specialTokens(config));
+  return { renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
 }
 
 function openTokenizer(folder: string, config: Json): Tokenizer {

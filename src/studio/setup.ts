@@ -2,6 +2,7 @@
 
 import type { TrainableModel } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
+import type { TemplateUse } from '../backends/open-renderer.ts';
 import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { singleTurn } from '../envs/single-turn.ts';
@@ -21,6 +22,7 @@ export interface Setup {
   readonly problems: Problems;
   readonly model: TrainableModel;
   readonly renderer: Renderer;
+  readonly template: TemplateUse;
   readonly rewardModel: RewardModel;
   /** In the order of the configuration; the first decides what is correct. */
   readonly rewardNames: readonly string[];
@@ -39,7 +41,7 @@ export async function openSetup(config: Config): Promise<Setup> {
   const problems = await loadProblems(config, columns);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  const { model, renderer, contextLength } = await backend.open(config);
+  const { model, renderer, template, contextLength } = await backend.open(config);
   try {
     const prompt = promptOf(config);
     const fitted = fitPrompts(config, problems, { prompt, renderer, contextLength });
@@ -47,6 +49,7 @@ export async function openSetup(config: Config): Promise<Setup> {
       config,
       model,
       renderer: fitted.renderer,
+      template,
       problems: fitted.problems,
       rewardModel: weightedRewards(rewards),
       rewardNames,

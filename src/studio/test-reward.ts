@@ -66,7 +66,7 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
     reward: options.reward,
     scores: verdicts.map(({ score }) => score),
     errors: verdicts.flatMap(({ errors }, index) => (errors ? [{ index, message: errors[reward.name]! }] : [])),
-    metrics: meanMetrics(verdicts.flatMap(({ metrics }) => metrics ?? [])),
+    metrics: meanMetrics(verdicts.flatMap(({ metrics }) => (metrics ? [metrics] : []))),
     ...(agreement && { agreement }),
   };
 }

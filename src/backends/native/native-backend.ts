@@ -4,19 +4,31 @@ import type { LossSettings, LossType } from '../../grpo/losses.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import type { Backend } from '../backend.ts';
 import { findModel } from '../find-model.ts';
-import { openRenderer } from '../open-renderer.ts';
+import { openModelText } from '../open-renderer.ts';
+import { openModelFiles } from './model-files.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
   versions: () => ({ onnxruntime: loadOnnxRuntime().version }),
+  async describe(config) {
+    const modelPath = pathOf(config);
+    const text = openModelText(modelPath, config.chat_template);
+    const files = await openModelFiles(modelPath);
+    await files.close();
+    return { ...text, contextLength: files.architecture.config.contextLength };
+  },
   async open(config) {
-    // The configuration was refused if it names no model.
-    const modelPath = findModel(config.model!);
-    const renderer = openRenderer(modelPath, config.chat_template);
+    const modelPath = pathOf(config);
+    const text = openModelText(modelPath, config.chat_template);
     const model = await openModel(config, modelPath);
-    return { model, renderer, contextLength: model.architecture.config.contextLength };
+    return { ...text, model, contextLength: model.architecture.config.contextLength };
   },
 };
+
+function pathOf({ model }: Config): string {
+  // The configuration was refused if it names no model.
+  return findModel(model!);
+}
 
 function openModel(config: Config, modelPath: string): Promise<NativeModel> {
   const { lora, native, model: modelName, temperature, seed } = config;
