@@ -152,14 +152,14 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   gatherElements: ({ inputs: [x, ids] }, dy) => [scatterAddElements(full(0, x!.shape), ids!, dy)],
   scatterAddElements: ({ inputs: [, ids] }, dy) => [dy, undefined, gatherElements(dy, ids!)],
 
-  matmul: ({ inputs: [a, b], attributes: { transposeA, transposeB, alpha } }, dy) => {
+  matmul: ({ inputs: [a, b, addend], attributes: { transposeA, transposeB, alpha } }, dy) => {
     const da = transposeA
       ? matmul(b!, dy, { transposeA: transposeB, transposeB: true, alpha })
       : matmul(dy, b!, { transposeB: !transposeB, alpha });
     const db = transposeB
       ? matmul(dy, a!, { transposeA: true, transposeB: transposeA, alpha })
       : matmul(a!, dy, { transposeA: !transposeA, alpha });
-    return [sumTo(da, a!.shape), sumTo(db, b!.shape)];
+    return [sumTo(da, a!.shape), sumTo(db, b!.shape), ...(addend ? [dy] : [])];
   },
   quantizedMatmul: () => {
     throw new Error('quantizedMatmul has no gradient: it is for sampling; train with the weights it was made from');

@@ -65,7 +65,10 @@ export interface Operators {
   scatterAddElements: None;
 
   // Linear algebra and networks.
-  /** (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be read transposed. */
+  /**
+   * (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be read transposed.
+   * Two matrices may come with a third, [M, N], that is added to their product: see fusion.ts.
+   */
   matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
   /**
    * (x [M, K], packed uint8 [N, ⌈K/block⌉, block·bits/8], scales [N, ⌈K/block⌉]) → x Wᵀ [M, N], where W [N, K] has been rounded to

@@ -142,7 +142,7 @@ const kernels: Kernel = {
     return { shape: base!.shape, data };
   },
 
-  matmul: ({ attributes: { transposeA, transposeB, alpha }, shape }, [a, b], { sizes }) => {
+  matmul: ({ attributes: { transposeA, transposeB, alpha }, shape }, [a, b, addend], { sizes }) => {
     const to = evaluateShape(shape, sizes);
     const inner = a!.shape.at(transposeA ? -2 : -1)!;
     const [stepA, stepB] = [operandStrides(a!, to.length, transposeA), operandStrides(b!, to.length, transposeB)];
@@ -152,7 +152,7 @@ const kernels: Kernel = {
       let sum = 0;
       for (let k = 0; k < inner; k++)
         sum += a!.data[startA + k * stepA.at(-1)!]! * b!.data[startB + k * stepB.at(-2)!]!;
-      return alpha * sum;
+      return alpha * sum + (addend ? addend.data[dot(index, strides(to))]! : 0);
     });
   },
   quantizedMatmul: ({ attributes: { bits, block } }, [x, packed, scales]) => {

@@ -1,5 +1,6 @@
 // Lowers a graph to an ONNX model: one table, one row an operator. The graph is portable: it uses only operators
 // that ONNX Runtime computes rightly on CPU and on WebGPU alike, so FusedMatMul, LogSoftmax and two-output normalisations are avoided.
+import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
 import { Emitter, MICROSOFT } from './onnx-emitter.ts';
@@ -19,7 +20,7 @@ const NOWHERE = '.';
 export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): Uint8Array {
   const { initializers = new Set() } = options;
   const names = Object.keys(outputs);
-  const roots = optimize(Object.values(outputs));
+  const roots = fuseAddends(optimize(Object.values(outputs)));
   const emitter = new Emitter(roots);
   const results = new Map<Tensor, readonly string[]>();
   for (const node of topologicalOrder(roots)) {
@@ -130,9 +131,9 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   gatherElements: (_, [x, ids], emit) => emit.node('GatherElements', [x!, ids!], { axis: -1 }),
   scatterAddElements: (_, operands, emit) => emit.node('ScatterElements', operands, { axis: -1, reduction: 'add' }),
 
-  matmul: ({ inputs: [a, b], attributes: { transposeA, transposeB, alpha } }, [left, right], emit) => {
+  matmul: ({ inputs: [a, b], attributes: { transposeA, transposeB, alpha } }, [left, right, ...addend], emit) => {
     if (a!.shape.length === 2 && b!.shape.length === 2) {
-      return emit.node('Gemm', [left!, right!], {
+      return emit.node('Gemm', [left!, right!, ...addend], {
         transA: Number(transposeA),
         transB: Number(transposeB),
         alpha: { float: alpha },

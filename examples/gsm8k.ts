@@ -1,0 +1,128 @@
+// Grade-school mathematics with GRPO, from the parts: problems, rollouts, scores, advantages, updates, in one file.
+//
+//   node examples/gsm8k.ts --model-name MODEL --data gsm8k/train.jsonl --eval-data gsm8k/test.jsonl --eval-on-start
+//
+// A model's answer counts if the number that it ends with is the one that the solution ends with.
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import {
+  type Example,
+  findModel,
+  GrpoTrainer,
+  loadRows,
+  type Message,
+  numericMatch,
+  openNativeModel,
+  openRenderer,
+  RolloutGenerator,
+  regexMatch,
+  shuffledBatches,
+  singleTurn,
+  weightedRewards,
+  wilsonInterval,
+} from '../src/index.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    'model-name': { type: 'string', default: 'HuggingFaceTB/SmolLM2-135M-Instruct' },
+    data: { type: 'string', default: 'data/gsm8k/train.jsonl' },
+    'eval-data': { type: 'string', default: 'data/gsm8k/test.jsonl' },
+    'batch-size': { type: 'string', default: '4' },
+    'samples-per-prompt': { type: 'string', default: '8' },
+    'max-steps': { type: 'string', default: '100' },
+    'max-tokens': { type: 'string', default: '160' },
+    'learning-rate': { type: 'string', default: '1e-4' },
+    'train-limit': { type: 'string' },
+    'eval-limit': { type: 'string', default: '100' },
+    'eval-on-start': { type: 'boolean', default: false },
+    'eval-every-steps': { type: 'string', default: '10' },
+    'run-dir': { type: 'string', default: 'runs/gsm8k-example' },
+    'save-best-checkpoint': { type: 'boolean', default: false },
+    seed: { type: 'string', default: '0' },
+  },
+});
+
+// Problems. The prompt shows one solved problem, so that the format need not be guessed.
+const train = (await loadRows(flags.data)).slice(0, flags['train-limit'] ? Number(flags['train-limit']) : undefined);
+const heldOut = (await loadRows(flags['eval-data'])).slice(0, Number(flags['eval-limit']));
+const prompt = ({ question }: Example): Message[] => [
+  { role: 'system', content: 'Solve the problem step by step. End with #### and the number.' },
+  { role: 'user', content: 'Tom has 3 bags with 4 apples each. He eats 2 apples. How many apples are left?' },
+  { role: 'assistant', content: 'Tom has 3 * 4 = 12 apples. He eats 2, so 12 - 2 = 10 are left.\n#### 10' },
+  { role: 'user', content: String(question) },
+];
+
+// Scores: being right is worth five times as much as looking right.
+const rewardModel = weightedRewards([
+  { name: 'correct', weight: 1, score: numericMatch({ pattern: '#### *(-?[\\d.,]+)' }) },
+  { name: 'format', weight: 0.2, score: regexMatch({ pattern: '\n#### -?[\\d.,]+\\s*$' }) },
+]);
+
+// The model, with adapters on every linear layer, and the renderer that turns messages into its tokens.
+const modelPath = findModel(flags['model-name']);
+const model = await openNativeModel({
+  modelPath,
+  lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
+  loss: {
+    loss_type: 'dapo',
+    epsilon: 0.2,
+    epsilon_high: null,
+    delta: null,
+    beta: 0,
+    log_kl: false,
+    use_bias_correction_kl: true,
+    importance_sampling_level: 'token',
+    max_completion_length: Number(flags['max-tokens']),
+  },
+  optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+  temperature: 1,
+  seed: Number(flags.seed),
+});
+const renderer = openRenderer(modelPath, 'auto');
+const sampling = { maxTokens: Number(flags['max-tokens']) };
+
+// The loop.
+rmSync(flags['run-dir'], { recursive: true, force: true });
+mkdirSync(flags['run-dir'], { recursive: true });
+const trainer = new GrpoTrainer({
+  model,
+  dataLoader: shuffledBatches(train, { batchSize: Number(flags['batch-size']), seed: Number(flags.seed) }),
+  generator: new RolloutGenerator(singleTurn({ prompt }), renderer, sampling),
+  rewardModel,
+  logger: {
+    log(step, metrics) {
+      appendFileSync(join(flags['run-dir'], 'metrics.jsonl'), `${JSON.stringify({ step, ...metrics })}\n`);
+      console.log(
+        `step ${step}  reward ${metrics.reward?.toFixed(3)}  tokens ${metrics['completions/mean_length']?.toFixed(0)}`,
+      );
+    },
+  },
+  numGenerations: Number(flags['samples-per-prompt']),
+  maxSteps: Number(flags['max-steps']),
+  learningRate: Number(flags['learning-rate']),
+  seed: Number(flags.seed),
+});
+
+let best = flags['eval-on-start'] ? await evaluate(0) : 0;
+for await (const { step } of trainer.steps()) {
+  if (step % Number(flags['eval-every-steps']) !== 0) continue;
+  const accuracy = await evaluate(step);
+  if (flags['save-best-checkpoint'] && accuracy > best) await model.save(join(flags['run-dir'], 'best'));
+  best = Math.max(best, accuracy);
+}
+await model.save(join(flags['run-dir'], 'final'));
+model.dispose();
+
+/** Greedy accuracy on problems that training never sees. */
+async function evaluate(step: number): Promise<number> {
+  const generator = new RolloutGenerator(singleTurn({ prompt }), renderer, { ...sampling, temperature: 0 });
+  const answers = await generator.generate(heldOut, model.policy(), { samplesPerExample: 1, seed: 0 });
+  const rewards = await Promise.all(heldOut.map((example, i) => rewardModel.score(example, answers[i]!)));
+  const correct = rewards.flat().filter(({ parts }) => parts.correct === 1).length;
+  const [low, high] = wilsonInterval(correct, heldOut.length);
+  console.log(
+    `step ${step}  held-out accuracy ${(correct / heldOut.length).toFixed(3)} (95 % ${low.toFixed(3)}–${high.toFixed(3)})`,
+  );
+  return correct / heldOut.length;
+}
