@@ -18,6 +18,8 @@ export function wilsonInterval(successes: number, trials: number): Interval {
 
 /** The interval of a mean, by drawing as many values again and again (Efron 1979). The same values give the same interval. */
 export function bootstrapInterval(values: readonly number[]): Interval {
+  const [first = Number.NaN] = values;
+  if (values.every((value) => value === first)) return [first, first];
   const random = randomStream(values.length);
   const means = Array.from({ length: RESAMPLES }, () => {
     let sum = 0;
@@ -28,41 +30,45 @@ export function bootstrapInterval(values: readonly number[]): Interval {
 }
 
 /**
- * The interval of `mean(after) − mean(before)` for two stretches of one series in which each value may depend on the one before it: with
- * the autocorrelation ρ, n values tell as much of a mean as n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935). Student's t for as many.
- * `undefined` where either stretch has fewer than 8 values.
+ * The interval of `mean(after) − mean(before)` for two stretches of one series. Each may have a trend, around which each value may depend on
+ * the one before it: with the autocorrelation ρ, n values tell as much of a mean as n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935).
+ * Student's t for as many. `undefined` where a stretch has fewer than 8 values.
  */
 export function changeInterval(before: readonly number[], after: readonly number[]): Interval | undefined {
   if (Math.min(before.length, after.length) < 8) return undefined;
-  const stretches = [before, after];
-  const freedom = before.length + after.length - stretches.length;
-  const inflation = varianceInflation(stretches);
-  const length = (freedom + stretches.length) / stretches.length;
-  // Means that wander make the values around them look closer together than they are.
-  const wandering = Math.max(0.3, 1 - (inflation - 1) / (length - 1));
-  const variance = (autocovariance(stretches, 0) / freedom / wandering) * inflation;
-  const spread =
-    studentQuantile(Math.max(4, freedom / inflation)) * Math.sqrt(variance * (1 / before.length + 1 / after.length));
+  const residuals = [withoutTrend(before), withoutTrend(after)];
+  const length = (before.length + after.length) / 2;
+  const freedom = 2 * length - 4;
+  const squares = autocovariance(residuals, 0);
+  // Kendall 1954: ρ comes out too small in short series.
+  const estimate = squares > 0 ? (length * (autocovariance(residuals, 1) / squares) + 1) / (length - 2) : 0;
+  const correlation = Math.min(0.9, Math.max(0, estimate));
+  const inflation = (1 + correlation) / (1 - correlation);
+  // Trends fitted to values that wander take away some of how far they wander.
+  const absorbed = Math.max(0.3, 1 - (2 * (inflation - 1)) / (length - 2));
+  const variance = (squares / freedom / absorbed) * inflation * (1 / before.length + 1 / after.length);
+  const spread = studentQuantile(Math.max(4, freedom / inflation)) * Math.sqrt(variance);
   const difference = mean(after) - mean(before);
   return [difference - spread, difference + spread];
 }
 
-/** (1 + ρ) / (1 − ρ), with Kendall's 1954 correction of ρ for short series; at least 1. */
-function varianceInflation(stretches: readonly (readonly number[])[]): number {
-  const variance = autocovariance(stretches, 0);
-  if (variance === 0) return 1;
-  const length = stretches.reduce((sum, { length }) => sum + length, 0) / stretches.length;
-  const estimate = autocovariance(stretches, 1) / variance;
-  const correlation = Math.min(0.9, Math.max(0, (length * estimate + 1) / (length - 3)));
-  return (1 + correlation) / (1 - correlation);
+/** What is left of values beside a straight line (least squares). */
+function withoutTrend(values: readonly number[]): number[] {
+  const [center, level] = [(values.length - 1) / 2, mean(values)];
+  let product = 0;
+  let squares = 0;
+  for (const [i, value] of values.entries()) {
+    product += (i - center) * (value - level);
+    squares += (i - center) ** 2;
+  }
+  return values.map((value, i) => value - level - (product / squares) * (i - center));
 }
 
-/** The sum of the products of each value with the one `lag` before it, both less the mean of their stretch. */
+/** The sum of the products of each value with the one `lag` before it. */
 function autocovariance(stretches: readonly (readonly number[])[], lag: number): number {
   let sum = 0;
   for (const values of stretches) {
-    const center = mean(values);
-    for (let i = lag; i < values.length; i++) sum += (values[i]! - center) * (values[i - lag]! - center);
+    for (let i = lag; i < values.length; i++) sum += values[i]! * values[i - lag]!;
   }
   return sum;
 }

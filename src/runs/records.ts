@@ -31,13 +31,44 @@ export interface RunRecord {
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
 }
 
-/** Whether held-out accuracy changed between the first evaluation and the last, problem by problem. */
-export interface Verdict {
-  readonly learning: 'improved' | 'flat' | 'regressed' | 'inconclusive';
+/**
+ * What the 95 % interval of a difference shows, given a margin within which differences do not matter: `improved` and `regressed`, it lies
+ * beyond the margin; `flat`, it lies within; `inconclusive`, neither.
+ */
+export type Learning = 'improved' | 'flat' | 'regressed' | 'inconclusive';
+
+/** A quantity at the beginning and at the end. */
+export interface Change {
+  readonly learning: Learning;
+  readonly before: number;
+  readonly after: number;
   readonly difference: number;
-  /** 95 % */
+  /** 95 %, of the difference. */
   readonly interval: readonly [low: number, high: number];
+  readonly margin: number;
+}
+
+/** The first evaluation and the last, problem by problem. */
+export interface HeldOutChange extends Change {
+  readonly metric: 'eval/sampled_accuracy' | 'eval/sampled_reward';
   readonly problems: number;
+  readonly steps: readonly [first: number, last: number];
+}
+
+/** The mean reward of the first steps and of as many last ones. */
+export interface RewardChange extends Change {
+  /** Steps at either end. */
+  readonly window: number;
+}
+
+/** Whether the run has learnt. Held-out problems decide where they were evaluated twice, else the training reward, else nothing does. */
+export interface Verdict {
+  readonly learning: Learning;
+  readonly basis: 'held_out' | 'training_reward' | 'none';
+  /** One line with the numbers. */
+  readonly reason: string;
+  readonly held_out?: HeldOutChange;
+  readonly training_reward?: RewardChange;
 }
 
 /** A line of metrics.jsonl or timings.jsonl: the step, then numbers by name. */
@@ -56,6 +87,8 @@ export interface EvaluationRecord {
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
   /** For each problem the fraction of its samples that are correct; `null` where none could be judged. */
   readonly per_problem: readonly (number | null)[];
+  /** For each problem the mean reward of its samples. */
+  readonly per_problem_reward?: readonly (number | null)[];
 }
 
 export type AlertLevel = 'error' | 'warning' | 'info';

@@ -1,0 +1,226 @@
+// Run health: for each rule a curve on which it fires and one, close by, on which it does not.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { healthDocument } from '../../scripts/health-document.ts';
+import { randomStream } from '../random.ts';
+import { HealthMonitor, replay } from './health.ts';
+import { healthRules } from './health-rules.ts';
+import type { HealthSettings } from './history.ts';
+import type { EvaluationRecord, MetricsRecord } from './records.ts';
+
+interface Run {
+  readonly metrics: readonly MetricsRecord[];
+  readonly evaluations?: readonly EvaluationRecord[];
+  readonly settings?: HealthSettings;
+}
+
+type Values = Readonly<Record<string, number | ((progress: number) => number)>>;
+
+/** A run in which metrics are numbers or curves over its progress from 0 to 1; rewards vary by 0.4 a completion. */
+function run(steps: number, values: Values, rest: Omit<Run, 'metrics'> = {}): Run {
+  const metrics = Array.from({ length: steps }, (_, i) => {
+    const at = (value: Values[string]) => (typeof value === 'number' ? value : value(i / (steps - 1)));
+    const entries = Object.entries(values).map(([name, value]) => [name, at(value)]);
+    return { step: i + 1, reward_std: 0.4, ...Object.fromEntries(entries) } as MetricsRecord;
+  });
+  return { metrics, ...rest };
+}
+
+/** Two evaluations of 200 problems. */
+function accuracies(before: number, after: number, last = 60): EvaluationRecord[] {
+  return [
+    [0, before],
+    [last, after],
+  ].map(([step, accuracy]) => ({
+    ...{ step: step!, problems: 200, samples_per_problem: 1, temperature: 1, metrics: {}, intervals: {} },
+    per_problem: Array.from({ length: 200 }, (_, i) => Number(i < 200 * accuracy!)),
+  }));
+}
+
+const groups = (good: number, bad: number) => ({
+  ...{ 'groups/frac_all_good': good, 'groups/frac_all_bad': bad, 'groups/frac_mixed': 1 - good - bad },
+  frac_reward_zero_std: good + bad,
+});
+const noise = (seed: number, mean: number, std: number) => {
+  const random = randomStream(seed);
+  return () => mean + std * random.normal();
+};
+const rising = (t: number) => 0.2 + 0.6 * t;
+const flat = 0.4;
+
+const cases: Record<string, { fires: Run; silent: Run }> = {
+  no_learning_signal: { fires: run(20, groups(0.2, 0.8)), silent: run(20, groups(0.1, 0.8)) },
+  groups_all_bad: { fires: run(12, groups(0, 0.85)), silent: run(12, groups(0.85, 0)) },
+  groups_all_good: { fires: run(12, groups(0.85, 0)), silent: run(12, groups(0, 0.85)) },
+  zero_variance_groups: {
+    fires: run(12, { frac_reward_zero_std: 0.9, reward: 0.1 }),
+    silent: run(12, { ...groups(0.5, 0.4), reward: 0.5 }),
+  },
+  reward_never_given: {
+    fires: run(20, { 'rewards/xml_format/mean': 0, 'rewards/xml_format/std': 0, 'rewards/exact/mean': 0.2 }),
+    silent: run(20, { 'rewards/xml_format/mean': (t) => (t === 0.5 ? 0 : 0.01), 'rewards/xml_format/std': 0.1 }),
+  },
+  reward_errors: { fires: run(10, { frac_reward_errors: 0.02 }), silent: run(10, { frac_reward_errors: 0.001 }) },
+  reward_flat: {
+    fires: run(200, { reward: noise(1, 0.4, 0.02), ...groups(0, 0.3) }),
+    silent: run(200, { reward: noise(1, 0.99, 0.002), ...groups(0.97, 0) }),
+  },
+  reward_fell: { fires: run(60, { reward: (t) => 0.7 - 0.4 * t }), silent: run(60, { reward: noise(2, 0.5, 0.1) }) },
+  reward_spread_gone: {
+    fires: run(40, { reward_std: (t) => 0.4 * (1 - t) ** 3, ...groups(0.1, 0.5) }),
+    silent: run(40, { reward_std: (t) => 0.4 * (1 - t) ** 3, ...groups(0.95, 0) }),
+  },
+  entropy_collapse: {
+    fires: run(40, { entropy: (t) => 0.5 * Math.exp(-8 * t), ...groups(0.1, 0.6) }),
+    silent: run(40, { entropy: (t) => 0.5 * Math.exp(-8 * t), ...groups(0.95, 0) }),
+  },
+  entropy_explosion: {
+    fires: run(60, { reward: noise(3, 0.3, 0.05), entropy: (t) => 0.4 + 3 * t }),
+    silent: run(60, { reward: noise(3, 0.3, 0.05), entropy: 3 }),
+  },
+  kl_high: { fires: run(60, { reward: rising, kl: (t) => 1.5 * t }), silent: run(60, { reward: rising, kl: 0.3 }) },
+  kl_drift: {
+    fires: run(60, { reward: noise(4, 0.3, 0.05), kl: (t) => t }),
+    silent: run(60, { reward: rising, kl: (t) => t }),
+  },
+  kl_explosion: {
+    fires: run(60, { reward: (t) => 0.5 - 0.4 * t, kl: (t) => 20 * t ** 4 }),
+    // A single step is no window.
+    silent: run(60, { reward: flat, kl: (t) => (t === 1 ? 15 : 0.01) }),
+  },
+  completions_clipped: {
+    fires: run(10, { 'completions/clipped_ratio': noise(5, 0.5, 0.05) }),
+    silent: run(10, { 'completions/clipped_ratio': 0.2 }),
+  },
+  completions_never_end: {
+    fires: run(20, { reward: 0, 'completions/clipped_ratio': 1 }),
+    silent: run(40, { reward: rising, 'completions/clipped_ratio': 1 }),
+  },
+  length_drift: {
+    fires: run(60, { 'completions/mean_length': (t) => 80 + 170 * t }, { settings: { maxTokens: 256 } }),
+    silent: run(60, { 'completions/mean_length': (t) => 20 + 100 * t }, { settings: { maxTokens: 256 } }),
+  },
+  format_only_gains: {
+    fires: run(60, { 'rewards/xml_format/mean': (t) => t }, { evaluations: accuracies(0.3, 0.32) }),
+    silent: run(60, { 'rewards/xml_format/mean': (t) => t }, { evaluations: accuracies(0.3, 0.8) }),
+  },
+  reward_up_accuracy_flat: {
+    fires: run(60, { reward: rising }, { evaluations: accuracies(0.3, 0.3) }),
+    silent: run(60, { reward: noise(6, 0.4, 0.02) }, { evaluations: accuracies(0.3, 0.3) }),
+  },
+  reward_up_accuracy_down: {
+    fires: run(60, { reward: rising }, { evaluations: accuracies(0.5, 0.2) }),
+    silent: run(60, { reward: rising }, { evaluations: accuracies(0.5, 0.47) }),
+  },
+  gradient_vanishing: {
+    fires: run(30, { reward: flat, grad_norm: 1e-5, ...groups(0, 0.3) }),
+    // Nothing to learn from: the groups are what is wrong.
+    silent: run(30, { reward: flat, grad_norm: 0, ...groups(0, 1) }),
+  },
+  gradient_exploding: {
+    fires: run(30, { grad_norm: (t) => (t > 0.8 ? 50 : 0.5) }),
+    silent: run(30, { grad_norm: (t) => (t === 1 ? 500 : 0.5) }),
+  },
+  ratios_clipped: {
+    fires: run(10, { 'clip_ratio/region_mean': 0.4 }),
+    silent: run(10, { 'clip_ratio/region_mean': 0.1 }),
+  },
+  sampler_mismatch: {
+    fires: run(10, { 'sampling/sampling_logp_difference/mean': 0.2 }),
+    silent: run(10, { 'sampling/sampling_logp_difference/mean': 0.01 }),
+  },
+  sampler_broken: {
+    fires: run(10, { 'sampling/sampling_logp_difference/mean': 3 }),
+    silent: run(10, { 'sampling/sampling_logp_difference/mean': 0.2 }),
+  },
+};
+
+const diagnose = ({ metrics, evaluations = [], settings }: Run) => replay(metrics, evaluations, settings).alerts;
+const rulesOf = (run: Run) => diagnose(run).map(({ rule }) => rule);
+
+test('each rule has its cases', () => {
+  assert.deepEqual(Object.keys(cases).sort(), healthRules.map(({ id }) => id).sort());
+});
+
+describe('rules', () => {
+  for (const { id, level, suggestion } of healthRules) {
+    test(`${id} fires where it should`, () => {
+      const alert = diagnose(cases[id]!.fires).find(({ rule }) => rule === id);
+      assert.ok(alert, 'silent');
+      assert.deepEqual([alert.level, alert.suggestion], [level, suggestion]);
+      assert.match(alert.text, /\d/);
+      assert.ok(alert.step >= 10 && alert.step <= cases[id]!.fires.metrics.length);
+    });
+    test(`${id} is silent where it should be`, () => {
+      assert.ok(!rulesOf(cases[id]!.silent).includes(id));
+    });
+  }
+});
+
+test('what was not measured, or not for long enough, fires nothing', () => {
+  assert.deepEqual(rulesOf(run(300, {})), []);
+  for (const { fires } of Object.values(cases)) {
+    assert.deepEqual(rulesOf({ ...fires, metrics: fires.metrics.slice(0, 9), evaluations: [] }), []);
+  }
+});
+
+test('a healthy run has no alerts', () => {
+  const random = randomStream(9);
+  const wobble = (value: number) => value * (1 + 0.1 * random.normal());
+  const healthy: Values = {
+    reward: (t) => wobble(0.3 + 0.3 * t),
+    'rewards/numeric_match/mean': (t) => wobble(0.3 + 0.3 * t),
+    'rewards/xml_format/mean': (t) => Math.min(1, wobble(0.4 + 0.4 * t)),
+    ...{ 'groups/frac_all_good': 0.1, 'groups/frac_all_bad': 0.3, 'groups/frac_mixed': 0.6 },
+    ...{ kl: (t: number) => wobble(0.05 * t), entropy: () => wobble(0.3), grad_norm: () => wobble(0.4) },
+    ...{ 'completions/clipped_ratio': () => wobble(0.05), 'completions/mean_length': () => wobble(120) },
+    ...{ 'clip_ratio/region_mean': 0.01, 'sampling/sampling_logp_difference/mean': 0.002, frac_reward_errors: 0 },
+  };
+  const settings = { maxTokens: 256 };
+  assert.deepEqual(rulesOf(run(300, healthy, { settings, evaluations: accuracies(0.3, 0.5, 300) })), []);
+});
+
+test('a flat reward is called flat, not hacked', () => {
+  const found = rulesOf(run(200, { reward: noise(1, 0.4, 0.02) }, { evaluations: accuracies(0.3, 0.3, 200) }));
+  assert.deepEqual(found, ['reward_flat']);
+});
+
+test('an alert is told once, and is over when its rule has not held for a while', () => {
+  const monitor = new HealthMonitor();
+  const told: number[] = [];
+  for (let step = 1; step <= 60; step++) {
+    const clipped = step <= 20 || step > 45 ? 0.6 : 0.1;
+    told.push(...monitor.step({ step, 'completions/clipped_ratio': clipped }).map((alert) => alert.step));
+  }
+  assert.deepEqual(told, [10, 50]);
+  assert.deepEqual(
+    monitor.alerts.map(({ step, resolved_step }) => [step, resolved_step]),
+    [
+      [10, 36],
+      [50, undefined],
+    ],
+  );
+});
+
+test('afterwards the alerts are those of the time', () => {
+  for (const { fires } of Object.values(cases)) {
+    const monitor = new HealthMonitor(fires.settings);
+    const evaluations = fires.evaluations ?? [];
+    const told = evaluations.filter(({ step }) => step === 0).flatMap((record) => monitor.evaluation(record));
+    for (const record of fires.metrics) {
+      told.push(...monitor.step(record));
+      for (const evaluation of evaluations.filter(({ step }) => step === record.step)) {
+        told.push(...monitor.evaluation(evaluation));
+      }
+    }
+    const found = diagnose(fires).map(({ resolved_step: _, ...alert }) => alert);
+    assert.deepEqual(found, told);
+  }
+});
+
+test('docs/health.md is the table', () => {
+  const path = join(import.meta.dirname, '..', '..', 'docs', 'health.md');
+  assert.equal(readFileSync(path, 'utf8'), healthDocument(), 'run: node scripts/health-document.ts');
+});

@@ -1,0 +1,90 @@
+// What the rules of run health look at: the steps and evaluations so far, in windows.
+import { mean } from '../intervals.ts';
+import type { EvaluationRecord, HeldOutChange, MetricsRecord, RewardChange } from './records.ts';
+import { heldOutChange, rewardChange } from './verdict.ts';
+
+export interface HealthSettings {
+  /** Tokens at which a completion is cut off, all turns together; absent where nothing bounds them. */
+  readonly maxTokens?: number;
+}
+
+export class History {
+  readonly settings: HealthSettings;
+  readonly #metrics: MetricsRecord[] = [];
+  readonly #evaluations: EvaluationRecord[] = [];
+  // Changes are costly to compute, and several rules ask for them.
+  #reward: { readonly change: RewardChange | undefined } | undefined;
+  #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
+
+  constructor(settings: HealthSettings = {}) {
+    this.settings = settings;
+  }
+
+  addStep(record: MetricsRecord): void {
+    this.#metrics.push(record);
+    this.#reward = undefined;
+  }
+
+  addEvaluation(record: EvaluationRecord): void {
+    this.#evaluations.push(record);
+    this.#heldOut = undefined;
+  }
+
+  /** How many there were. */
+  get steps(): number {
+    return this.#metrics.length;
+  }
+
+  /** The number of the last one; 0 before the first. */
+  get step(): number {
+    return this.#metrics.at(-1)?.step ?? 0;
+  }
+
+  /** The values of a metric in the last `steps` steps; undefined if one of them lacks it or there are fewer. */
+  last(metric: string, steps: number): number[] | undefined {
+    return valuesOf(metric, this.#metrics.slice(-steps), steps);
+  }
+
+  /** The same of the first steps, as long as they and the last have none in common. */
+  first(metric: string, steps: number): number[] | undefined {
+    return this.#metrics.length < 2 * steps ? undefined : valuesOf(metric, this.#metrics.slice(0, steps), steps);
+  }
+
+  lastMean(metric: string, steps: number): number | undefined {
+    const values = this.last(metric, steps);
+    return values && mean(values);
+  }
+
+  firstMean(metric: string, steps: number): number | undefined {
+    const values = this.first(metric, steps);
+    return values && mean(values);
+  }
+
+  /** How the training reward changed; undefined while there are too few steps to tell. */
+  get reward(): RewardChange | undefined {
+    this.#reward ??= { change: rewardChange(this.#metrics) };
+    return this.#reward.change;
+  }
+
+  /** Whether there are enough steps to tell, and they do not show that the reward rose. */
+  get hasNotImproved(): boolean {
+    return this.reward !== undefined && this.reward.learning !== 'improved';
+  }
+
+  /** How held-out accuracy changed; undefined while there are no two evaluations. */
+  get heldOut(): HeldOutChange | undefined {
+    this.#heldOut ??= { change: heldOutChange(this.#evaluations) };
+    return this.#heldOut.change;
+  }
+
+  /** The names of the reward functions. */
+  get rewardNames(): string[] {
+    const keys = Object.keys(this.#metrics.at(-1) ?? {});
+    return keys.flatMap((key) => /^rewards\/(.+)\/mean$/.exec(key)?.[1] ?? []);
+  }
+}
+
+function valuesOf(metric: string, records: readonly MetricsRecord[], steps: number): number[] | undefined {
+  const values = records.flatMap((record) => record[metric] ?? []);
+  return values.length === steps ? values : undefined;
+}

@@ -1,0 +1,130 @@
+// Verdicts on learning: curves that rise, fall, stand still or say nothing, and one that a single pair of points misjudges.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { randomStream } from '../random.ts';
+import type { EvaluationRecord, Learning, MetricsRecord } from './records.ts';
+import { heldOutChange, learningVerdict, rewardChange } from './verdict.ts';
+
+const evaluation = (
+  step: number,
+  per_problem: readonly (number | null)[],
+  per_problem_reward?: readonly number[],
+): EvaluationRecord => ({
+  ...{ step, problems: per_problem.length, samples_per_problem: 1, temperature: 1, metrics: {}, intervals: {} },
+  per_problem,
+  ...(per_problem_reward && { per_problem_reward }),
+});
+
+/** `count` problems of which the first `right` are correct. */
+const correct = (right: number, count = 100) => Array.from({ length: count }, (_, i) => Number(i < right));
+
+const heldOut = (before: (number | null)[], after: (number | null)[]) =>
+  heldOutChange([evaluation(0, before), evaluation(9, after)]);
+
+/** A reward curve with the noise of `std` a step; rewards of single completions vary by 0.4. */
+function curve(steps: number, reward: (progress: number) => number, std: number, seed = 0): MetricsRecord[] {
+  const random = randomStream(seed);
+  return Array.from({ length: steps }, (_, i) => ({
+    step: i + 1,
+    reward: reward(i / (steps - 1)) + std * random.normal(),
+    reward_std: 0.4,
+  }));
+}
+
+test('held out: improved, regressed, flat and inconclusive', () => {
+  assert.equal(heldOut(correct(40), correct(80))!.learning, 'improved');
+  assert.equal(heldOut(correct(80), correct(40))!.learning, 'regressed');
+  assert.equal(heldOut(correct(40), correct(40))!.learning, 'flat');
+  assert.equal(heldOut(correct(40), correct(47))!.learning, 'inconclusive');
+});
+
+test('held out: few problems show nothing, however equal or different', () => {
+  assert.equal(heldOut(correct(4, 10), correct(4, 10))!.learning, 'inconclusive');
+  assert.equal(heldOut(correct(0, 4), correct(4, 4))!.learning, 'inconclusive');
+});
+
+test('held out: only problems that both could judge are compared', () => {
+  const { difference, before, after, problems, steps } = heldOut([0, null, 1, 0], [1, 1, null, 1])!;
+  assert.deepEqual(
+    { difference, before, after, problems, steps },
+    {
+      ...{ difference: 1, before: 0, after: 1, problems: 2 },
+      steps: [0, 9],
+    },
+  );
+  assert.equal(heldOut([null], [1]), undefined);
+});
+
+test('held out: one evaluation, or two of other problems, are no comparison', () => {
+  assert.equal(heldOutChange([evaluation(0, [1])]), undefined);
+  assert.equal(heldOutChange([]), undefined);
+  assert.equal(heldOut([1], [1, 0]), undefined);
+});
+
+test('held out: where nothing is ever quite right, rewards are compared', () => {
+  const [none, low, high] = [correct(0, 80), new Array(80).fill(0.2), new Array(80).fill(0.6)];
+  const change = heldOutChange([evaluation(0, none, low), evaluation(5, none, high)])!;
+  assert.deepEqual([change.metric, change.learning], ['eval/sampled_reward', 'improved']);
+  assert.equal(heldOutChange([evaluation(0, none, low), evaluation(5, none, low)])!.learning, 'flat');
+});
+
+for (const [name, expected, steps, reward, std] of [
+  ['a rise', 'improved', 100, (t: number) => 0.2 + 0.6 * t, 0.05],
+  ['a rise early on', 'improved', 100, (t: number) => Math.min(0.9, 0.2 + 4 * t), 0.05],
+  ['a fall', 'regressed', 100, (t: number) => 0.7 - 0.5 * t, 0.05],
+  ['a standstill with little noise', 'flat', 400, () => 0.5, 0.03],
+  ['a standstill with much noise', 'inconclusive', 40, () => 0.5, 0.2],
+  ['a rise and a fall', 'flat', 400, (t: number) => 0.3 + 0.4 * Math.sin(Math.PI * t) ** 8, 0.02],
+] as [string, Learning, number, (t: number) => number, number][]) {
+  test(`training reward: ${name} is ${expected}`, () => {
+    for (const seed of [1, 2, 3]) {
+      const verdict = learningVerdict(curve(steps, reward, std, seed));
+      assert.equal(verdict.learning, expected, verdict.reason);
+      assert.equal(verdict.basis, 'training_reward');
+    }
+  });
+}
+
+test('training reward: of 300 curves without a trend, hardly any is said to have one', () => {
+  const claims = Array.from({ length: 300 }, (_, seed) => rewardChange(curve(60, () => 0.4, 0.1, seed))!.learning);
+  const wrong = claims.filter((learning) => learning === 'improved' || learning === 'regressed');
+  assert.ok(wrong.length <= 9, `${wrong.length} of 300`);
+});
+
+// Published as "reward 0.26 → 0.48": the first and the last of 40 points, which are about the mean and by far the highest.
+test('training reward: a curve whose last point happens to be its best is inconclusive', () => {
+  const bars = '▂▄▃▃▁▃▄▂▆▂▃▂▁▃▅▂▁▄▃▃▄▄▅▄▃▂▅▃▅▃▄▄▃▁▃▂▁▃▄█';
+  const rewards = [...bars].map((bar) => 0.26 + ('▁▂▃▄▅▆▇█'.indexOf(bar) - 1) * ((0.48 - 0.26) / 6));
+  assert.ok(Math.abs(rewards[0]! - 0.26) < 1e-9 && Math.abs(rewards.at(-1)! - 0.48) < 1e-9);
+  const verdict = learningVerdict(rewards.map((reward, i) => ({ step: 5 * (i + 1), reward, reward_std: 0.4 })));
+  assert.equal(verdict.learning, 'inconclusive');
+  const { before, after, interval } = verdict.training_reward!;
+  assert.ok(Math.abs(before - 0.3) < 0.01 && Math.abs(after - 0.31) < 0.01);
+  assert.ok(interval[0] < 0 && interval[1] > 0);
+});
+
+test('training reward: the scale of rewards does not matter', () => {
+  const scaled = (factor: number) =>
+    curve(80, (t) => 0.3 + 0.3 * t, 0.05).map(({ step, reward, reward_std }) => ({
+      ...{ step, reward: factor * reward!, reward_std: factor * reward_std! },
+    }));
+  assert.equal(rewardChange(scaled(1))!.learning, 'improved');
+  assert.equal(rewardChange(scaled(0.01))!.learning, 'improved');
+  assert.equal(rewardChange(scaled(100))!.learning, 'improved');
+});
+
+test('held-out problems decide where there are any; the training reward is told beside', () => {
+  const rising = curve(60, (t) => 0.2 + 0.6 * t, 0.03);
+  const verdict = learningVerdict(rising, [evaluation(0, correct(50)), evaluation(60, correct(50))]);
+  assert.deepEqual(
+    [verdict.learning, verdict.basis, verdict.training_reward!.learning],
+    ['flat', 'held_out', 'improved'],
+  );
+  assert.match(verdict.reason, /^held-out accuracy 0\.500 → 0\.500, \+0\.000 \(95 % .*100 problems$/);
+});
+
+test('a short run without evaluations shows nothing', () => {
+  const { learning, basis } = learningVerdict(curve(19, (t) => t, 0));
+  assert.deepEqual([learning, basis], ['inconclusive', 'none']);
+  assert.equal(learningVerdict([]).basis, 'none');
+});

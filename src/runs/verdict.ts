@@ -1,0 +1,142 @@
+// Whether a run has learnt: from windows and intervals, never from single points.
+import { bootstrapInterval, changeInterval, type Interval, mean } from '../intervals.ts';
+import type {
+  Change,
+  EvaluationRecord,
+  HeldOutChange,
+  Learning,
+  MetricsRecord,
+  RewardChange,
+  Verdict,
+} from './records.ts';
+
+/** Differences of accuracy within this are too small to matter. */
+export const accuracyMargin = 0.05;
+/**
+ * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
+ */
+const rewardMargin = 0.1;
+/** Even without a single difference among n problems, up to 3 / n of all problems may differ (the rule of three). */
+const fewestForFlat = 3 / accuracyMargin;
+/** Fewer than this show nothing: resampling the same few values understates what others would be. */
+const fewestProblems = 10;
+/** Steps of a window: an eighth of the run within these bounds. */
+const [shortestWindow, longestWindow] = [10, 100];
+
+export function learningVerdict(
+  metrics: readonly MetricsRecord[],
+  evaluations: readonly EvaluationRecord[] = [],
+): Verdict {
+  const heldOut = heldOutChange(evaluations);
+  const reward = rewardChange(metrics);
+  const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
+  if (heldOut) {
+    return { learning: heldOut.learning, basis: 'held_out', reason: heldOutReason(heldOut), ...evidence };
+  }
+  if (reward) {
+    return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward), ...evidence };
+  }
+  return {
+    learning: 'inconclusive',
+    basis: 'none',
+    reason: `${metrics.length} steps without two evaluations show nothing; ${2 * shortestWindow} are the fewest`,
+  };
+}
+
+/** Compares the first evaluation with the last, on the problems that both could judge; undefined if there are no two on the same problems. */
+export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOutChange | undefined {
+  const [first, last] = [evaluations[0], evaluations.at(-1)];
+  if (!first || !last || first.step === last.step) return undefined;
+  const accuracy = paired(first.per_problem, last.per_problem);
+  const steps = [first.step, last.step] as const;
+  const neverRight = accuracy.length > 0 && accuracy.every(([before, after]) => before === 0 && after === 0);
+  // Where nothing is ever quite right, the reward may still tell better from worse.
+  const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
+  if (rewards.length > 0) {
+    const margin = rewardMargin * deviation(rewards.flat());
+    return { ...changeOf(rewards, margin), metric: 'eval/sampled_reward', problems: rewards.length, steps };
+  }
+  if (accuracy.length === 0) return undefined;
+  return { ...changeOf(accuracy, accuracyMargin), metric: 'eval/sampled_accuracy', problems: accuracy.length, steps };
+}
+
+/** Compares the training reward of the first window with that of the last; undefined if the run is too short for two windows. */
+export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | undefined {
+  const measured = metrics.filter(({ reward }) => reward !== undefined);
+  const window = windowSize(measured.length);
+  if (measured.length < 2 * window) return undefined;
+  const [before, after] = [measured.slice(0, window), measured.slice(-window)].map((records) =>
+    records.map(({ reward }) => reward!),
+  );
+  const squares = measured.flatMap(({ reward_std }) => (reward_std === undefined ? [] : reward_std ** 2));
+  const margin = squares.length > 0 ? rewardMargin * Math.sqrt(mean(squares)) : accuracyMargin;
+  const interval = changeInterval(before!, after!)!;
+  return {
+    learning: classify(interval, margin),
+    before: mean(before!),
+    after: mean(after!),
+    difference: mean(after!) - mean(before!),
+    interval,
+    margin,
+    window,
+  };
+}
+
+/** How many steps at either end of a run of `steps` are compared. */
+export function windowSize(steps: number): number {
+  return Math.min(longestWindow, Math.max(shortestWindow, Math.floor(steps / 8)));
+}
+
+export function classify([low, high]: Interval, margin: number): Learning {
+  if (low > margin) return 'improved';
+  if (high < -margin) return 'regressed';
+  return low >= -margin && high <= margin ? 'flat' : 'inconclusive';
+}
+
+/** `0.25 (95 % 0.14–0.36)`, with a sign. */
+export function signedDifference(difference: number, [low, high]: Interval): string {
+  const [d, l, h] = [difference, low, high].map((value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`);
+  return `${d} (95 % ${l} to ${h})`;
+}
+
+function changeOf(pairs: readonly (readonly [number, number])[], margin: number): Change {
+  const differences = pairs.map(([before, after]) => after - before);
+  const interval = bootstrapInterval(differences);
+  const learning = classify(interval, margin);
+  const tooFew = pairs.length < (learning === 'flat' ? fewestForFlat : fewestProblems);
+  return {
+    learning: tooFew ? 'inconclusive' : learning,
+    before: mean(pairs.map(([before]) => before)),
+    after: mean(pairs.map(([, after]) => after)),
+    difference: mean(differences),
+    interval,
+    margin,
+  };
+}
+
+function paired(before: readonly (number | null)[], after: readonly (number | null)[]): [number, number][] {
+  if (before.length !== after.length) return [];
+  return before.flatMap((value, i) => (value === null || after[i] === null ? [] : [[value, after[i]!]]));
+}
+
+function deviation(values: readonly number[]): number {
+  const center = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
+}
+
+function heldOutReason(change: HeldOutChange): string {
+  const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
+  const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${change.problems} problems`;
+  const more = change.learning === 'inconclusive' ? '; more problems (eval.limit) would tell' : '';
+  return `${what} ${span(change)}; ${where}${more}`;
+}
+
+function rewardReason(change: RewardChange): string {
+  const more = change.learning === 'inconclusive' ? '; more steps, or held-out problems, would tell' : '';
+  return `training reward ${span(change)}; first and last ${change.window} steps${more}`;
+}
+
+function span({ before, after, difference, interval, margin }: Change): string {
+  const change = signedDifference(difference, interval);
+  return `${before.toFixed(3)} → ${after.toFixed(3)}, ${change}, margin ${margin.toFixed(3)}`;
+}
