@@ -1,0 +1,53 @@
+// gradus agent-docs: the guides for agents, which ship with the package.
+import { readdirSync } from 'node:fs';
+import { Command } from 'commander';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+import { packagePath, readPackageFile } from '../package-files.ts';
+
+const examples = `Examples:
+  gradus agent-docs                    the topics
+  gradus agent-docs quickstart
+  gradus agent-docs rewards --json
+`;
+
+const folder = ['docs', 'agent'];
+
+export function agentDocsCommand(cli: Cli): Command {
+  return new Command('agent-docs')
+    .description('guides: first run, rewards, diagnosing, checklists, hyper-parameters, troubleshooting')
+    .argument('[topic]', 'one of the topics that are listed without it')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((topic?: string) => showGuide(cli, topic)));
+}
+
+function showGuide({ output }: Cli, topic: string | undefined): undefined {
+  const topics = guideTopics();
+  const common = { ok: true, schema: 'agent-docs.result/1', command: 'agent-docs' };
+  if (topic === undefined) {
+    const titled = topics.map((name) => ({ topic: name, title: titleOf(readGuide(name)) }));
+    output.result({ ...common, topics: titled }, table(titled.map(({ topic, title }) => [topic, title])));
+  } else if (topics.includes(topic)) {
+    const text = readGuide(topic);
+    output.result({ ...common, topic, text }, text.trimEnd());
+  } else {
+    throw new GradusError('USAGE', `there is no guide ${topic}`, { hint: existingNames(topic, topics) });
+  }
+}
+
+/** The guides by their topics, which are their files' names. */
+export function guideTopics(): string[] {
+  const names = readdirSync(packagePath(...folder)).filter((name) => name.endsWith('.md'));
+  return names.map((name) => name.replace(/\.md$/, '')).sort();
+}
+
+export function readGuide(topic: string): string {
+  return readPackageFile(...folder, `${topic}.md`);
+}
+
+function titleOf(markdown: string): string {
+  return /^# (.+)$/m.exec(markdown)![1]!;
+}

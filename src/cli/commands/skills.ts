@@ -1,0 +1,53 @@
+// gradus skills: the skill that teaches a coding agent to use this command.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Command } from 'commander';
+import { GradusError } from '../../errors.ts';
+import type { Cli } from '../main.ts';
+import { readPackageFile } from '../package-files.ts';
+
+const examples = `Examples:
+  gradus skills install                        .claude/skills/gradus/SKILL.md, for Claude Code
+  gradus skills install --codex                .agents/skills/gradus/SKILL.md, for Codex and others
+  gradus skills install --dir ~/.claude/skills
+`;
+
+/** Where agents look for the skills of a project. */
+const folders = { claude: join('.claude', 'skills'), codex: join('.agents', 'skills') };
+
+interface SkillsFlags {
+  readonly dir?: string;
+  readonly codex?: boolean;
+  readonly overwrite?: boolean;
+}
+
+export function skillsCommand(cli: Cli): Command {
+  const skills = new Command('skills').description('the skill that teaches a coding agent to use gradus');
+  skills
+    .command('install')
+    .description('write SKILL.md to where a coding agent finds it')
+    .option('--claude', `to ${folders.claude}, for Claude Code (default)`)
+    .option('--codex', `to ${folders.codex}, for Codex and others`)
+    .option('--dir <dir>', 'to a folder of skills of your own choice')
+    .option('--overwrite', 'replace another version that is there')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((flags: SkillsFlags) => install(cli, flags)));
+  return skills;
+}
+
+function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undefined {
+  const path = join(dir ?? (codex ? folders.codex : folders.claude), 'gradus', 'SKILL.md');
+  const text = readPackageFile('skills', 'gradus', 'SKILL.md');
+  const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  if (before !== undefined && before !== text && !overwrite) {
+    throw new GradusError('FILE_EXISTS', `${path} is there already, in another version`, {
+      hint: '--overwrite replaces it',
+      path,
+    });
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  const result = { ok: true, schema: 'skills.install.result/1', command: 'skills install', path };
+  output.result(result, `wrote ${path}`);
+}
