@@ -25,6 +25,11 @@ writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
+writeFileSync('blank.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": " ", "answer": "2"}\n');
+writeFileSync(
+  'blank.yaml',
+  stringify({ ...config, taskset: undefined, taskset_config: undefined, dataset: 'blank.jsonl', eval: null }),
+);
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
 /** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
@@ -65,6 +70,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   'rewards list': [
     ['rewards list', 0, 'rewards.list.result/1'],
+  'data check': [
+    ['data check tiny.yaml', 0, 'data.check.result/1'],
+    ['data check blank.yaml', 2, 'data.check.result/1'],
+    ['data check absent-model.yaml', 3, 'error/1'],
+  ],
     ['rewards list mine', 2, 'error/1'],
   ],
   'rewards test': [

@@ -5,6 +5,7 @@ import { existingNames } from '../nearest.ts';
 import { listCommands, overview } from './command-list.ts';
 import { configSchemaCommand } from './commands/config-schema.ts';
 import { demoCommand } from './commands/demo.ts';
+import { dataCommand } from './commands/data.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
@@ -92,6 +93,7 @@ function createProgram(cli: Cli, help: string[]): Command {
     ...[rewardsCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
   ];
+    ...[dataCommand],
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);
   return program;

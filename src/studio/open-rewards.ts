@@ -9,28 +9,39 @@ import type { WeightedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
 import { loadRewardFunction } from './user-code.ts';
 
+export interface OpenReward extends WeightedReward {
+  /** What decides the score: the right answer of the row, the form of the completion alone, or whatever a function of the user's likes. */
+  readonly judges: 'answer' | 'form' | 'unknown';
+  /** The column with the right answer. */
+  readonly answerColumn: string;
+  /** The regular expression that finds the answer in a completion, if there is one. */
+  readonly pattern?: string;
+}
+
 export interface OpenRewards {
   /** The first decides what counts as correct: where it gives at least 1. */
-  readonly rewards: readonly WeightedReward[];
+  readonly rewards: readonly OpenReward[];
   /** The columns of the data that built-in rewards compare with. */
   readonly columns: readonly string[];
 }
 
 /** Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's. */
 export async function openRewards(config: Config): Promise<OpenRewards> {
-  const parts = config.reward.map((part, i) => builtinReward(part, `reward.${i}`, config.answer_column));
-  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn)];
-  const named = [...parts.map(({ reward }) => reward), ...own];
+  const { answer_column } = config;
+  const builtin = config.reward.map((part, i) => builtinReward(part, `reward.${i}`, answer_column));
+  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column)];
+  const named = [...builtin, ...own];
+  const compared = builtin.filter(({ judges }) => judges === 'answer');
   return {
     rewards: named.length > 0 ? named : rewardsOfTaskset(config),
-    columns: [...new Set(parts.flatMap(({ column }) => column ?? []))],
+    columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
 }
 
 /** Where the configuration names no reward. */
-function rewardsOfTaskset(config: Config): readonly WeightedReward[] {
+function rewardsOfTaskset(config: Config): readonly OpenReward[] {
   const { rewards } = openTaskset(config) ?? {};
-  if (rewards) return rewards;
+  if (rewards) return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
   throw new GradusError(
     'CONFIG_MISSING',
     `reward or reward_fn is missing: ${config.taskset} brings no reward of its own`,
@@ -41,18 +52,8 @@ function rewardsOfTaskset(config: Config): readonly WeightedReward[] {
   );
 }
 
-interface BuiltinReward {
-  readonly reward: WeightedReward;
-  /** The column that it compares with. */
-  readonly column: string | undefined;
-}
-
 /** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
-export function builtinReward(
-  { name, weight, config }: RewardConfig,
-  path: string,
-  answerColumn: string,
-): BuiltinReward {
+export function builtinReward({ name, weight, config }: RewardConfig, path: string, answerColumn: string): OpenReward {
   const row = builtinRewards[name];
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
@@ -61,19 +62,28 @@ export function builtinReward(
     });
   }
   const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
-  const settings = 'answer_column' in properties ? { answer_column: answerColumn, ...config } : config;
-  const column = 'answer_column' in settings ? String(settings.answer_column) : undefined;
+  const compares = 'answer_column' in properties;
+  const { answer_column = answerColumn, ...settings } = config;
+  const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
   try {
-    return { reward: { name, weight, score: row.create(settings) }, column };
+    const score = row.create(compares || 'answer_column' in config ? { ...settings, answer_column } : settings);
+    return {
+      name,
+      weight,
+      score,
+      judges: compares ? 'answer' : 'form',
+      answerColumn: String(answer_column),
+      ...pattern,
+    };
   } catch (error) {
     throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
   }
 }
 
 /** A function of the user's, called what it is exported as, or else as its file. */
-export async function userReward(reference: string): Promise<WeightedReward> {
+export async function userReward(reference: string, answerColumn: string): Promise<OpenReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
-  return { name, score: await loadRewardFunction(reference) };
+  return { name, score: await loadRewardFunction(reference), judges: 'unknown', answerColumn };
 }
 
 /** The error of a reward's own settings, told where in the configuration they are. */

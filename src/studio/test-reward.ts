@@ -8,6 +8,7 @@ import { weightedRewards } from '../rewards/weighted.ts';
 import type { WeightedReward } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import { loadRows } from './data-files.ts';
+import { givenCompletion } from './given-completion.ts';
 import { builtinReward, userReward } from './open-rewards.ts';
 
 export interface TestRewardOptions {
@@ -74,7 +75,7 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
 /** A reward as the command line names it. */
 async function openReward(name: string, config: Readonly<Record<string, unknown>>): Promise<WeightedReward> {
   if (Object.hasOwn(builtinRewards, name)) {
-    return builtinReward({ name, weight: 1, config }, '--reward', 'answer').reward;
+    return builtinReward({ name, weight: 1, config }, '--reward', 'answer');
   }
   if (!/\.\w+(:[\w$]+)?$/.test(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
@@ -88,7 +89,7 @@ async function openReward(name: string, config: Readonly<Record<string, unknown>
       path: '--reward-config',
     });
   }
-  return userReward(name);
+  return userReward(name, 'answer');
 }
 
 interface Case {
@@ -106,11 +107,9 @@ function parseCase({ completion, expected, ...columns }: Example, index: number,
   if (expected !== undefined && expected !== null && !Number.isFinite(expected)) {
     throw caseInvalid(file, index, `expected is neither a number nor null: ${JSON.stringify(expected)}`);
   }
-  const messages = promptOf(columns.prompt);
-  const tokens = { promptIds: [], completionIds: [], logprobs: [] };
   return {
     columns,
-    trajectory: { steps: [{ state: { messages }, action: { message }, tokens }], stopReason: 'completed' },
+    trajectory: givenCompletion(promptOf(columns.prompt), message),
     ...(expected !== undefined && { expected: expected as number | null }),
   };
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { configSchemaSchema } from './config-schema.ts';
 import { demoSchema } from './demo.ts';
+import { dataCheckSchema } from './data-check.ts';
 import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
@@ -22,6 +23,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'demo.result/1': demoSchema,
   'doctor.result/1': doctorSchema,
   'error/1': errorSchema,
+  'data.check.result/1': dataCheckSchema,
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
   'rewards.list.result/1': rewardsListSchema,

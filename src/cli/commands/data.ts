@@ -1,0 +1,53 @@
+// gradus data: what is wrong with the data of a configuration, before a model is run.
+import { Command } from 'commander';
+import type { DataCheck } from '../../studio/check-data.ts';
+import { collect } from '../arguments.ts';
+import { checkError, checkLines } from '../check-lines.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus data check grpo.yaml
+  gradus data check grpo.yaml --set prompt_column=problem --json
+`;
+
+export function dataCommand(cli: Cli): Command {
+  const data = new Command('data').description('the data of a configuration');
+  data
+    .command('check')
+    .description('look over prompts, lengths, right answers and splits; needs the tokenizer, runs no model')
+    .argument('<config>', 'a YAML or JSON file')
+    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((config: string, { set }: { readonly set: readonly string[] }) => runCheck(cli, config, set)));
+  return data;
+}
+
+async function runCheck({ output }: Cli, file: string, settings: readonly string[]) {
+  const { loadConfigFile } = await import('../../config/load.ts');
+  const { checkData } = await import('../../studio/check-data.ts');
+  const result = await checkData(loadConfigFile(file, settings).config);
+  const error = checkError('DATA_CHECK_FAILED', result.checks);
+  const envelope = { ok: !error, schema: 'data.check.result/1', command: 'data check' };
+  output.result({ ...envelope, ...result, ...(error && { error, exit_code: 2 }) }, summary(result));
+  if (!error) return 0;
+  output.errorLine(error);
+  return 2;
+}
+
+function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): string {
+  const most = Math.max(1, ...(lengths?.histogram.map(({ count }) => count) ?? []));
+  return [
+    `${problems.train} problems to train on, ${problems.eval} held out`,
+    ...checkLines(checks),
+    ...(lengths
+      ? [
+          `prompt lengths in tokens: mean ${lengths.mean.toFixed(1)}, median ${lengths.p50}, 95 % ≤ ${lengths.p95}, longest ${lengths.max}`,
+          ...lengths.histogram.map(
+            ({ from, to, count }) =>
+              `${`${from}–${to}`.padStart(11)} ${'█'.repeat(Math.ceil((40 * count) / most))} ${count}`,
+          ),
+        ]
+      : []),
+  ].join('\n');
+}

@@ -1,0 +1,148 @@
+// Looks over the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. It needs the tokenizer alone.
+
+import { backends } from '../backends/backends.ts';
+import type { TemplateUse } from '../backends/open-renderer.ts';
+import type { Config } from '../config/schema.ts';
+import type { SupportedBackend } from '../config/support.ts';
+import type { Message } from '../message.ts';
+import type { Example } from '../rl.ts';
+import { type Check, failed, passed, share } from './checks.ts';
+import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import { type LengthDistribution, promptLengths } from './length-distribution.ts';
+import { openRewards } from './open-rewards.ts';
+import { loadProblems, type Problems, promptOf } from './problems.ts';
+
+export interface DataCheck {
+  readonly checks: readonly Check[];
+  readonly problems: { readonly train: number; readonly eval: number };
+  /** In tokens, with the template applied; absent where nothing is read. */
+  readonly prompt_lengths?: LengthDistribution;
+}
+
+/** Answers that are scored at most; fewer where a function of the user's, which may be slow, scores them. */
+const scoredAnswers = 5000;
+const scoredByUser = 64;
+
+/** Throws what opening the data, the rewards and the tokenizer throws. */
+export async function checkData(config: Config): Promise<DataCheck> {
+  const { rewards, columns } = await openRewards(config);
+  const problems = await loadProblems(config, columns);
+  const backend = await backends[config.backend as SupportedBackend]();
+  const { renderer, template, contextLength } = await backend.describe(config);
+  const prompt = promptOf(config);
+  const rows = [...problems.train, ...problems.eval];
+  const measured = promptLengths(rows, prompt, renderer);
+  const lengths = measured && measured.max > 0 ? measured : undefined;
+  const scored = rows.slice(0, config.reward_fn === null ? scoredAnswers : scoredByUser);
+  const verdicts = await scoreGoldAnswers(scored, rewards, prompt);
+  const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
+  return {
+    checks: [
+      templateCheck(template, rows, prompt),
+      emptyPrompts(rows, prompt),
+      duplicatePrompts(problems.train, prompt, config),
+      leakage(problems, prompt, config),
+      ...(lengths ? [longPrompts(lengths, room, config)] : []),
+      ...verdicts.map((verdict) => goldAnswers(verdict, config.max_error_fraction)),
+    ],
+    problems: { train: problems.train.length, eval: problems.eval.length },
+    ...(lengths && { prompt_lengths: lengths }),
+  };
+}
+
+type Prompt = (row: Example) => readonly Message[];
+
+/** What chat templates write between messages: in a prompt it would be written twice. */
+const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
+
+/** Whether prompts go through the model's chat template, once. */
+export function templateCheck(template: TemplateUse, rows: readonly Example[], prompt: Prompt): Check {
+  const id = 'chat_template';
+  const marked = template === 'applied' && rows.some((row) => prompt(row).some(({ content }) => marker.test(content)));
+  if (marked) {
+    const hint = 'give the plain text of the prompt: the template is applied here';
+    return failed(id, 'warning', 'prompts hold the markers of a chat template already, which is applied to them', hint);
+  }
+  if (template === 'ignored') {
+    const hint = 'set chat_template: auto, unless the model is to continue plain text';
+    return failed(id, 'warning', 'the model has a chat template, but prompts are plain text', hint);
+  }
+  return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
+}
+
+/** @param verdict on some or all rows @param tolerated the fraction of rollouts that may fail in training */
+export function goldAnswers({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
+  const id = `gold_answers/${reward}`;
+  const { full, zero, failed: errors, example } = counts;
+  if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
+  const shown = `row ${example!.row + 1}: ${JSON.stringify(example!.answer.slice(-60))} ${example!.error ?? `scores ${example!.score}`}`;
+  const hint = `see ${shown}; try wordings with gradus rewards test`;
+  if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers`, hint);
+  if (compares && errors / rows > tolerated) {
+    return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
+  }
+  if (zero === rows) {
+    return failed(id, compares ? 'error' : 'warning', `none of ${rows} gold answers scores above 0`, hint);
+  }
+  if (!compares && errors === 0) return passed(id, `${share(full, rows)} gold answers score 1, ${zero} score 0`);
+  return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
+}
+
+function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
+  const id = 'prompt_empty';
+  const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
+  if (empty === 0) return passed(id, 'no prompt is empty');
+  return failed(
+    id,
+    'error',
+    `${share(empty, rows.length)} prompts are empty`,
+    'take these rows out, or mend prompt_column',
+  );
+}
+
+/** A task set has as many different problems as it has. */
+function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
+  const id = 'prompt_duplicates';
+  const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
+  const repeated = share(rows.length - different, rows.length);
+  if (different === rows.length) return passed(id, 'every training prompt occurs once');
+  if (taskset !== null) return passed(id, `the task set has ${different} problems for ${rows.length} rows`);
+  return failed(
+    id,
+    'warning',
+    `${repeated} training prompts occur before`,
+    'take repeated rows out: they count double',
+  );
+}
+
+function leakage({ train, eval: heldOut }: Problems, prompt: Prompt, { taskset }: Config): Check {
+  const id = 'leakage';
+  if (heldOut.length === 0) return passed(id, 'nothing is held out');
+  const known = new Set(train.map((row) => textOf(prompt(row))));
+  const leaked = heldOut.filter((row) => known.has(textOf(prompt(row)))).length;
+  if (leaked === 0) return passed(id, `none of ${heldOut.length} held-out prompts is trained on`);
+  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on`;
+  // A task set of one problem says so itself.
+  if (taskset !== null) return passed(id, `${detail}: the task set has no others`);
+  return failed(id, 'error', detail, 'take them out of one of the two, or give an eval_dataset with others');
+}
+
+function longPrompts({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {
+  const id = 'prompt_length';
+  if (room < 1) {
+    const detail = 'max_completion_length leaves no room for a prompt in the context';
+    return failed(id, 'error', detail, 'lower max_completion_length');
+  }
+  if (max <= room) return passed(id, `the longest of ${prompts} prompts has ${max} tokens, ${room} fit`);
+  const fate = { error: 'training refuses them', drop: 'they are left out', truncate_left: 'their beginning is cut' };
+  return failed(
+    id,
+    overlong_prompts === 'error' ? 'error' : 'warning',
+    `the longest prompt has ${max} tokens, ${room} fit: ${fate[overlong_prompts]}`,
+    'shorten them, lower max_completion_length, or choose with overlong_prompts',
+  );
+}
+
+function textOf(messages: readonly Message[]): string {
+  return messages.at(-1)!.content.trim();
+}

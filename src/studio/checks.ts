@@ -1,0 +1,32 @@
+// One thing that was looked at before time is spent on it, and what came of it.
+
+export type CheckLevel = 'error' | 'warning' | 'info';
+
+export interface Check {
+  readonly id: string;
+  readonly ok: boolean;
+  /** What it means that it is not ok: `error` stops, `warning` does not. `info` is what is ok, or only worth knowing. */
+  readonly level: CheckLevel;
+  /** What was found, with numbers, in one line. */
+  readonly detail: string;
+  /** What to do about it; present where it is not ok. */
+  readonly hint?: string;
+}
+
+export function passed(id: string, detail: string): Check {
+  return { id, ok: true, level: 'info', detail };
+}
+
+export function failed(id: string, level: 'error' | 'warning', detail: string, hint: string): Check {
+  return { id, ok: false, level, detail, hint };
+}
+
+/** The first check that stops, if any does. */
+export function blocking(checks: readonly Check[]): Check | undefined {
+  return checks.find(({ ok, level }) => !ok && level === 'error');
+}
+
+/** `3 of 8 (38 %)` */
+export function share(part: number, whole: number): string {
+  return whole === 0 ? '0 of 0' : `${part} of ${whole} (${Math.round((100 * part) / whole)} %)`;
+}
