@@ -1,6 +1,6 @@
 // Every command under --json, where it works and where it fails: one object on stdout, as its published schema says, and the exit code.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -21,15 +21,17 @@ process.env.HOME = folder;
 const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
 writeFileSync('tiny.yaml', stringify(config));
 writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
+mkdirSync('other-version/gradus', { recursive: true });
+writeFileSync('other-version/gradus/SKILL.md', 'of long ago');
 writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
-writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
-writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync('blank.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": " ", "answer": "2"}\n');
 writeFileSync(
   'blank.yaml',
   stringify({ ...config, taskset: undefined, taskset_config: undefined, dataset: 'blank.jsonl', eval: null }),
 );
+writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
+writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
 /** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
@@ -68,13 +70,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['runs show tiny', 0, 'runs.show.result/1'],
     ['runs show nothing', 2, 'error/1'],
   ],
-  'rewards list': [
-    ['rewards list', 0, 'rewards.list.result/1'],
   'data check': [
     ['data check tiny.yaml', 0, 'data.check.result/1'],
     ['data check blank.yaml', 2, 'data.check.result/1'],
     ['data check absent-model.yaml', 3, 'error/1'],
   ],
+  'rewards list': [
+    ['rewards list', 0, 'rewards.list.result/1'],
     ['rewards list mine', 2, 'error/1'],
   ],
   'rewards test': [
@@ -90,6 +92,16 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['doctor --config absent-model.yaml', 3, 'doctor.result/1'],
     ['doctor --config modal.yaml', 4, 'doctor.result/1'],
     ['doctor --backend nothing', 2, 'error/1'],
+  ],
+  'agent-docs': [
+    ['agent-docs', 0, 'agent-docs.result/1'],
+    ['agent-docs rewards', 0, 'agent-docs.result/1'],
+    ['agent-docs nothing', 2, 'error/1'],
+  ],
+  'skills install': [
+    ['skills install', 0, 'skills.install.result/1'],
+    ['skills install --codex', 0, 'skills.install.result/1'],
+    ['skills install --dir other-version', 2, 'error/1'],
   ],
   'config-schema': [
     ['config-schema', 0, 'config-schema.result/1'],

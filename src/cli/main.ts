@@ -3,9 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { listCommands, overview } from './command-list.ts';
+import { agentDocsCommand } from './commands/agent-docs.ts';
 import { configSchemaCommand } from './commands/config-schema.ts';
-import { demoCommand } from './commands/demo.ts';
 import { dataCommand } from './commands/data.ts';
+import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
@@ -13,6 +14,7 @@ import { rewardsCommand } from './commands/rewards.ts';
 import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
 import { schemaCommand } from './commands/schema.ts';
+import { skillsCommand } from './commands/skills.ts';
 import { trainCommand } from './commands/train.ts';
 import { versionCommand } from './commands/version.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -89,11 +91,11 @@ function createProgram(cli: Cli, help: string[]): Command {
     });
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
-    ...[doctorCommand],
+    ...[doctorCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
+    ...[dataCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
   ];
-    ...[dataCommand],
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);
   return program;

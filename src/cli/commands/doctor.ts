@@ -1,6 +1,6 @@
 // gradus doctor: whether this machine is ready, for a backend or for a configuration.
 import { Command, Option } from 'commander';
-import { configSchema } from '../../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import type { CheckResult, DoctorOptions } from '../../studio/doctor.ts';
 import { given } from '../arguments.ts';
 import { table } from '../formatting.ts';
@@ -12,8 +12,9 @@ const examples = `Examples:
   gradus doctor --backend trl --fix
 `;
 
+const backends: readonly Config['backend'][] = ['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker'];
+
 export function doctorCommand(cli: Cli): Command {
-  const backends = configSchema.shape.backend.unwrap().options;
   return new Command('doctor')
     .description('is this machine ready? hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
     .addOption(new Option('--backend <backend>', 'judge what it needs (default: native)').choices(backends))

@@ -1,8 +1,9 @@
 // Every kind of object that the command prints, by the name that the object itself carries in `schema`.
 import { z } from 'zod';
+import { agentDocsSchema } from './agent-docs.ts';
 import { configSchemaSchema } from './config-schema.ts';
-import { demoSchema } from './demo.ts';
 import { dataCheckSchema } from './data-check.ts';
+import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
@@ -13,17 +14,19 @@ import { runsListSchema } from './runs-list.ts';
 import { runsShowSchema } from './runs-show.ts';
 import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
+import { skillsInstallSchema } from './skills-install.ts';
 import { trainSchema } from './train.ts';
 import { trainEventSchema } from './train-event.ts';
 import { versionSchema } from './version.ts';
 
 /** A change that adds a key keeps the number; one that removes or changes a key raises it. */
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
+  'agent-docs.result/1': agentDocsSchema,
   'config-schema.result/1': configSchemaSchema,
+  'data.check.result/1': dataCheckSchema,
   'demo.result/1': demoSchema,
   'doctor.result/1': doctorSchema,
   'error/1': errorSchema,
-  'data.check.result/1': dataCheckSchema,
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
   'rewards.list.result/1': rewardsListSchema,
@@ -32,6 +35,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'runs.show.result/1': runsShowSchema,
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
+  'skills.install.result/1': skillsInstallSchema,
   'train.event/1': trainEventSchema,
   'train.result/1': trainSchema,
   'version.result/1': versionSchema,
