@@ -32,6 +32,16 @@ test('a JSON array', async () => {
   assert.deepEqual(await loadRows(write('a.json', '[{"a": 1},\n {"a": 2}]')), [{ a: 1 }, { a: 2 }]);
 });
 
+test('CSV: names in the first line, quotes, commas and line breaks inside them, any line ends', async () => {
+  const text = '\uFEFFquestion, answer\r\n"Is ""a,b"" a pair?\nSay so.",yes\r\n\r\n2+2,4\r\n';
+  assert.deepEqual(await loadRows(write('a.csv', text)), [
+    { question: 'Is "a,b" a pair?\nSay so.', answer: 'yes' },
+    { question: '2+2', answer: '4' },
+  ]);
+  write('csv/train.csv', 'a\n1\n');
+  assert.deepEqual(await loadRows(join(folder, 'csv')), [{ a: '1' }]);
+});
+
 test('a folder has a file a split, perhaps in a subfolder for the configuration', async () => {
   write('set/train.jsonl', '{"a":"train"}');
   write('set/test.json', '[{"a":"test"}]');
@@ -46,7 +56,10 @@ test('a folder has a file a split, perhaps in a subfolder for the configuration'
     isError('DATASET_SPLIT_NOT_FOUND', /no split "dev"/, /test\.json, train\.jsonl/),
   );
   mkdirSync(join(folder, 'bare'));
-  await assert.rejects(loadRows(join(folder, 'bare')), isError('DATASET_SPLIT_NOT_FOUND', /"train"/, /no \.jsonl/));
+  await assert.rejects(
+    loadRows(join(folder, 'bare')),
+    isError('DATASET_SPLIT_NOT_FOUND', /"train"/, /no file in \.jsonl/),
+  );
 });
 
 test('a single file has no other split than train', async () => {
@@ -58,12 +71,15 @@ test('a single file has no other split than train', async () => {
 test('data sets that are missing, empty or of another format', async () => {
   await assert.rejects(
     loadRows(join(folder, 'none.jsonl')),
-    isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a \.jsonl/),
+    isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
   );
   await assert.rejects(loadRows('openai/gsm8k'), isError('DATASET_NOT_FOUND', /openai\/gsm8k/, /local copy/));
   await assert.rejects(loadRows(write('empty.jsonl', '\n \n')), isError('DATASET_EMPTY', /empty\.jsonl has no rows/));
   await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
-  await assert.rejects(loadRows(write('a.csv', 'a\n1')), isError('DATASET_FORMAT_UNKNOWN', /a\.csv/, /JSON lines/));
+  await assert.rejects(
+    loadRows(write('a.tsv', 'a\n1')),
+    isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.json, \.csv/, /JSON lines/),
+  );
 });
 
 for (const [name, text, message] of [
@@ -73,11 +89,16 @@ for (const [name, text, message] of [
   ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*no object/],
   ['torn.json', '[{"a":1},', /^the file of|^the file /],
   ['object.json', '{"a":1}', /no array/],
+  ['short.csv', 'a,b\n1,2\n3\n', /^line 3 of .*short\.csv.* fewer values/],
+  ['open.csv', 'a,b\n1,"2\n', /^line \d of .*never closed/],
+  ['quote.csv', 'a,b\n1,x"y"\n', /^line 2 of .*quoted as a whole/],
+  ['twice.csv', 'a,b,a\n1,2,3\n', /^line 1 of .*two columns are called a/],
+  ['nameless.csv', 'a,\n1,2\n', /^line 1 of .*no name/],
   ['numbers.json', '[{"a":1}, 2]', /^item 2 of .*no object/],
 ] as const) {
   test(`${name} is malformed`, async () => {
     await assert.rejects(loadRows(write(name, text)), (error) => {
-      assert.ok(isError('DATASET_MALFORMED', message, /JSON object/)(error), String(error));
+      assert.ok(isError('DATASET_MALFORMED', message, /JSON object|first line/)(error), String(error));
       assert.doesNotMatch((error as Error).message, /\n/);
       return true;
     });

@@ -1,13 +1,14 @@
-// Reads the rows of a data set from files: JSON lines, JSON arrays, and folders of them with one file a split.
+// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, and folders of them with one file a split.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { shuffled, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
+import { parseCsv } from './csv-rows.ts';
 
 export interface LoadRowsOptions {
-  /** Of a folder, the file to read: `<split>.jsonl` or `<split>.json`. A single file is its own `train` split. @default 'train' */
+  /** Of a folder, the file to read: `<split>.jsonl`, `<split>.json` or `<split>.csv`. A single file is its own `train` split. @default 'train' */
   readonly split?: string;
   /** The subfolder to look in, where there is one of this name. */
   readonly config?: string;
@@ -16,7 +17,10 @@ export interface LoadRowsOptions {
 const readers: Readonly<Record<string, (text: string, path: string) => unknown[]>> = {
   '.jsonl': parseLines,
   '.json': parseArray,
+  '.csv': parseCsv,
 };
+
+const formats = Object.keys(readers).join(', ');
 
 /**
  * All rows of a data set. Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_FORMAT_UNKNOWN`, `DATASET_MALFORMED` (with the
@@ -26,7 +30,7 @@ export async function loadRows(path: string, options: LoadRowsOptions = {}): Pro
   const file = await findFile(path, options);
   const reader = readers[extname(file)];
   if (!reader) {
-    throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${Object.keys(readers).join(' and ')}`, {
+    throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${formats}`, {
       hint: 'convert it to JSON lines: one object a line',
       path: file,
     });
@@ -91,7 +95,7 @@ async function findFile(path: string, { split = 'train', config }: LoadRowsOptio
     throw new GradusError('DATASET_NOT_FOUND', `there is no data set at ${path}`, {
       hint: isHubId
         ? 'data sets are not downloaded: give the path of a local copy'
-        : 'give the path of a .jsonl or .json file, or of a folder with train.jsonl',
+        : `give the path of a file (${formats}), or of a folder with train.jsonl`,
       path: 'dataset',
     });
   }
@@ -106,7 +110,7 @@ async function findFile(path: string, { split = 'train', config }: LoadRowsOptio
   throw splitNotFound(
     folder,
     split,
-    files.length === 0 ? 'it has no .jsonl or .json file' : `there is: ${files.join(', ')}`,
+    files.length === 0 ? `it has no file in ${formats}` : `there is: ${files.join(', ')}`,
   );
 }
 
