@@ -41,6 +41,9 @@ export class Progress {
       case 'evaluation':
         this.#say(`step ${event.step}: ${evaluationLine(event)}`);
         break;
+      case 'alert':
+        this.#say(`step ${event.step}: ${event.level} ${event.rule}: ${event.text}`);
+        break;
       case 'checkpoint':
         if (event.best) this.#say(`step ${event.step}: best checkpoint so far`);
         break;

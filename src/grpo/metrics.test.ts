@@ -69,6 +69,7 @@ test('rewards are reported one by one where they applied, and with what they log
   close('rewards/correct/std', Math.sqrt(1 / 3));
   close('rewards/format/mean', 0.2);
   close('rewards/format/std', 0);
+  close('frac_reward_errors', 1 / 4);
   close('digits', 3);
   close('reward', 1.4 / 3);
   close('groups/frac_mixed', 1);

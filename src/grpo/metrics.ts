@@ -9,6 +9,7 @@ import { type GroupAdvantages, moments } from './advantages.ts';
  * - `completions/mean_length`, `min_length`, `max_length`: tokens that the policy sampled in all turns of a trajectory.
  *   Trajectories in which it never came to act are not counted.
  * - `completions/clipped_ratio`: the fraction of them cut off by a limit on tokens; `completions/…_terminated_length`: the others' lengths.
+ * - `frac_reward_errors`: the fraction of judged trajectories for which a reward function failed.
  * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
  * - what `groupAdvantages` says of the scores, and the numbers that rewards wanted logged, averaged.
  */
@@ -29,7 +30,12 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
     const values = rewards.map(({ parts }) => parts[name] ?? null);
     return Object.entries(moments(`rewards/${name}/mean`, `rewards/${name}/std`, values));
   });
-  return Object.fromEntries(entries);
+  const judged = rewards.filter(({ parts }) => Object.keys(parts).length > 0);
+  const failed = judged.filter(({ errors }) => errors);
+  return {
+    ...Object.fromEntries(entries),
+    ...(judged.length > 0 && { frac_reward_errors: failed.length / judged.length }),
+  };
 }
 
 function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {

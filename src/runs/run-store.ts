@@ -1,5 +1,5 @@
 // Writes a run directory: everything that a run leaves behind goes through here.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { openSync, writeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
@@ -18,8 +18,10 @@ import {
 } from './layout.ts';
 import { processStart } from './processes.ts';
 import { isActive, readCheckpointPointer, readRun } from './read-run.ts';
-import type { Alert, CheckpointState, EvaluationRecord, RunRecord, SampleRecord } from './records.ts';
+import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
 import { rolloutRecord } from './rollout-record.ts';
+
+const PROGRESS_MILLISECONDS = 200;
 
 type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
 
@@ -37,6 +39,9 @@ export interface CreateRunOptions {
 export class RunStore {
   readonly directory: string;
   #record: RunRecord;
+  readonly #descriptors = new Map<JsonlFile, number>();
+  /** When run.json was last written, by the clock of this process. */
+  #updated = 0;
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -89,11 +94,21 @@ export class RunStore {
   /** Changes run.json. */
   update(changes: Partial<RunRecord>): void {
     this.#record = { ...this.#record, ...changes };
+    this.#updated = performance.now();
     replaceJson(join(this.directory, runFiles.run), this.#record);
   }
 
-  metrics(step: number, metrics: Metrics): void {
-    this.#append('metrics', numbersOf(step, metrics));
+  /** Tells how far the run is. run.json follows within a moment: replacing it may take longer than a small step. */
+  progress(step: number): void {
+    this.#record = { ...this.#record, step };
+    if (performance.now() - this.#updated > PROGRESS_MILLISECONDS) this.update({});
+  }
+
+  /** @returns the line that is written */
+  metrics(step: number, metrics: Metrics): MetricsRecord {
+    const record = numbersOf(step, metrics);
+    this.#append('metrics', record);
+    return record;
   }
 
   timings(step: number, seconds: Metrics): void {
@@ -119,7 +134,8 @@ export class RunStore {
   /** @param advantages for each group one a trajectory */
   rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): void {
     const lines = groups.map((group, i) => stringifyLine(rolloutRecord(group, advantages[i]!)));
-    replaceFile(rolloutsFile(this.directory, step), lines.join(''));
+    // A step that was cut short is made again, so that a torn file is never read for good.
+    writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }
 
   result(result: object): void {
@@ -164,7 +180,12 @@ export class RunStore {
   }
 
   #append(file: JsonlFile, value: object): void {
-    appendFileSync(join(this.directory, runFiles[file]), stringifyLine(value));
+    let descriptor = this.#descriptors.get(file);
+    if (descriptor === undefined) {
+      descriptor = openSync(join(this.directory, runFiles[file]), 'a');
+      this.#descriptors.set(file, descriptor);
+    }
+    writeSync(descriptor, stringifyLine(value));
   }
 
   #rewind(step: number): void {
@@ -184,7 +205,7 @@ export class RunStore {
 }
 
 /** The step, then finite numbers in alphabetical order: equal numbers give equal bytes, and what is no number is absent. */
-function numbersOf(step: number, numbers: Metrics): object {
+function numbersOf(step: number, numbers: Metrics): MetricsRecord {
   const finite = Object.entries(numbers).filter(([, value]) => Number.isFinite(value));
   return { step, ...Object.fromEntries(finite.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }

@@ -1,11 +1,11 @@
 // How good a policy is on given problems: greedy and sampled accuracy, rewards, pass@k, each with what it may be off by.
 import type { Generator, Policy, RolloutOptions } from '../generation.ts';
+import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
-import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 
 export interface EvaluationOptions {
   readonly policy: Policy;
@@ -62,12 +62,13 @@ export async function evaluatePolicy(
   const correctness = (group: readonly Scored[]) =>
     known(group.map(({ reward }) => isCorrect(reward, rewardNames[0]!)));
   const perProblem = sampled.map((group) => meanOrNull(correctness(group)));
+  const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))));
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
     'eval/accuracy': { values: greedy.flatMap(correctness), interval: proportionInterval },
     'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: bootstrapInterval },
     'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
     'eval/sampled_reward': {
-      values: known(sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))))),
+      values: known(perProblemReward),
       interval: bootstrapInterval,
     },
     ...Object.fromEntries(
@@ -89,6 +90,7 @@ export async function evaluatePolicy(
     },
     intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
     per_problem: perProblem,
+    per_problem_reward: perProblemReward,
   };
 }
 

@@ -2,9 +2,9 @@
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
+import { learningVerdict } from '../runs/verdict.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
-import { learningVerdict } from './train-result.ts';
 
 export interface EvaluateOptions {
   /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */
@@ -58,8 +58,8 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
     await model.load(checkpoint.folder);
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
-    const verdict = learningVerdict([baseline, evaluation]);
-    return { ...common, run: { dir: directory, step }, evaluation, baseline, ...(verdict && { verdict }) };
+    const verdict = learningVerdict([], [baseline, evaluation]);
+    return { ...common, run: { dir: directory, step }, evaluation, baseline, verdict };
   } finally {
     setup.dispose();
   }

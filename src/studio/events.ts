@@ -1,10 +1,11 @@
 // What training tells while it goes on: the lines of events.jsonl and of `--events`.
-import type { EvaluationRecord, SampleRecord } from '../runs/records.ts';
+import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
 
 export type TrainEvent =
   | StartEvent
   | StepEvent
   | ({ readonly type: 'evaluation' } & EvaluationRecord)
+  | ({ readonly type: 'alert' } & Alert)
   | { readonly type: 'samples'; readonly step: number; readonly samples: readonly SampleRecord[] }
   | { readonly type: 'checkpoint'; readonly step: number; readonly directory: string; readonly best: boolean }
   | { readonly type: 'stop'; readonly step: number; readonly reason: string };

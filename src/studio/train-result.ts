@@ -1,7 +1,10 @@
 // What a training run comes to: the object that `--json` prints and result.json keeps.
+import { mean } from '../intervals.ts';
+import type { DiagnosedAlert } from '../runs/health.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { EvaluationRecord, RunRecord, Verdict } from '../runs/records.ts';
-import { bootstrapInterval, mean } from '../intervals.ts';
+import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
+import { learningVerdict } from '../runs/verdict.ts';
+import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
 
 export interface TrainResult {
   readonly ok: boolean;
@@ -20,71 +23,67 @@ export interface TrainResult {
    */
   readonly metrics: Readonly<Record<string, number>>;
   readonly evals: readonly EvaluationRecord[];
-  /** Absent where nothing was held out and evaluated twice. */
-  readonly verdict?: Verdict;
+  readonly verdict: Verdict;
+  /** What the rules of run health found, in the order in which it began. */
+  readonly alerts: readonly DiagnosedAlert[];
+  /** What was required, and what came of it; absent where nothing was. */
+  readonly requirements?: readonly CheckedRequirement[];
   readonly artifacts: Readonly<Record<string, string>>;
   /** Commands worth running now. */
   readonly next: readonly string[];
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
-/** Differences within this are too small to matter. */
-const margin = 0.05;
-/** Even without a single difference among n problems, up to 3 / n of all problems may differ (the rule of three). */
-const fewestForFlat = 3 / margin;
 const lastSteps = 10;
 
 export interface TrainResultOptions {
   readonly directory: string;
   readonly record: RunRecord;
+  readonly alerts: readonly DiagnosedAlert[];
+  readonly requirements?: readonly Requirement[];
   /** Names and paths of what the run left behind. */
   readonly artifacts: Readonly<Record<string, string>>;
   /** How a command refers to the run. */
   readonly reference: string;
 }
 
-export function trainResult({ directory, record, artifacts, reference }: TrainResultOptions): TrainResult {
+export function trainResult(options: TrainResultOptions): TrainResult {
+  const { directory, record, alerts, requirements = [], artifacts, reference } = options;
   const evals = readEvaluations(directory);
-  const verdict = learningVerdict(evals);
-  const stopped = record.status === 'stopped';
+  const steps = readMetrics(directory);
+  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals) };
+  const measured = { ...evals.at(-1)?.metrics, ...metrics };
+  const checked = checkRequirements(requirements, measured);
+  const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured);
   return {
-    ok: !stopped,
+    ok: error === undefined,
     schema: 'train.result/1',
     command: 'train',
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
-    metrics: { ...trainingMetrics(directory), ...evaluationSummary(evals) },
+    metrics,
     evals,
-    ...(verdict && { verdict }),
+    verdict: learningVerdict(steps, evals),
+    alerts,
+    ...(checked.length > 0 && { requirements: checked }),
     artifacts,
-    next: [`gradus eval ${reference}`, `gradus sample ${reference} --n 8`],
-    ...(stopped && {
-      error: {
-        code: 'RUN_STOPPED',
-        message: `stopped by ${record.stop_reason} at step ${record.step} of ${record.max_steps}`,
-        hint: 'give the same command with --resume to go on',
-      },
-    }),
+    next: [
+      ...(alerts.length > 0 ? [`gradus runs diagnose ${reference}`] : []),
+      `gradus eval ${reference}`,
+      `gradus sample ${reference} --n 8`,
+    ],
+    ...(error && { error }),
   };
 }
 
-/** Compares the first evaluation with the last, on the problems that both could judge. */
-export function learningVerdict(evals: readonly EvaluationRecord[]): Verdict | undefined {
-  const [first, last] = [evals[0], evals.at(-1)];
-  if (!first || !last || first === last || first.per_problem.length !== last.per_problem.length) return undefined;
-  const differences = last.per_problem.flatMap((after, i) => {
-    const before = first.per_problem[i];
-    return after === null || before === null || before === undefined ? [] : [after - before];
-  });
-  if (differences.length === 0) return undefined;
-  const interval = bootstrapInterval(differences);
-  const [low, high] = interval;
-  const isFlat = low > -margin && high < margin && differences.length >= fewestForFlat;
-  const learning = low > margin ? 'improved' : high < -margin ? 'regressed' : isFlat ? 'flat' : 'inconclusive';
-  return { learning, difference: mean(differences), interval, problems: differences.length };
+function stopFailure({ stop_reason, step, max_steps }: RunRecord) {
+  return {
+    code: 'RUN_STOPPED',
+    message: `stopped by ${stop_reason} at step ${step} of ${max_steps}`,
+    hint: 'give the same command with --resume to go on',
+  };
 }
 
-function trainingMetrics(directory: string): Record<string, number> {
-  const steps = readMetrics(directory);
+function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number> {
   const { step: _, ...last } = steps.at(-1) ?? { step: 0 };
   const rewards = steps.slice(-lastSteps).flatMap(({ reward }) => reward ?? []);
   return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };

@@ -3,9 +3,11 @@ import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/l
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { runArtifacts } from '../runs/read-run.ts';
+import type { RunRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
+import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { openSetup } from './setup.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
@@ -15,6 +17,8 @@ export interface TrainOptions extends RunPlace {
   readonly settings?: readonly string[];
   /** Stops the run after its current work, with a checkpoint; the reason is recorded. */
   readonly signal?: AbortSignal;
+  /** What the run must reach, as `mean_reward>=0.5`; a run below is a result with `ok: false`. */
+  readonly require?: readonly string[];
   readonly onEvent?: (event: TimedEvent) => void;
 }
 
@@ -42,21 +46,21 @@ export async function* trainEvents(
   options: TrainOptions = {},
 ): AsyncGenerator<TimedEvent, TrainResult> {
   const loaded = loadConfig(config, options.settings);
+  const requirements = (options.require ?? []).map(parseRequirement);
+  assertMeasurable(requirements, loaded.config);
   assertRunPlace(loaded, options);
   const setup = await openSetup(loaded.config);
   try {
     const { store, checkpoint } = openRun(loaded, setup, options);
     if (checkpoint !== undefined) await setup.model.load(checkpoint);
-    yield* recorded(store, new TrainingRun(setup, store, options.signal).run());
-    const result = trainResult({
-      directory: store.directory,
-      record: store.record,
-      artifacts: runArtifacts(store.directory),
-      reference: runDirectory(loaded, options),
-    });
-    if (result.verdict) store.update({ verdict: result.verdict });
-    store.result(result);
-    return result;
+    const run = new TrainingRun(setup, store, options.signal);
+    return yield* recorded(store, run.run(), (record) =>
+      trainResult({
+        ...{ directory: store.directory, record, requirements, alerts: run.alerts },
+        artifacts: runArtifacts(store.directory),
+        reference: runDirectory(loaded, options),
+      }),
+    );
   } finally {
     setup.dispose();
   }
@@ -66,22 +70,35 @@ export function loadConfig(config: string | ConfigInput, settings: readonly stri
   return typeof config === 'string' ? loadConfigFile(config, settings) : loadConfigObject(config, settings);
 }
 
-/** Keeps every event, and how it ended. */
-async function* recorded(store: RunStore, events: AsyncGenerator<TrainEvent, void>): AsyncGenerator<TimedEvent, void> {
-  let outcome: Parameters<RunStore['update']>[0] = { status: 'stopped', stop_reason: 'the program that ran it' };
+type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
+
+/** Keeps every event, and how it ended: what waits for the run finds the result as soon as run.json says that it is over. */
+async function* recorded(
+  store: RunStore,
+  events: AsyncGenerator<TrainEvent, void>,
+  conclude: (record: RunRecord) => TrainResult,
+): AsyncGenerator<TimedEvent, TrainResult> {
+  const now = () => new Date().toISOString();
+  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: 'the program that ran it' };
   try {
     for await (const event of events) {
-      const timed = { time: new Date().toISOString(), ...event };
+      const timed = { time: now(), ...event };
       store.event(timed);
       if (event.type === 'stop') outcome = { status: 'stopped', stop_reason: event.reason };
       yield timed;
     }
     if (store.record.step >= store.record.max_steps) outcome = { status: 'completed' };
+    const end = { ...outcome, ended: now() };
+    const result = conclude({ ...store.record, ...end });
+    store.result(result);
+    store.update({ ...end, verdict: result.verdict });
+    outcome = undefined;
+    return result;
   } catch (error) {
     outcome = { status: 'failed', error: failureOf(error) };
     throw error;
   } finally {
-    store.update({ ...outcome, ended: new Date().toISOString() });
+    if (outcome) store.update({ ...outcome, ended: now() });
   }
 }
 

@@ -2,12 +2,15 @@
 
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { streamSeed } from '../random.ts';
-import { findCheckpoint, readCheckpointPointer, readEvaluations, readSamples } from '../runs/read-run.ts';
+import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
+import { findCheckpoint, readCheckpointPointer, readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
+import type { Alert, MetricsRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { GrpoTrainer, type StepReport } from '../training.ts';
 import { errorBudget } from './error-budget.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './events.ts';
+import { healthSettings } from './health-settings.ts';
 import { problemLoader } from './problems.ts';
 import { samplePolicy } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
@@ -21,6 +24,7 @@ export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
+  readonly #health: HealthMonitor;
   /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
   #sampled: number | undefined;
@@ -35,11 +39,18 @@ export class TrainingRun {
     this.#signal = signal;
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
-    this.#evaluated = readEvaluations(directory).at(-1)?.step;
+    const evaluations = readEvaluations(directory);
+    this.#evaluated = evaluations.at(-1)?.step;
+    this.#health = replay(readMetrics(directory), evaluations, healthSettings(setup.config));
     this.#sampled = readSamples(directory).at(-1)?.step;
     if (readCheckpointPointer(directory, 'best') !== undefined) {
       this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
     }
+  }
+
+  /** What the rules of run health have found. */
+  get alerts(): DiagnosedAlert[] {
+    return this.#health.alerts;
   }
 
   /** Trains from the step that the store is at, to the end or until the signal. */
@@ -52,7 +63,9 @@ export class TrainingRun {
 
     const spend = errorBudget(config.max_error_fraction);
     for await (const report of this.#trainer().steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
-      yield this.#record(report);
+      const { event, record } = this.#record(report);
+      yield event;
+      yield* this.#alert(this.#health.step(record));
       spend(report.groups);
       const { step } = report;
       if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
@@ -98,14 +111,17 @@ export class TrainingRun {
     };
   }
 
-  #record({ step, groups, advantages, metrics, timings }: StepReport): StepEvent {
+  #record({ step, groups, advantages, metrics, timings }: StepReport): {
+    readonly event: StepEvent;
+    readonly record: MetricsRecord;
+  } {
     const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
     const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
-    this.#store.metrics(step, metrics);
+    const record = this.#store.metrics(step, metrics);
     this.#store.timings(step, { ...timings, tokens_per_second: tokens / timings.step_time! });
     this.#store.rollouts(step, groups, advantages);
-    this.#store.update({ step });
-    return { type: 'step', step, metrics, timings, tokens };
+    this.#store.progress(step);
+    return { event: { type: 'step', step, metrics, timings, tokens }, record };
   }
 
   async *#evaluate(step: number): Events {
@@ -122,6 +138,14 @@ export class TrainingRun {
     const value = this.#decisive(record.metrics);
     if (step > 0 && value !== undefined && value > this.#best) [this.#best, this.#bestStep] = [value, step];
     yield { type: 'evaluation', ...record };
+    yield* this.#alert(this.#health.evaluation(record));
+  }
+
+  *#alert(alerts: readonly Alert[]): Generator<TrainEvent, void> {
+    for (const alert of alerts) {
+      this.#store.alert(alert);
+      yield { type: 'alert', ...alert };
+    }
   }
 
   async *#sample(step: number): Events {

@@ -49,6 +49,6 @@ function evaluationSummary({ run, evaluation, baseline, verdict }: EvaluateResul
     ...(baseline ? [`before: ${evaluationLine(baseline)}`] : []),
     `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
-    ...(verdict ? [`verdict: ${verdict.learning} ${interval95(verdict.interval)}`] : []),
+    ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),
   ].join('\n');
 }

@@ -66,7 +66,10 @@ async function runTraining({ output }: Cli, config: string, { set, name, out, re
   }
 }
 
-export function trainSummary({ run, metrics, evals, verdict, next, error }: TrainResult, seconds: number): string {
+export function trainSummary(
+  { run, metrics, evals, verdict, alerts, next, error }: TrainResult,
+  seconds: number,
+): string {
   const last = evals.at(-1);
   const before = metrics.random_baseline;
   const after = metrics.final_success_rate;
@@ -79,11 +82,8 @@ export function trainSummary({ run, metrics, evals, verdict, next, error }: Trai
     ...(after === undefined
       ? []
       : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
-    ...(verdict ? [`verdict: ${verdict.learning}, ${signed(verdict.difference)} ${interval95(verdict.interval)}`] : []),
+    `verdict: ${verdict.learning}, ${verdict.reason}`,
+    ...alerts.map(({ level, rule, text }) => `${level} ${rule}: ${text}`),
     ...(error ? [error.hint] : next.map((command) => `next: ${command}`)),
   ].join('\n');
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
 }

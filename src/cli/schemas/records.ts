@@ -1,6 +1,7 @@
 // What several results hold: the records of a run directory.
 import { z } from 'zod';
 import type { Message } from '../../message.ts';
+import type { DiagnosedAlert } from '../../runs/health.ts';
 import type { EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
 import type { TrainResult } from '../../studio/train-result.ts';
 
@@ -9,11 +10,44 @@ export const numbers = z.record(z.string(), z.number());
 
 export const interval = z.tuple([z.number(), z.number()]).describe('95 %: low, high');
 
+const learning = z.enum(['improved', 'flat', 'regressed', 'inconclusive']);
+
+export const change = {
+  learning,
+  before: z.number(),
+  after: z.number(),
+  difference: z.number(),
+  interval: interval.describe('95 %, of the difference'),
+  margin: z.number().describe('differences within it do not matter'),
+};
+
 export const verdict: z.ZodType<Verdict> = z.strictObject({
-  learning: z.enum(['improved', 'flat', 'regressed', 'inconclusive']),
-  difference: z.number().describe('of held-out accuracy, the last evaluation against the first'),
-  interval,
-  problems: z.int(),
+  learning,
+  basis: z.enum(['held_out', 'training_reward', 'none']).describe('what decided'),
+  reason: z.string().describe('one line with the numbers'),
+  held_out: z
+    .strictObject({
+      ...change,
+      metric: z.enum(['eval/sampled_accuracy', 'eval/sampled_reward']),
+      problems: z.int(),
+      steps: z.tuple([z.int(), z.int()]).describe('of the first and the last evaluation'),
+    })
+    .exactOptional(),
+  training_reward: z.strictObject({ ...change, window: z.int().describe('steps at either end') }).exactOptional(),
+});
+
+export const alertFields = {
+  step: z.int().describe('at which the rule began to hold'),
+  level: z.enum(['error', 'warning', 'info']),
+  rule: z.string().describe('of docs/health.md'),
+  text: z.string().describe('what was seen, in numbers'),
+  why: z.string(),
+  suggestion: z.string(),
+};
+
+export const diagnosedAlert: z.ZodType<DiagnosedAlert> = z.strictObject({
+  ...alertFields,
+  resolved_step: z.int().exactOptional().describe('at which it had stopped to hold; absent while it holds'),
 });
 
 const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()) });
@@ -69,6 +103,7 @@ export const evaluationFields = {
   metrics: numbers,
   intervals: z.record(z.string(), interval),
   per_problem: z.array(z.number().nullable()).describe('the fraction of samples that are correct; null: not judged'),
+  per_problem_reward: z.array(z.number().nullable()).exactOptional().describe('the mean reward of the samples'),
 };
 
 export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);

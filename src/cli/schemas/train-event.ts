@@ -1,7 +1,7 @@
 // train.event/1: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
 import { z } from 'zod';
 import { errorSchema } from './error.ts';
-import { evaluationFields, numbers, sampleRecord } from './records.ts';
+import { alertFields, evaluationFields, numbers, sampleRecord } from './records.ts';
 import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
@@ -27,6 +27,8 @@ const step = z.strictObject({
 
 const evaluation = z.strictObject({ time, type: z.literal('evaluation'), ...evaluationFields });
 
+const alert = z.strictObject({ time, type: z.literal('alert'), ...alertFields });
+
 const samples = z.strictObject({ time, type: z.literal('samples'), step: z.int(), samples: z.array(sampleRecord) });
 
 const checkpoint = z.strictObject({
@@ -42,5 +44,5 @@ const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reas
 const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
 
 export const trainEventSchema = z
-  .union([start, step, evaluation, samples, checkpoint, stop, result])
+  .union([start, step, evaluation, alert, samples, checkpoint, stop, result])
   .describe('A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last.');

@@ -1,7 +1,7 @@
 // train.result/1: a training run that ended, or was stopped; also what result.json of its directory holds.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { evaluationRecord, numbers, runSummary, verdict } from './records.ts';
+import { diagnosedAlert, evaluationRecord, numbers, runSummary, verdict } from './records.ts';
 
 export const trainSchema = outcomeSchema(
   'train.result/1',
@@ -13,7 +13,20 @@ export const trainSchema = outcomeSchema(
       'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: at the end, at the start, their difference)',
     ),
     evals: z.array(evaluationRecord),
-    verdict: verdict.exactOptional().describe('absent where nothing was held out and evaluated twice'),
+    verdict,
+    alerts: z.array(diagnosedAlert),
+    requirements: z
+      .array(
+        z.strictObject({
+          metric: z.string(),
+          comparison: z.enum(['>=', '>', '<=', '<']),
+          value: z.number(),
+          actual: z.number().exactOptional().describe('absent if there is no such metric'),
+          met: z.boolean(),
+        }),
+      )
+      .exactOptional()
+      .describe('what --require asked for'),
     artifacts: z.record(z.string(), z.string()).describe('paths of what the run left behind'),
     next: z.array(z.string()).describe('commands worth running now'),
   },

@@ -1,0 +1,42 @@
+// What a run must reach: read, refused where no run can have it, checked.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfigObject } from '../config/load.ts';
+import { assertMeasurable, checkRequirements, parseRequirement, requirementFailure } from './requirements.ts';
+
+const { config } = loadConfigObject({ model: './m', taskset: 'arithmetic', reward: 'numeric_match' });
+
+test('a requirement is a metric, a comparison and a number', () => {
+  assert.deepEqual(parseRequirement('eval/pass@8>=0.9'), { metric: 'eval/pass@8', comparison: '>=', value: 0.9 });
+  assert.deepEqual(parseRequirement(' kl < 1e-1 '), { metric: 'kl', comparison: '<', value: 0.1 });
+  for (const text of ['lift', 'lift=1', 'lift>=', '>=1', 'lift>=x', 'lift>=1 2', '']) {
+    assert.throws(() => parseRequirement(text), { code: 'REQUIREMENT_INVALID' }, text);
+  }
+});
+
+test('a metric that no run can have is refused before training', () => {
+  const assertKnown = (text: string, changes = {}) =>
+    assertMeasurable([parseRequirement(text)], { ...config, ...changes });
+  for (const text of ['final_success_rate>0', 'eval/accuracy>0', 'kl<1', 'rewards/numeric_match/mean>0', 'reward>0']) {
+    assertKnown(text);
+  }
+  assert.throws(() => assertKnown('final_sucess_rate>0'), {
+    code: 'METRIC_UNKNOWN',
+    hint: /did you mean "final_success_rate"/,
+  });
+  // A reward function of the user's may log it.
+  assertKnown('backtracks>0', { reward_fn: 'mine.ts' });
+});
+
+test('all that is required must be met', () => {
+  const check = (metrics: Record<string, number>, ...texts: string[]) =>
+    requirementFailure(checkRequirements(texts.map(parseRequirement), metrics), metrics);
+  const metrics = { lift: 0.25, kl: 0.1 };
+  assert.equal(check(metrics), undefined);
+  assert.equal(check(metrics, 'lift>=0.25', 'kl<=0.1', 'kl>0.09', 'lift<0.26'), undefined);
+  for (const text of ['lift>0.25', 'lift<0.25', 'kl>=0.11', 'kl<=0.09']) {
+    assert.equal(check(metrics, 'lift>0', text)!.code, 'BELOW_BAR', text);
+  }
+  assert.match(check(metrics, 'lift>=0.5', 'kl<0.1')!.message, /lift is 0\.25, not >= 0\.5; kl is 0\.1, not < 0\.1/);
+  assert.equal(check(metrics, 'lifft>=0.5')!.code, 'METRIC_UNKNOWN');
+});

@@ -1,0 +1,109 @@
+// What a run must reach to count as a success: `--require 'final_success_rate>=0.9'`.
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import { evaluationMetricNames } from './evaluate-policy.ts';
+
+const comparisons = {
+  '>=': (a: number, b: number) => a >= b,
+  '>': (a: number, b: number) => a > b,
+  '<=': (a: number, b: number) => a <= b,
+  '<': (a: number, b: number) => a < b,
+} as const;
+
+export interface Requirement {
+  readonly metric: string;
+  readonly comparison: keyof typeof comparisons;
+  readonly value: number;
+}
+
+export interface CheckedRequirement extends Requirement {
+  /** Absent if there is no such metric. */
+  readonly actual?: number;
+  readonly met: boolean;
+}
+
+/** What the result of every run has where it could be measured. */
+const summaryNames = ['final_success_rate', 'random_baseline', 'lift', 'mean_reward'];
+
+/** What steps are measured by, whatever the configuration. */
+const stepNames = [
+  ...['reward', 'reward_std', 'frac_reward_zero_std', 'frac_reward_errors', 'loss', 'grad_norm', 'learning_rate'],
+  ...['entropy', 'kl', 'groups/frac_mixed', 'groups/frac_all_good', 'groups/frac_all_bad'],
+  ...['mean', 'min', 'max'].flatMap((name) => [`completions/${name}_length`, `completions/${name}_terminated_length`]),
+  ...['completions/clipped_ratio', 'clip_ratio/low_mean', 'clip_ratio/high_mean', 'clip_ratio/region_mean'],
+];
+
+/** Names that begin like this may or may not be measured. */
+const openNames = /^(clip_ratio|sampling|rewards|eval|tools|stop)\//;
+
+/** @param text such as `mean_reward>=0.5`. Throws `REQUIREMENT_INVALID`. */
+export function parseRequirement(text: string): Requirement {
+  const [, metric, comparison, value] = /^\s*([^\s<>=]+)\s*(>=|<=|>|<)\s*(\S+)\s*$/.exec(text) ?? [];
+  if (metric !== undefined && Number.isFinite(Number(value))) {
+    return { metric, comparison: comparison as Requirement['comparison'], value: Number(value) };
+  }
+  throw new GradusError('REQUIREMENT_INVALID', `--require ${text}: expected a metric, >=, >, <= or <, and a number`, {
+    hint: "for example --require 'final_success_rate>=0.9'",
+  });
+}
+
+/** Refuses, before training, metrics that no run of the configuration can have. Throws `METRIC_UNKNOWN`. */
+export function assertMeasurable(requirements: readonly Requirement[], config: Config): void {
+  const names = [
+    ...summaryNames,
+    ...(config.eval ? evaluationMetricNames(rewardNames(config), config.eval.k) : []),
+    ...stepNames,
+  ];
+  // Rewards and environments of the user's may log metrics under any name.
+  const isOpen = config.reward_fn !== null || config.environment !== null;
+  for (const { metric } of requirements) {
+    if (!isOpen && !names.includes(metric) && !openNames.test(metric)) throw unknownMetric(metric, names);
+  }
+}
+
+/** @param metrics what was measured, by name */
+export function checkRequirements(
+  requirements: readonly Requirement[],
+  metrics: Readonly<Record<string, number>>,
+): CheckedRequirement[] {
+  return requirements.map((requirement) => {
+    const actual = metrics[requirement.metric];
+    if (actual === undefined) return { ...requirement, met: false };
+    return { ...requirement, actual, met: comparisons[requirement.comparison](actual, requirement.value) };
+  });
+}
+
+/** What is wrong with the first requirement that is not met; undefined if all are. */
+export function requirementFailure(
+  checked: readonly CheckedRequirement[],
+  metrics: Readonly<Record<string, number>>,
+): { code: string; message: string; hint: string } | undefined {
+  const unmeasured = checked.find(({ actual }) => actual === undefined);
+  if (unmeasured) {
+    const { code, message, hint } = unknownMetric(unmeasured.metric, Object.keys(metrics));
+    return { code, message, hint: hint! };
+  }
+  const missed = checked.filter(({ met }) => !met);
+  if (missed.length === 0) return undefined;
+  const parts = missed.map(
+    ({ metric, comparison, value, actual }) =>
+      `${metric} is ${Number(actual!.toPrecision(4))}, not ${comparison} ${value}`,
+  );
+  return {
+    code: 'BELOW_BAR',
+    message: `the run completed, but ${parts.join('; ')}`,
+    hint: 'gradus runs diagnose tells what may have held it back',
+  };
+}
+
+function unknownMetric(metric: string, names: readonly string[]): GradusError {
+  return new GradusError('METRIC_UNKNOWN', `--require: the run has no metric ${metric}`, {
+    hint: existingNames(metric, names),
+    path: metric,
+  });
+}
+
+function rewardNames({ reward }: Config): string[] {
+  return reward.map(({ name }) => name);
+}
