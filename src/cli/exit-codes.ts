@@ -21,6 +21,14 @@ export const ofSignal = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<
 
 export type StopSignal = keyof typeof ofSignal;
 
+/** How a run that ended leaves: below a bar, for want of a metric, or stopped by a signal. */
+export function exitCodeOfRun({ error }: { readonly error?: { readonly code: string } }, reason?: unknown): ExitCode {
+  if (error === undefined) return 0;
+  if (error.code === 'BELOW_BAR') return 5;
+  if (error.code === 'METRIC_UNKNOWN') return 2;
+  return ofSignal[String(reason) as StopSignal] ?? 1;
+}
+
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof GradusError) return ofKind[error.kind];
   // A damaged or unknown file is data that is wrong.

@@ -23,6 +23,8 @@ import { Output, type Stream } from './output.ts';
 /** What commands are given; their work answers with the exit code. */
 export interface Cli {
   readonly output: Output;
+  /** The whole command line, without the program's name. */
+  readonly argv: readonly string[];
   /** Turns what a command does into commander's action. */
   action<A extends unknown[]>(
     work: (...args: A) => Promise<ExitCode | undefined> | ExitCode | undefined,
@@ -50,7 +52,7 @@ export async function main(argv: readonly string[], { stdout, stderr }: Streams 
   const help: string[] = [];
   let exitCode: ExitCode = 0;
   const cli: Cli = {
-    output,
+    ...{ output, argv },
     action:
       (work) =>
       async (...args) => {

@@ -4,11 +4,12 @@ import type { ConfigInput } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
-import type { RunStore } from '../runs/run-store.ts';
+import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
+import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
-import { openSetup } from './setup.ts';
+import { openSetup, type Setup } from './setup.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
 
@@ -19,6 +20,8 @@ export interface TrainOptions extends RunPlace {
   readonly signal?: AbortSignal;
   /** What the run must reach, as `mean_reward>=0.5`; a run below is a result with `ok: false`. */
   readonly require?: readonly string[];
+  /** Whether to look first if anything stands in the way of learning; a run that goes on has been looked at. @default true */
+  readonly preflight?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
 }
 
@@ -49,21 +52,45 @@ export async function* trainEvents(
   const requirements = (options.require ?? []).map(parseRequirement);
   assertMeasurable(requirements, loaded.config);
   assertRunPlace(loaded, options);
-  const setup = await openSetup(loaded.config);
+  let setup: Setup | undefined;
   try {
+    setup = await openSetup(loaded.config);
+    const report = await inspect(setup, options);
     const { store, checkpoint } = openRun(loaded, setup, options);
     if (checkpoint !== undefined) await setup.model.load(checkpoint);
     const run = new TrainingRun(setup, store, options.signal);
-    return yield* recorded(store, run.run(), (record) =>
+    return yield* recorded(store, told(report, run.run()), (record) =>
       trainResult({
         ...{ directory: store.directory, record, requirements, alerts: run.alerts },
         artifacts: runArtifacts(store.directory),
         reference: runDirectory(loaded, options),
       }),
     );
+  } catch (error) {
+    // Once the run has begun, it keeps itself how it ended.
+    const directory = runDirectory(loaded, options);
+    if (isReserved(directory)) failReserved(directory, failureOf(error));
+    throw error;
   } finally {
-    setup.dispose();
+    setup?.dispose();
   }
+}
+
+/** Throws `PREFLIGHT_FAILED`. */
+async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
+  if (options.preflight === false || options.resume) return undefined;
+  const report = await preflight(setup, options.signal);
+  if (report) assertPassed(report);
+  return report;
+}
+
+/** A run's events, after what the look before it found. */
+async function* told(
+  report: PreflightReport | undefined,
+  events: AsyncGenerator<TrainEvent, void>,
+): AsyncGenerator<TrainEvent, void> {
+  if (report) yield { type: 'preflight', checks: report.checks, metrics: report.metrics };
+  yield* events;
 }
 
 export function loadConfig(config: string | ConfigInput, settings: readonly string[] = []): LoadedConfig {

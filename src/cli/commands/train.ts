@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { TrainResult } from '../../studio/train-result.ts';
 import { collect, given } from '../arguments.ts';
-import { ofSignal, type StopSignal } from '../exit-codes.ts';
+import { exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { Progress } from '../progress.ts';
@@ -12,6 +12,8 @@ const examples = `Examples:
   gradus train grpo.yaml
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
+  gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo tells how it ends
+  gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
   gradus train grpo.yaml --json > result.json
 `;
 
@@ -21,6 +23,9 @@ interface TrainFlags {
   readonly out?: string;
   readonly resume?: boolean;
   readonly overwrite?: boolean;
+  readonly require: readonly string[];
+  readonly detach?: boolean;
+  readonly preflight: boolean;
 }
 
 export function trainCommand(cli: Cli): Command {
@@ -32,13 +37,22 @@ export function trainCommand(cli: Cli): Command {
     .option('--out <dir>', 'the run directory itself')
     .option('--resume', 'go on from the latest checkpoint of the run that is there')
     .option('--overwrite', 'replace the run that is there')
+    .option('--no-preflight', 'do not look first whether anything stands in the way of learning')
+    .option('--require <bar>', 'exit 5 below it: a metric, >=, >, <= or <, and a number (repeatable)', collect, [])
+    .option(
+      '--detach',
+      'start in the background and return at once; gradus runs wait, tail and stop take it from there',
+    )
     .option('--json', 'one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout while it goes on; the last is the result')
     .addHelpText('before', examples)
     .action(cli.action((config: string, flags: TrainFlags) => runTraining(cli, config, flags)));
 }
 
-async function runTraining({ output }: Cli, config: string, { set, name, out, resume, overwrite }: TrainFlags) {
+async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
+  const { set, name, out, resume, overwrite, require, detach, preflight } = flags;
+  if (detach) return startTraining(cli, config, flags);
+  const { output } = cli;
   const { train } = await import('../../studio/train.ts');
   const progress = new Progress(output);
   const started = performance.now();
@@ -46,7 +60,7 @@ async function runTraining({ output }: Cli, config: string, { set, name, out, re
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
         ...given({ name, out, resume, overwrite }),
-        settings: set,
+        ...{ settings: set, require, preflight },
         signal,
         onEvent(event) {
           output.event(event);
@@ -54,20 +68,30 @@ async function runTraining({ output }: Cli, config: string, { set, name, out, re
         },
       });
       progress.close();
-      const exit_code = result.ok ? 0 : ofSignal[String(signal.reason) as StopSignal];
-      output.result(
-        result.ok ? result : { ...result, exit_code },
-        trainSummary(result, (performance.now() - started) / 1000),
-      );
-      return exit_code;
+      const seconds = (performance.now() - started) / 1000;
+      return output.outcome(result, trainSummary(result, seconds), exitCodeOfRun(result, signal.reason));
     });
   } finally {
     progress.close();
   }
 }
 
+async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
+  const { detachTraining } = await import('../../studio/detach.ts');
+  const { set, name, out, resume, overwrite, require } = flags;
+  const result = detachTraining(config, {
+    ...given({ name, out, resume, overwrite }),
+    ...{ settings: set, require },
+    argv: argv.filter((argument) => argument !== '--detach'),
+  });
+  const { run, log, next } = result;
+  const text = [`${run.dir}: started in the background, process ${run.pid}; its log is ${log}`];
+  output.result(result, [...text, ...next.map((command) => `next: ${command}`)].join('\n'));
+  return 0 as const;
+}
+
 export function trainSummary(
-  { run, metrics, evals, verdict, alerts, next, error }: TrainResult,
+  { run, metrics, evals, verdict, alerts, next }: TrainResult,
   seconds: number,
 ): string {
   const last = evals.at(-1);
@@ -84,6 +108,6 @@ export function trainSummary(
       : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(({ level, rule, text }) => `${level} ${rule}: ${text}`),
-    ...(error ? [error.hint] : next.map((command) => `next: ${command}`)),
+    ...next.map((command) => `next: ${command}`),
   ].join('\n');
 }

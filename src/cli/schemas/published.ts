@@ -16,6 +16,7 @@ import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
 import { skillsInstallSchema } from './skills-install.ts';
 import { trainSchema } from './train.ts';
+import { trainDetachedSchema } from './train-detached.ts';
 import { trainEventSchema } from './train-event.ts';
 import { versionSchema } from './version.ts';
 
@@ -36,6 +37,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
   'skills.install.result/1': skillsInstallSchema,
+  'train.detached/1': trainDetachedSchema,
   'train.event/1': trainEventSchema,
   'train.result/1': trainSchema,
   'version.result/1': versionSchema,

@@ -1,0 +1,20 @@
+// train.detached/1: what `train --detach` answers with at once.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+
+export const trainDetachedSchema = resultSchema(
+  'train.detached/1',
+  'train',
+  'A training run that was started in the background with --detach; `runs wait` tells how it ends.',
+  {
+    run: z.strictObject({
+      id: z.string(),
+      dir: z.string(),
+      backend: z.string(),
+      status: z.literal('starting'),
+      pid: z.int(),
+    }),
+    log: z.string().describe('what the process writes to stderr'),
+    next: z.array(z.string()).describe('commands worth running now'),
+  },
+);

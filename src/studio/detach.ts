@@ -1,0 +1,77 @@
+// Starts training in a process of its own, which goes on when this one ends.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runFiles } from '../runs/layout.ts';
+import { emptyRun, reserveRun } from '../runs/run-store.ts';
+import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
+import { assertMeasurable, parseRequirement } from './requirements.ts';
+import { loadConfig } from './train.ts';
+import { ownVersions } from './versions.ts';
+
+/** At the root of the package, from the sources as from the build. */
+const launcher = fileURLToPath(new URL('../../bin/gradus', import.meta.url));
+
+export interface DetachOptions extends RunPlace {
+  readonly settings: readonly string[];
+  readonly require: readonly string[];
+  /** The whole command line that the process is to run, without the program's name. */
+  readonly argv: readonly string[];
+}
+
+export interface DetachedResult {
+  readonly ok: true;
+  readonly schema: 'train.detached/1';
+  readonly command: 'train';
+  readonly run: {
+    readonly id: string;
+    readonly dir: string;
+    readonly backend: string;
+    readonly status: 'starting';
+    readonly pid: number;
+  };
+  /** What the process writes to stderr. */
+  readonly log: string;
+  readonly next: readonly string[];
+}
+
+/**
+ * Returns at once. What is wrong with the configuration or the directory is thrown here; what goes wrong later, such as a model that is
+ * missing, run.json tells, and so `gradus runs wait`.
+ */
+export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
+  const loaded = loadConfig(configFile, options.settings);
+  assertMeasurable(options.require.map(parseRequirement), loaded.config);
+  assertRunPlace(loaded, options);
+  const reference = runDirectory(loaded, options);
+  const directory = resolve(reference);
+  const logs = join(directory, runFiles.logs);
+  mkdirSync(logs, { recursive: true });
+  if (!options.resume) emptyRun(directory);
+
+  const log = join(logs, 'train.log');
+  const stderr = openSync(log, options.resume ? 'a' : 'w');
+  const child = spawn(process.execPath, [launcher, ...options.argv], {
+    detached: true,
+    stdio: ['ignore', 'ignore', stderr],
+  });
+  // Before the process has begun to look for a place for its run.
+  const { backend } = loaded.config;
+  const record = {
+    ...{ backend, versions: ownVersions(), started: new Date().toISOString() },
+    max_steps: loaded.config.max_steps ?? 0,
+  };
+  reserveRun(directory, child.pid!, options.resume ? undefined : record);
+  closeSync(stderr);
+  child.unref();
+  return {
+    ...{ ok: true, schema: 'train.detached/1', command: 'train' },
+    run: { id: basename(directory), dir: directory, backend, status: 'starting', pid: child.pid! },
+    log,
+    next: ['wait --timeout 300', 'tail', 'stop'].map((rest) => {
+      const [verb, ...flags] = rest.split(' ');
+      return ['gradus runs', verb, reference, ...flags].join(' ');
+    }),
+  };
+}
