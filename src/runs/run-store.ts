@@ -1,5 +1,5 @@
 // Writes a run directory: everything that a run leaves behind goes through here.
-import { openSync, writeSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
@@ -39,7 +39,6 @@ export interface CreateRunOptions {
 export class RunStore {
   readonly directory: string;
   #record: RunRecord;
-  readonly #descriptors = new Map<JsonlFile, number>();
   /** When run.json was last written, by the clock of this process. */
   #updated = 0;
 
@@ -180,12 +179,7 @@ export class RunStore {
   }
 
   #append(file: JsonlFile, value: object): void {
-    let descriptor = this.#descriptors.get(file);
-    if (descriptor === undefined) {
-      descriptor = openSync(join(this.directory, runFiles[file]), 'a');
-      this.#descriptors.set(file, descriptor);
-    }
-    writeSync(descriptor, stringifyLine(value));
+    appendFileSync(join(this.directory, runFiles[file]), stringifyLine(value));
   }
 
   #rewind(step: number): void {

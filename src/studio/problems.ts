@@ -99,11 +99,17 @@ export function stepCount(config: Config, { train }: Problems): number {
 }
 
 /** The conversation that a problem starts: system prompt, examples, and the prompt of its row. */
-export function promptOf(config: Config): (row: Example) => Message[] {
+export function promptOf(config: Config): (row: Example) => readonly Message[] {
   const { system_prompt, few_shot } = config;
   const template = config.prompt_template ?? `{${config.prompt_column}}`;
   const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
-  return (row) => [...system, ...few_shot, { role: 'user', content: formatPrompt(template, row) }];
+  // Each completion of a group asks again.
+  const known = new WeakMap<Example, readonly Message[]>();
+  return (row) => {
+    const messages = known.get(row) ?? [...system, ...few_shot, { role: 'user', content: formatPrompt(template, row) }];
+    known.set(row, messages);
+    return messages;
+  };
 }
 
 function promptColumns({ prompt_template, prompt_column }: Config): string[] {

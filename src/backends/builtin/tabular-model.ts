@@ -57,7 +57,7 @@ export class TabularModel implements TrainableModel {
       sample: async (requests, options) => {
         const { temperature = 1 } = options;
         const plain = this.#rows();
-        const drawn = temperature === 0 ? plain : this.#rows(temperature);
+        const drawn = temperature === 0 || temperature === 1 ? plain : this.#rows(temperature);
         const probabilities = drawn.map((row) => row.map(Math.exp));
         return requests.map((request) => sampleCompletion(request, options, plain, probabilities));
       },
@@ -95,22 +95,28 @@ export class TabularModel implements TrainableModel {
     for (const [t, row] of rows.entries()) {
       const reference = this.#reference[t]!;
       const probabilities = row.map(Math.exp);
-      const rowEntropy = -sum(row, (logprob, v) => probabilities[v]! * logprob);
-      const rowDivergence = sum(row, (logprob, v) => probabilities[v]! * (logprob - reference[v]!));
-      for (const [v, probability] of probabilities.entries()) {
+      let rowDivergence = 0;
+      for (let v = 0; v < vocabulary; v++) {
+        entropy -= probabilities[v]! * row[v]!;
+        rowDivergence += probabilities[v]! * (row[v]! - reference[v]!);
+      }
+      for (let v = 0; v < vocabulary; v++) {
         // ∂KL/∂l = p (log p/q − KL)
         const pull = this.#beta * (row[v]! - reference[v]! - rowDivergence);
-        gradient[t * vocabulary + v]! -= probability * (weight[t]! + pull);
+        gradient[t * vocabulary + v]! -= probabilities[v]! * (weight[t]! + pull);
       }
-      entropy += rowEntropy;
       divergence += rowDivergence;
     }
 
-    for (const [i, slope] of gradient.entries()) this.#logits[i]! += learningRate * slope;
+    let squares = 0;
+    for (let i = 0; i < gradient.length; i++) {
+      this.#logits[i]! += learningRate * gradient[i]!;
+      squares += gradient[i]! ** 2;
+    }
     return {
       metrics: {
         loss: this.#beta * divergence - objective,
-        grad_norm: Math.sqrt(sum(gradient, (slope) => slope * slope)),
+        grad_norm: Math.sqrt(squares),
         entropy: entropy / length,
         kl: divergence / length,
       },
@@ -150,10 +156,14 @@ export class TabularModel implements TrainableModel {
   #rows(temperature = 1): Row[] {
     const { length, vocabulary } = this.#shape;
     return Array.from({ length }, (_, t) => {
-      const logits = this.#logits.subarray(t * vocabulary, (t + 1) * vocabulary).map((logit) => logit / temperature);
-      const highest = logits.reduce((a, b) => Math.max(a, b));
-      const logTotal = highest + Math.log(sum(logits, (logit) => Math.exp(logit - highest)));
-      return logits.map((logit) => logit - logTotal);
+      const row = this.#logits.slice(t * vocabulary, (t + 1) * vocabulary);
+      for (let v = 0; v < vocabulary; v++) row[v]! /= temperature;
+      const highest = Math.max(...row);
+      let total = 0;
+      for (const logit of row) total += Math.exp(logit - highest);
+      const logTotal = highest + Math.log(total);
+      for (let v = 0; v < vocabulary; v++) row[v]! -= logTotal;
+      return row;
     });
   }
 }
@@ -184,10 +194,6 @@ function sampleCompletion(
 
 function logprobsOf(sequences: readonly TrainingSequence[], rows: readonly Row[]): number[][] {
   return sequences.map(({ completionIds }) => completionIds.map((id, t) => rows[t]![id]!));
-}
-
-function sum(values: Float64Array, term: (value: number, index: number) => number): number {
-  return values.reduce((total, value, index) => total + term(value, index), 0);
 }
 
 function parseNpz(bytes: Uint8Array, path: string) {

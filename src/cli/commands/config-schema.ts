@@ -1,7 +1,5 @@
 // gradus config-schema: the JSON Schema of configurations, for editors and agents.
 import { Command } from 'commander';
-import { z } from 'zod';
-import { configSchema } from '../../config/schema.ts';
 import type { Cli } from '../main.ts';
 
 const examples = `Examples:
@@ -15,7 +13,9 @@ export function configSchemaCommand(cli: Cli): Command {
     .option('--json', 'one JSON object on stdout')
     .addHelpText('before', examples)
     .action(
-      cli.action(() => {
+      cli.action(async () => {
+        const { z } = await import('zod');
+        const { configSchema } = await import('../../config/schema.ts');
         const json_schema = { title: 'Gradus configuration', ...z.toJSONSchema(configSchema, { io: 'input' }) };
         cli.output.result(
           { ok: true, schema: 'config-schema.result/1', command: 'config-schema', json_schema },

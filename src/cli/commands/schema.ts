@@ -3,7 +3,6 @@ import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../main.ts';
-import { jsonSchemaOf, publishedSchemas } from '../schemas/published.ts';
 
 const examples = `Examples:
   gradus schema                    their names
@@ -20,7 +19,8 @@ export function schemaCommand(cli: Cli): Command {
     .action(cli.action((name?: string) => showSchema(cli, name)));
 }
 
-function showSchema({ output }: Cli, asked: string | undefined): undefined {
+async function showSchema({ output }: Cli, asked: string | undefined): Promise<undefined> {
+  const { jsonSchemaOf, publishedSchemas } = await import('../schemas/published.ts');
   const names = Object.keys(publishedSchemas);
   const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
   if (asked === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
