@@ -256,18 +256,19 @@ describe('a run', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    assert.equal(lines[0].type, 'start');
+    assert.deepEqual([lines[0].type, lines[1].type], ['preflight', 'start']);
     assert.equal(lines.filter(({ type }) => type === 'step').length, 2);
     const { type, result } = lines.at(-1);
     assert.equal(type, 'result');
     assert.deepEqual(result, JSON.parse(readFileSync(join(folder, 'runs', 'told', 'result.json'), 'utf8')));
   });
 
-  test('a reward that fails ends it with exit 1', async () => {
+  test('a reward that fails is told before it starts, with exit 2, or ends it with exit 1', async () => {
     mkdirSync(join(folder, 'rewards'), { recursive: true });
     writeFileSync(join(folder, 'rewards', 'throws.ts'), 'export default () => { throw new Error("no"); };\n');
     const file = writeConfig('throws.yaml', { reward_fn: 'rewards/throws.ts', eval: null });
-    const { code, stdout } = await run(['train', file, '--json']);
+    assertFailure(await run(['train', file, '--json']), 2, 'PREFLIGHT_FAILED');
+    const { code, stdout } = await run(['train', file, '--json', '--no-preflight']);
     assert.equal(code, 1);
     assert.equal((onlyObject(stdout).error as { code: string }).code, 'ERROR_BUDGET_SPENT');
   });

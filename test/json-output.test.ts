@@ -30,6 +30,7 @@ writeFileSync(
   'blank.yaml',
   stringify({ ...config, taskset: undefined, taskset_config: undefined, dataset: 'blank.jsonl', eval: null }),
 );
+writeFileSync('hopeless.yaml', stringify({ ...config, reward_fn: 'throwing.ts:score', save: { best: null } }));
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
@@ -43,6 +44,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train tiny.yaml', 0, 'train.result/1'],
     ['train tiny.yaml', 2, 'error/1'],
     ['train unknown-key.yaml', 2, 'error/1'],
+    ['train hopeless.yaml', 2, 'error/1'],
     ['train absent-model.yaml', 3, 'error/1'],
     ['train', 2, 'error/1'],
   ],
@@ -74,6 +76,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['data check tiny.yaml', 0, 'data.check.result/1'],
     ['data check blank.yaml', 2, 'data.check.result/1'],
     ['data check absent-model.yaml', 3, 'error/1'],
+  ],
+  preflight: [
+    ['preflight tiny.yaml', 0, 'preflight.result/1'],
+    ['preflight hopeless.yaml', 2, 'preflight.result/1'],
+    ['preflight absent-model.yaml', 3, 'error/1'],
   ],
   'rewards list': [
     ['rewards list', 0, 'rewards.list.result/1'],
@@ -200,7 +207,8 @@ test('every line of --events follows train.event/1', async () => {
       assert.equal(error && z.prettifyError(error), undefined, line);
       return event.type;
     });
-  assert.deepEqual([...new Set(types)].toSorted(), ['checkpoint', 'evaluation', 'result', 'samples', 'start', 'step']);
+  const expected = ['checkpoint', 'evaluation', 'preflight', 'result', 'samples', 'start', 'step'];
+  assert.deepEqual([...new Set(types)].toSorted(), expected);
   assert.equal(types.at(-1), 'result');
 
   const failed = await run('train unknown-key.yaml --events', true);

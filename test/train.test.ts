@@ -150,7 +150,7 @@ test('rewards that fail too often end the run', async () => {
   const broken = join(folder, 'broken.ts');
   writeFileSync(broken, 'export function reward() { throw new Error("division by\\nzero"); }\n');
   const failing = { ...config, reward_fn: broken, save: { best: null }, eval: null };
-  await assert.rejects(train(failing, { out: place('failing') }), {
+  await assert.rejects(train(failing, { out: place('failing'), preflight: false }), {
     code: 'ERROR_BUDGET_SPENT',
     kind: 'failed',
     message: /32 of 32 rollouts failed, lately: reward broken: division by zero/,
@@ -158,6 +158,34 @@ test('rewards that fail too often end the run', async () => {
   const { status, error } = readRun(place('failing'));
   assert.equal(status, 'failed');
   assert.equal(error!.code, 'ERROR_BUDGET_SPENT');
+});
+
+describe('preflight', () => {
+  const short = { ...config, max_steps: 2, eval: null };
+
+  test('comes first, and changes no number', async () => {
+    const events: TrainEvent[] = [];
+    await train(short, { out: place('looked'), onEvent: (event) => events.push(event) });
+    await train(short, { out: place('leapt'), preflight: false, onEvent: (event) => events.push(event) });
+    assert.deepEqual(
+      events.flatMap(({ type }, i) => (type === 'preflight' ? [i] : [])),
+      [0],
+    );
+    assert.equal(metricsOf('looked'), metricsOf('leapt'));
+    for (const step of [1, 2]) {
+      assert.deepEqual(readRollouts(place('looked'), step), readRollouts(place('leapt'), step));
+    }
+  });
+
+  test('stops what cannot learn before there is a run', async () => {
+    const throwing = join(folder, 'throwing.ts');
+    writeFileSync(throwing, 'export function reward() { throw new Error("no"); }\n');
+    await assert.rejects(train({ ...short, reward_fn: throwing, save: { best: null } }, { out: place('stopped') }), {
+      code: 'PREFLIGHT_FAILED',
+      kind: 'invalid',
+    });
+    assert.equal(existsSync(place('stopped')), false);
+  });
 });
 
 test('who leaves the loop of events stops the run', async () => {

@@ -10,6 +10,7 @@ import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
+import { preflightCommand } from './commands/preflight.ts';
 import { rewardsCommand } from './commands/rewards.ts';
 import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
@@ -97,6 +98,7 @@ function createProgram(cli: Cli, help: string[]): Command {
     ...[rewardsCommand],
     ...[dataCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
+    ...[preflightCommand],
   ];
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);

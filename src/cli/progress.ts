@@ -35,6 +35,9 @@ export class Progress {
         this.#say(`${event.run.dir}: ${share}, ${event.problems.train} problems, ${event.problems.eval} held out`);
         break;
       }
+      case 'preflight':
+        for (const { ok, id, detail } of event.checks) if (!ok) this.#say(`preflight: ${id}: ${detail}`);
+        break;
       case 'step':
         this.#step(event);
         break;

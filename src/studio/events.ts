@@ -1,7 +1,9 @@
 // What training tells while it goes on: the lines of events.jsonl and of `--events`.
 import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
+import type { Check } from './checks.ts';
 
 export type TrainEvent =
+  | PreflightEvent
   | StartEvent
   | StepEvent
   | ({ readonly type: 'evaluation' } & EvaluationRecord)
@@ -12,6 +14,14 @@ export type TrainEvent =
 
 /** An event as it is kept and told: with the time it happened, in ISO 8601. */
 export type TimedEvent = { readonly time: string } & TrainEvent;
+
+/** The first, unless preflight was left out: nothing has been trained yet. */
+export interface PreflightEvent {
+  readonly type: 'preflight';
+  readonly step: 0;
+  readonly checks: readonly Check[];
+  readonly metrics: Readonly<Record<string, number>>;
+}
 
 export interface StartEvent {
   readonly type: 'start';

@@ -34,7 +34,7 @@ export async function samplePolicy(
   return records;
 }
 
-function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {
+export function sampleRecord(step: number, example: Example, trajectory: Trajectory, reward: Reward): SampleRecord {
   return {
     step,
     prompt: trajectory.steps[0]?.state.messages ?? [],

@@ -89,7 +89,7 @@ async function* told(
   report: PreflightReport | undefined,
   events: AsyncGenerator<TrainEvent, void>,
 ): AsyncGenerator<TrainEvent, void> {
-  if (report) yield { type: 'preflight', checks: report.checks, metrics: report.metrics };
+  if (report) yield { type: 'preflight', step: 0, checks: report.checks, metrics: report.metrics };
   yield* events;
 }
 

@@ -8,6 +8,7 @@ import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { helpSchema } from './help.ts';
+import { preflightSchema } from './preflight.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
 import { runsListSchema } from './runs-list.ts';
@@ -31,6 +32,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
   'rewards.list.result/1': rewardsListSchema,
+  'preflight.result/1': preflightSchema,
   'rewards.test.result/1': rewardsTestSchema,
   'runs.list.result/1': runsListSchema,
   'runs.show.result/1': runsShowSchema,

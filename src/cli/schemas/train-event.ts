@@ -1,10 +1,19 @@
 // train.event/1: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
 import { z } from 'zod';
+import { check } from './checks.ts';
 import { errorSchema } from './error.ts';
 import { alertFields, evaluationFields, numbers, sampleRecord } from './records.ts';
 import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
+
+const preflight = z.strictObject({
+  time,
+  type: z.literal('preflight'),
+  step: z.literal(0),
+  checks: z.array(check),
+  metrics: numbers,
+});
 
 const start = z.strictObject({
   time,
@@ -44,5 +53,5 @@ const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reas
 const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
 
 export const trainEventSchema = z
-  .union([start, step, evaluation, alert, samples, checkpoint, stop, result])
+  .union([preflight, start, step, evaluation, alert, samples, checkpoint, stop, result])
   .describe('A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last.');

@@ -1,0 +1,68 @@
+// gradus preflight: would training learn anything? A few completions, their rewards, and whether sampler and trainer agree.
+import { Command } from 'commander';
+import type { PreflightReport } from '../../studio/preflight.ts';
+import { collect } from '../arguments.ts';
+import { checkError, checkLines } from '../check-lines.ts';
+import { type ExitCode, ofSignal, type StopSignal } from '../exit-codes.ts';
+import { oneLine } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+import type { Output } from '../output.ts';
+import { withStopSignals } from '../signals.ts';
+
+/** Completions that are shown. */
+const shownSamples = 4;
+
+const examples = `Examples:
+  gradus preflight grpo.yaml
+  gradus preflight grpo.yaml --set max_completion_length=128 --json
+
+Training does the same before its first step; --no-preflight leaves it out.
+`;
+
+export function preflightCommand(cli: Cli): Command {
+  return new Command('preflight')
+    .description('sample a little and see whether anything stands in the way of learning')
+    .argument('<config>', 'a YAML or JSON file')
+    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(
+      cli.action((config: string, { set }: { readonly set: readonly string[] }) => runPreflight(cli, config, set)),
+    );
+}
+
+async function runPreflight({ output }: Cli, file: string, settings: readonly string[]) {
+  const { loadConfigFile } = await import('../../config/load.ts');
+  const { openSetup } = await import('../../studio/setup.ts');
+  const { preflight } = await import('../../studio/preflight.ts');
+  const setup = await openSetup(loadConfigFile(file, settings).config);
+  try {
+    return await withStopSignals(async (signal) => {
+      const report = await preflight(setup, signal);
+      if (!report) return stopped(output, String(signal.reason));
+      const error = checkError('PREFLIGHT_FAILED', report.checks);
+      const envelope = { ok: !error, schema: 'preflight.result/1', command: 'preflight' };
+      output.result({ ...envelope, ...report, ...(error && { error, exit_code: 2 }) }, summary(report));
+      if (!error) return 0;
+      output.errorLine(error);
+      return 2;
+    });
+  } finally {
+    setup.dispose();
+  }
+}
+
+function stopped(output: Output, reason: string): ExitCode {
+  const exit_code = ofSignal[reason as StopSignal];
+  const error = { code: 'CANCELLED', message: `stopped by ${reason}`, hint: 'run it again' };
+  output.failed({ command: 'preflight', error, exit_code });
+  return exit_code;
+}
+
+function summary({ checks, samples }: PreflightReport): string {
+  const shown = samples.slice(0, shownSamples).map(({ prompt, completion, reward, stop_reason }) => {
+    const asked = oneLine(prompt.at(-1)?.content ?? '', 50);
+    return `  ${asked} → ${oneLine(completion, 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
+  });
+  return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
+}

@@ -1,0 +1,183 @@
+// What a few completions of a tiny random model tell before training, and what stops it.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { tinyConfig } from '../../test/tiny-model.ts';
+import type { TrainableModel } from '../backends/backend.ts';
+import { loadConfigObject } from '../config/load.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
+import { openSetup, type Setup } from './setup.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-preflight-'));
+after(() => rmSync(folder, { recursive: true }));
+const tiny = tinyConfig(folder) as unknown as ConfigInput;
+
+const rewards = join(folder, 'own.js');
+writeFileSync(
+  rewards,
+  `export const throwing = () => { throw new Error('division by zero'); };
+   export const constant = ({ completions }) => completions.map(() => 0.25);
+   export const zero = ({ completions }) => completions.map(() => 0);
+   export const tokens = ({ completionIds }) => completionIds.map(({ length }) => (length > 0 ? 0.5 : 0));
+   let calls = 0;
+   export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };`,
+);
+const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
+
+/** @param alter stands between the setup and what is looked at */
+async function report(
+  changes: object = {},
+  alter: (setup: Setup) => Setup = (setup) => setup,
+): Promise<PreflightReport> {
+  const setup = await openSetup(loadConfigObject({ ...tiny, ...changes } as ConfigInput).config);
+  try {
+    return (await preflight(alter(setup)))!;
+  } finally {
+    setup.dispose();
+  }
+}
+
+function of({ checks }: PreflightReport, id: string) {
+  const check = checks.find((one) => one.id === id);
+  assert.ok(check, `${id} is not among ${checks.map((one) => one.id)}`);
+  assert.equal(check.hint === undefined, check.ok);
+  return check.ok ? 'ok' : check.level;
+}
+
+function assertBlocked(result: PreflightReport, id: string, message: RegExp): void {
+  assert.equal(of(result, id), 'error');
+  assert.throws(() => assertPassed(result), {
+    code: 'PREFLIGHT_FAILED',
+    kind: 'invalid',
+    message,
+    hint: /--no-preflight/,
+  });
+}
+
+test('a run that can learn passes: all groups are mixed, sampler and trainer agree', async () => {
+  const result = await report();
+  const notOk = result.checks.filter(({ ok }) => !ok).map(({ id, level }) => [id, level]);
+  // A random model goes on for as long as it may.
+  assert.deepEqual(notOk, [['truncation', 'warning']]);
+  assertPassed(result);
+  assert.equal(result.samples.length, 16);
+  assert.ok(result.metrics['groups/frac_mixed']! > 0);
+  assert.ok(result.metrics.logprob_gap! < 1e-4);
+  assert.ok(result.metrics['completions/clipped_ratio']! > 0.5);
+});
+
+test('it is the same every time, and takes no more than a step does', async () => {
+  const [first, second] = [await report(), await report()];
+  assert.deepEqual(first, second);
+  assert.equal((await report({ prompts_per_step: 2, num_generations: 3 })).samples.length, 6);
+});
+
+describe('rewards', () => {
+  test('that throw on everything stop', async () => {
+    assertBlocked(await report(own('throwing')), 'rewards', /rewards: scoring fails on 16 of 16/);
+  });
+  test('that throw now and then are a warning', async () => {
+    const result = await report(own('flaky'));
+    assert.equal(of(result, 'rewards'), 'warning');
+    assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: busy/);
+  });
+  test('that are constant are a warning: there is nothing to learn, but nothing broken', async () => {
+    const result = await report(own('constant'));
+    assert.deepEqual([of(result, 'reward_spread'), of(result, 'groups')], ['warning', 'warning']);
+    assertPassed(result);
+  });
+  test('that nothing earns, neither samples nor gold answers, stop', async () => {
+    assertBlocked(await report(own('zero')), 'gold_answers/zero', /none of 16 gold answers/);
+  });
+  test('that samples earn may have nothing to do with the gold answers', async () => {
+    const result = await report(own('tokens'));
+    assert.equal(of(result, 'gold_answers/tokens'), 'warning');
+    assertPassed(result);
+  });
+  test('whose answers are in another column stop', async () => {
+    const rows = join(folder, 'rows.jsonl');
+    writeFileSync(rows, '{"question": "1+2=", "answer": "three"}\n{"question": "2+2=", "answer": "four"}\n');
+    const data = { taskset: undefined, taskset_config: undefined, dataset: rows, eval: null };
+    const result = await report({ ...data, reward_fn: undefined, reward: 'numeric_match', save: { best: null } });
+    assertBlocked(result, 'rewards', /fails on 8 of 8/);
+    assert.equal(of(result, 'gold_answers/numeric_match'), 'error');
+  });
+});
+
+describe('ends', () => {
+  const chatty = join(folder, 'chatty.jinja');
+  writeFileSync(chatty, '{{ messages[0].content }}');
+
+  test('no end token and every completion cut off: stops with a chat template, which promises one', async () => {
+    const withTemplate = await report({ chat_template: chatty, max_completion_length: 2, seed: 3 });
+    assert.equal(of(withTemplate, 'chat_template'), 'ok');
+    assertBlocked(withTemplate, 'end_token', /none of 16 completions ends by itself within 2 tokens/);
+    assert.equal(of(withTemplate, 'truncation'), 'warning');
+  });
+  test('the same of a base model is a warning', async () => {
+    const plain = await report({ max_completion_length: 2, seed: 3 });
+    assert.equal(of(plain, 'end_token'), 'warning');
+    assertPassed(plain);
+  });
+});
+
+test('prompts that are too long are refused when the data is opened', async () => {
+  const long = { taskset_config: { template: `${'1+'.repeat(40)}{a}{op}{b}=` } };
+  await assert.rejects(report(long), { code: 'PROMPT_TOO_LONG', kind: 'invalid' });
+});
+
+test('a chat template that a base model lacks is refused', async () => {
+  await assert.rejects(report({ chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
+});
+
+describe('a trainer that', () => {
+  /** The same model but for the log-probabilities that it tells. */
+  const telling = (alter: (logprobs: number[]) => number[]) => (setup: Setup) => {
+    const model: TrainableModel = {
+      ...setup.model,
+      policy: () => setup.model.policy(),
+      logprobs: async (...args) => (await setup.model.logprobs(...args)).map(alter),
+    };
+    return { ...setup, model };
+  };
+  test('differs from the sampler stops', async () => {
+    const result = await report(
+      {},
+      telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - 0.06 : value))),
+    );
+    assertBlocked(result, 'logprob_gap', /differ by at most 0\.06 nats/);
+    assert.ok(Math.abs(result.metrics.logprob_gap! - 0.06) < 1e-4);
+  });
+  test('tells what is no number stops', async () => {
+    assertBlocked(
+      await report(
+        {},
+        telling((logprobs) => logprobs.map(() => Number.NaN)),
+      ),
+      'logprob_gap',
+      /Infinity/,
+    );
+  });
+  test('knows fewer tokens than were sampled stops', async () => {
+    assertBlocked(
+      await report(
+        {},
+        telling((logprobs) => logprobs.slice(1)),
+      ),
+      'masks',
+      /16 of 16/,
+    );
+  });
+});
+
+test('who cancels it gets no report', async () => {
+  const setup = await openSetup(loadConfigObject(tiny).config);
+  try {
+    assert.equal(await preflight(setup, AbortSignal.abort('SIGINT')), undefined);
+  } finally {
+    setup.dispose();
+  }
+});

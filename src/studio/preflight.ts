@@ -1,0 +1,199 @@
+// A look before the leap: a few completions of the untrained policy, their rewards and those of the right answers, and whether sampler and
+// trainer agree on them. It costs at most one step's sampling, and no random number that training draws.
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import { groupAdvantages } from '../grpo/advantages.ts';
+import { rolloutMetrics } from '../grpo/metrics.ts';
+import type { TrainingSequence } from '../model.ts';
+import { streamSeed } from '../random.ts';
+import type { Group, Trajectory } from '../rl.ts';
+import type { SampleRecord } from '../runs/records.ts';
+import { trainingSequence } from '../training.ts';
+import { goldAnswers, templateCheck } from './check-data.ts';
+import { blocking, type Check, failed, passed, share } from './checks.ts';
+import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import { openRewards } from './open-rewards.ts';
+import { promptOf } from './problems.ts';
+import { sampleRecord } from './sample-policy.ts';
+import type { Setup } from './setup.ts';
+
+export interface PreflightReport {
+  readonly checks: readonly Check[];
+  /** Those of a step's rollouts, under the names that training gives them, and `logprob_gap`: the largest, in nats. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly samples: readonly SampleRecord[];
+}
+
+/** At most; fewer where a step has fewer. */
+const sampledPrompts = 4;
+const samplesPerPrompt = 4;
+const goldRows = 16;
+/** Beyond it, in nats, sampler and trainer do not compute the same model: ratios would be off by 5 %. */
+const widestGap = 0.05;
+/** More completions than this cut off are worth a warning. */
+const bearableTruncation = 0.5;
+
+/** `undefined` if it was cancelled. */
+export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
+  const { config, problems, model, rewardModel } = setup;
+  const examples = problems.train.slice(0, Math.min(sampledPrompts, config.prompts_per_step));
+  const rollouts = await setup.generator().generate(examples, model.policy(), {
+    samplesPerExample: Math.min(samplesPerPrompt, config.num_generations),
+    seed: streamSeed(config.seed, 'preflight'),
+    ...(signal && { signal }),
+  });
+  if (signal?.aborted) return undefined;
+  const groups: Group[] = [];
+  for (const [i, example] of examples.entries()) {
+    const trajectories = rollouts[i]!;
+    groups.push({ id: `${i}`, example, trajectories, rewards: await rewardModel.score(example, trajectories) });
+  }
+  const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
+  const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
+  const logprobs = await model.logprobs(sequences, 'current');
+  const gap = largestGap(sequences, logprobs);
+  const metrics = rolloutMetrics(
+    groups,
+    groupAdvantages(groups.map(({ rewards }) => rewards.map(({ score }) => score))),
+  );
+  const { rewards } = await openRewards(config);
+  const verdicts = await scoreGoldAnswers(problems.train.slice(0, goldRows), rewards, promptOf(config));
+  return {
+    checks: [
+      templateCheck(setup.template, examples, promptOf(config)),
+      endCheck(trajectories, setup),
+      truncationCheck(trajectories, config),
+      failingRewards(groups),
+      constantReward(groups),
+      groupsCheck(metrics),
+      ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
+      masksCheck(trajectories, sequences, logprobs),
+      gapCheck(gap, config),
+    ],
+    metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
+    samples: groups.flatMap(({ example, trajectories, rewards }) =>
+      trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
+    ),
+  };
+}
+
+/** Throws `PREFLIGHT_FAILED` with the first thing that makes training pointless. */
+export function assertPassed({ checks }: PreflightReport): void {
+  const check = blocking(checks);
+  if (!check) return;
+  throw new GradusError('PREFLIGHT_FAILED', `preflight: ${check.id}: ${check.detail}`, {
+    hint: `${check.hint}; gradus preflight shows all checks, --no-preflight trains regardless`,
+  });
+}
+
+function endCheck(trajectories: readonly Trajectory[], { config, template }: Setup): Check {
+  const id = 'end_token';
+  const ended = trajectories.filter(({ stopReason }) => stopReason === 'completed').length;
+  if (ended > 0) return passed(id, `${share(ended, trajectories.length)} completions end by themselves`);
+  const detail = `none of ${trajectories.length} completions ends by itself within ${config.max_completion_length} tokens`;
+  if (template === 'applied') {
+    const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
+    return failed(id, 'error', detail, hint);
+  }
+  return failed(id, 'warning', detail, 'a base model may never end: rewards then judge text that is cut off');
+}
+
+function truncationCheck(trajectories: readonly Trajectory[], { max_completion_length }: Config): Check {
+  const id = 'truncation';
+  const cut = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
+  const detail = `${share(cut, trajectories.length)} completions are cut off at ${max_completion_length} tokens`;
+  if (cut <= bearableTruncation * trajectories.length) return passed(id, detail);
+  return failed(id, 'warning', detail, 'raise max_completion_length, or ask for shorter answers');
+}
+
+function failingRewards(groups: readonly Group[]): Check {
+  const id = 'rewards';
+  const rewards = groups.flatMap((group) => group.rewards);
+  const errors = rewards.flatMap(({ errors }) => (errors ? [errors] : []));
+  if (errors.length === 0) return passed(id, `scored all ${rewards.length} completions`);
+  const [name, message] = Object.entries(errors[0]!)[0]!;
+  const level = errors.length === rewards.length ? 'error' : 'warning';
+  const detail = `scoring fails on ${share(errors.length, rewards.length)} completions`;
+  return failed(id, level, detail, `${name}: ${message.replaceAll(/\s+/g, ' ')}`);
+}
+
+function constantReward(groups: readonly Group[]): Check {
+  const id = 'reward_spread';
+  const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
+  if (scores.length === 0) return passed(id, 'no completion has a score');
+  const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  if (low < high) return passed(id, `scores from ${short(low)} to ${short(high)}`);
+  const hint =
+    'if more completions score the same, nothing can be learnt: make the problems easier, or reward partial success';
+  return failed(id, 'warning', `all ${scores.length} completions score ${short(low)}`, hint);
+}
+
+/** Only groups whose scores differ teach anything. */
+function groupsCheck(metrics: Readonly<Record<string, number>>): Check {
+  const id = 'groups';
+  const fraction = (name: string) => metrics[`groups/frac_${name}`];
+  if (fraction('mixed') === undefined) return passed(id, 'no group has two scores to compare');
+  const percent = (name: string) => `${Math.round(100 * fraction(name)!)} %`;
+  const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
+  if (fraction('mixed')! > 0) return passed(id, detail);
+  const hint =
+    fraction('all_good')! > 0.5 ? 'choose harder problems' : 'choose easier problems, or raise num_generations';
+  return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
+}
+
+/** A function of the user's is judged by what it made of the samples, too: it may reward something else than the answer. */
+function goldCheck(verdict: GoldVerdict, groups: readonly Group[], config: Config): Check {
+  const check = goldAnswers(verdict, config.max_error_fraction);
+  if (check.ok || verdict.compares) return check;
+  const parts = groups.flatMap(({ rewards }) => rewards.flatMap((reward) => reward.parts[verdict.reward] ?? []));
+  const earned = parts.some((part) => part > 0);
+  const hopeless = verdict.zero === verdict.rows || parts.length === 0;
+  return { ...check, level: hopeless && !earned ? 'error' : 'warning' };
+}
+
+function masksCheck(
+  trajectories: readonly Trajectory[],
+  sequences: readonly TrainingSequence[],
+  logprobs: readonly (readonly number[])[],
+): Check {
+  const id = 'masks';
+  const wrong = sequences.filter(({ completionIds, mask }, i) => {
+    const sampled = trajectories[i]!.steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    const lengths = [mask.length, logprobs[i]!.length, completionIds.length];
+    return new Set(lengths).size > 1 || mask.filter(Boolean).length !== sampled;
+  }).length;
+  const count = sequences.length;
+  if (wrong === 0) return passed(id, `masks, log-probabilities and tokens of ${count} completions have equal lengths`);
+  const hint = 'the backend is at fault: tokens would be credited that the policy did not sample';
+  return failed(id, 'error', `masks of ${share(wrong, count)} completions do not fit their tokens`, hint);
+}
+
+function gapCheck(gap: number, { native }: Config): Check {
+  const id = 'logprob_gap';
+  const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
+  if (gap <= widestGap) return passed(id, detail);
+  const isRounded = native.rollout_dtype === 'int8' || native.rollout_dtype === 'int4';
+  if (isRounded) {
+    const hint =
+      'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';
+    return failed(id, 'warning', detail, hint);
+  }
+  return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
+}
+
+/** The largest |log π_sampler − log π_trainer| of a sampled token. NaN counts as infinite. */
+function largestGap(sequences: readonly TrainingSequence[], logprobs: readonly (readonly number[])[]): number {
+  let largest = 0;
+  for (const [i, { mask, samplerLogprobs }] of sequences.entries()) {
+    for (const [t, sampled] of mask.entries()) {
+      if (!sampled) continue;
+      const gap = Math.abs(samplerLogprobs![t]! - logprobs[i]![t]!);
+      largest = Math.max(largest, Number.isNaN(gap) ? Number.POSITIVE_INFINITY : gap);
+    }
+  }
+  return largest;
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
