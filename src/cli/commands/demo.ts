@@ -55,7 +55,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
   try {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
-        ...{ out, signal, settings: [`seed=${seed}`] },
+        ...{ out, signal, preflight: false, settings: [`seed=${seed}`] },
         onEvent(event) {
           output.event(event);
           progress.show(event);
