@@ -1,5 +1,6 @@
 // Packs sequences into the padded layout of models/prefix-attention.ts: U prompts of P tokens, each with G completions of C tokens.
 import type { TrainingSequence } from '../../model.ts';
+import type { ModelConfig } from '../../models/layers.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {
@@ -21,6 +22,15 @@ export interface MicroBatchLimits {
   readonly rows: number;
   /** The most completion tokens, padding included: each may need a row of logits. */
   readonly completionTokens: number;
+}
+
+/** The most floats of logits in one pass; some five such matrices exist at once. */
+const LOGITS_PER_PASS = 2 ** 25;
+
+/** What keeps the working memory of a pass in bounds, whatever the vocabulary. */
+export function microBatchLimits({ vocabularySize }: Pick<ModelConfig, 'vocabularySize'>): MicroBatchLimits {
+  const completionTokens = Math.max(64, Math.floor(LOGITS_PER_PASS / vocabularySize));
+  return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
 }
 
 /** Splits a batch so that each part keeps to the limits where one sequence alone does. Equal prompts go together. */

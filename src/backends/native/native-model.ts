@@ -23,7 +23,7 @@ import { type Tensor, tensor } from '../../runtime/tensor.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { Learner, type Objective, Scorer } from './learner.ts';
-import type { MicroBatchLimits } from './micro-batches.ts';
+import { microBatchLimits } from './micro-batches.ts';
 import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
@@ -64,8 +64,8 @@ export interface NativeModel extends Model {
 }
 
 const MEBIBYTE = 2 ** 20;
-/** The most floats of logits in one pass; some five such matrices exist at once. */
-const LOGITS_PER_PASS = 32 * MEBIBYTE;
+/** The most memory, in bytes, for the caches of one wave of completions. */
+export const CACHE_BUDGET = 512 * MEBIBYTE;
 
 /** Reads a model into memory. Sessions are compiled when they are first needed. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
@@ -130,7 +130,7 @@ class Engine implements NativeModel {
       ...this.#graphOptions(),
       ...this.#quantized(),
       values: this.#values,
-      cacheBudget: this.#options.cacheBudget ?? 512 * MEBIBYTE,
+      cacheBudget: this.#options.cacheBudget ?? CACHE_BUDGET,
     });
     return this.#policy;
   }
@@ -206,13 +206,8 @@ class Engine implements NativeModel {
       ...this.#graphOptions(),
       temperature: this.#options.temperature,
       layout: this.#values.layout,
-      limits: this.#limits(),
+      limits: microBatchLimits(this.architecture.config),
     };
-  }
-
-  #limits(): MicroBatchLimits {
-    const completionTokens = Math.max(64, Math.floor(LOGITS_PER_PASS / this.architecture.config.vocabularySize));
-    return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
   }
 
   #checkpoint() {
