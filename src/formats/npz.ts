@@ -144,7 +144,7 @@ function readNpy(name: string, bytes: Uint8Array): NumpyArray {
     .filter((size) => size.trim() !== '')
     .map(Number);
   const Elements = descr === '<f8' ? Float64Array : Float32Array;
-  const elements = bytes.slice(start);
+  const elements = Uint8Array.from(bytes.subarray(start)); // a copy, which may begin at any address
   if (elements.length !== elementCount(shape) * Elements.BYTES_PER_ELEMENT) {
     throw invalid(`has ${elements.length} bytes in ${quoted(name)}, which do not fill the shape (${tuple})`);
   }
