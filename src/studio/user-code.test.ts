@@ -1,6 +1,6 @@
 // Reward functions from users' files, and what is said of files that do not load.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -30,6 +30,19 @@ test('a function is loaded by name from TypeScript', async () => {
   const file = write('typed.ts', typed);
   assert.deepEqual(await (await loadRewardFunction(`${file}:length`, folder))(input), [1, 3]);
   assert.deepEqual(await (await loadRewardFunction(join(folder, `${file}:length`)))(input), [1, 3]);
+});
+
+test('TypeScript in an installed package is loaded too, along with what it imports, and nothing is warned of', async (t) => {
+  const warnings = t.mock.method(process, 'emitWarning', () => {});
+  mkdirSync(join(folder, 'node_modules', 'rewards'), { recursive: true });
+  write('node_modules/rewards/package.json', '{"type":"module"}');
+  write('node_modules/rewards/one.ts', 'export const one: number = 1;');
+  const file = write(
+    'node_modules/rewards/main.ts',
+    `import { one } from './one.ts';\nexport const reward = (): number[] => [one];`,
+  );
+  assert.deepEqual(await (await loadRewardFunction(file, folder))(input), [1]);
+  assert.equal(warnings.mock.callCount(), 0);
 });
 
 test('without a name it is the export reward, or else the default', async () => {

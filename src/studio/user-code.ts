@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { GradusError, messageOf } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { RewardFunction } from '../rewards.ts';
+import { allowInstalledTypeScript } from './installed-typescript.ts';
 
 /**
  * Imports `path/to/file.ts:name`. Without a name it is the export `reward`, or else the default export. Node runs TypeScript by leaving
@@ -36,6 +37,7 @@ export async function loadRewardFunction(reference: string, folder = process.cwd
 const shape = 'a reward is a function: ({ completions, columns }) => one number or null a completion';
 
 async function importFile(file: string): Promise<Record<string, unknown>> {
+  allowInstalledTypeScript();
   try {
     return await import(pathToFileURL(file).href);
   } catch (error) {

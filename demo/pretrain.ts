@@ -1,0 +1,145 @@
+// Makes model/: a tiny Llama that starts from random weights and learns to add from a teacher who forgets most carries.
+// `node demo/pretrain.ts` takes about a minute. The weights in the repository are frozen: the demo's figures are theirs.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { writeSafetensors } from '../src/formats/safetensors.ts';
+import {
+  arithmetic,
+  type LossSettings,
+  learningRateSchedule,
+  openNativeModel,
+  openRenderer,
+  type RandomStream,
+  randomStream,
+  streamSeed,
+  type TrainingSequence,
+} from '../src/index.ts';
+import { architectureOf } from '../src/models/families.ts';
+import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
+
+const folder = join(import.meta.dirname, 'model');
+const seed = 0;
+
+/** How often the teacher forgets to carry. */
+const forgetfulness = 0.65;
+
+const schedule = { max_steps: 1000, learning_rate: 3e-3, lr_scheduler_type: 'linear', warmup_ratio: 0.05 } as const;
+const batchSize = 256;
+
+/** The files of the model's folder beside its weights. */
+export const descriptions = {
+  'config.json': {
+    architectures: ['LlamaForCausalLM'],
+    model_type: 'llama',
+    vocab_size: 13,
+    hidden_size: 64,
+    intermediate_size: 192,
+    num_hidden_layers: 2,
+    num_attention_heads: 2,
+    num_key_value_heads: 2,
+    max_position_embeddings: 32,
+    rms_norm_eps: 1e-5,
+    rope_theta: 10000,
+    hidden_act: 'silu',
+    tie_word_embeddings: false,
+    bos_token_id: null,
+    eos_token_id: 0,
+    torch_dtype: 'float32',
+  },
+  'tokenizer.json': characterTokenizerJson('0123456789+=', ['<end>']),
+  'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', eos_token: '<end>' },
+};
+
+export interface Lesson {
+  readonly question: string;
+  /** What the teacher says, right or wrong. */
+  readonly answer: string;
+}
+
+/** All that the teacher says, a problem at a time. They are the demo's training problems; of those held out nothing is ever said. */
+export function lessons(): Lesson[] {
+  const { taskset_config } = parse(readFileSync(join(import.meta.dirname, 'demo.yaml'), 'utf8'));
+  const random = randomStream(streamSeed(seed, 'teacher'));
+  return arithmetic(taskset_config)
+    .rows('train', schedule.max_steps * batchSize, seed)
+    .map(({ question }) => {
+      const [a, b] = String(question).slice(0, -1).split('+').map(Number);
+      return { question: String(question), answer: String(forgetfulSum(a!, b!, random)) };
+    });
+}
+
+/** Adds column by column, as at school. */
+function forgetfulSum(a: number, b: number, random: RandomStream): number {
+  const digit = (number: number, place: number) => Math.floor(number / place) % 10;
+  let sum = 0;
+  let carry = 0;
+  for (const place of [1, 10, 100]) {
+    const column = digit(a, place) + digit(b, place) + carry;
+    sum += (column % 10) * place;
+    carry = column >= 10 && random.uniform() >= forgetfulness ? 1 : 0;
+  }
+  return sum;
+}
+
+/** Norms at one, all else normal: embeddings with deviation 0.5, linear layers with 1/√in. */
+function randomWeights(): Uint8Array {
+  const tensors = architectureOf(descriptions['config.json']).parameters.map(({ name, shape, kind }) => {
+    const length = shape.reduce((product, size) => product * size, 1);
+    const random = randomStream(streamSeed(seed, name));
+    const deviation = kind === 'embedding' ? 0.5 : 1 / Math.sqrt(shape.at(-1)!);
+    const data = Float32Array.from({ length }, () => (kind === 'norm' ? 1 : deviation * random.normal()));
+    return { name, shape, data };
+  });
+  return writeSafetensors(tensors, { format: 'pt' });
+}
+
+/** A model must know one, though this stage has no rewards. */
+const lossOfRewards: LossSettings = {
+  loss_type: 'dapo',
+  epsilon: 0.2,
+  epsilon_high: null,
+  delta: null,
+  beta: 0,
+  log_kl: false,
+  use_bias_correction_kl: true,
+  importance_sampling_level: 'token',
+  max_completion_length: 4,
+};
+
+async function pretrain(): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, value] of Object.entries(descriptions)) {
+    writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  }
+  writeFileSync(join(folder, 'model.safetensors'), randomWeights());
+
+  const renderer = openRenderer(folder, 'none');
+  const tokens = (text: string) => renderer.render({ messages: [{ role: 'user', content: text }] }).ids;
+  const sequence = ({ question, answer }: Lesson): TrainingSequence => {
+    const promptIds = tokens(question);
+    const completionIds = [...tokens(question + answer).slice(promptIds.length), ...renderer.stopIds];
+    return { promptIds, completionIds, mask: completionIds.map(() => true), advantage: 0 };
+  };
+  const sequences = lessons().map(sequence);
+
+  const model = await openNativeModel({
+    modelPath: folder,
+    lora: null,
+    loss: lossOfRewards,
+    temperature: 1,
+    optimizer: { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+    seed,
+  });
+  const learningRate = learningRateSchedule(schedule);
+  for (let step = 0; step < schedule.max_steps; step++) {
+    const batch = { sequences: sequences.slice(step * batchSize, (step + 1) * batchSize) };
+    const { metrics } = await model.updateSupervised(batch, { learningRate: learningRate(step) });
+    if ((step + 1) % 100 === 0) console.log(`step ${step + 1}/${schedule.max_steps}  loss ${metrics.loss!.toFixed(4)}`);
+  }
+  await model.save(folder);
+  model.dispose();
+  rmSync(join(folder, 'optimizer.safetensors'));
+}
+
+if (import.meta.main) await pretrain();
