@@ -1,6 +1,6 @@
 # The loop of configs/toy-grpo.yaml in numpy, as one would write it by hand: GRPO on a table of logits that learns to write
-# four digits with a given sum. Prints one JSON line, and leaves in the folder that it is given what a run of gradus leaves: a line
-# of metrics and of timings and a file of rollouts for each step, and policy.npz.
+# four digits with a given sum. Prints one JSON line, and leaves in the folder that it is given what a run of gradus leaves: for each
+# step a line of metrics, of timings and of events and a file of rollouts, and at the end policy.npz.
 import json
 import sys
 import time
@@ -54,36 +54,41 @@ def main(folder, seed):
     baseline = success_rate(random, logits)
     rewards = []
     (folder / "rollouts").mkdir(parents=True)
-    with open(folder / "metrics.jsonl", "w") as metrics, open(folder / "timings.jsonl", "w") as timings:
-        for step in range(1, STEPS + 1):
-            start = time.perf_counter()
-            logprobs = log_softmax(logits)
-            probabilities = np.exp(logprobs)
-            sequences = sample(random, probabilities, GROUP)
-            reward = np.exp(-np.abs(sequences.sum(axis=1) - TARGET) / SCALE)
-            advantages = (reward - reward.mean()) / (reward.std(ddof=1) + 1e-4)
+    files = {name: open(folder / f"{name}.jsonl", "w") for name in ("metrics", "timings", "events")}
 
-            gradient = -advantages.mean() * probabilities
-            np.add.at(gradient, (positions, sequences), advantages[:, None] / GROUP)
-            log_ratio = logprobs - reference
-            divergence = (probabilities * log_ratio).sum(axis=1, keepdims=True)
-            gradient -= BETA * probabilities * (log_ratio - divergence)
-            logits += LEARNING_RATE * gradient
+    def append(name, line):
+        files[name].write(json.dumps(line) + "\n")
+        files[name].flush()
 
-            rewards.append(reward.mean())
-            line = {
-                "step": step,
-                "reward": float(reward.mean()),
-                "reward_std": float(reward.std(ddof=1)),
-                "kl": float(divergence.mean()),
-                "entropy": float(-(probabilities * logprobs).sum(axis=1).mean()),
-                "grad_norm": float(np.linalg.norm(gradient)),
-            }
-            metrics.write(json.dumps(line) + "\n")
-            metrics.flush()
-            timings.write(json.dumps({"step": step, "step_time": time.perf_counter() - start}) + "\n")
-            timings.flush()
-            write_rollouts(folder, step, sequences, reward, advantages, logprobs[positions, sequences])
+    for step in range(1, STEPS + 1):
+        start = time.perf_counter()
+        logprobs = log_softmax(logits)
+        probabilities = np.exp(logprobs)
+        sequences = sample(random, probabilities, GROUP)
+        reward = np.exp(-np.abs(sequences.sum(axis=1) - TARGET) / SCALE)
+        advantages = (reward - reward.mean()) / (reward.std(ddof=1) + 1e-4)
+
+        gradient = -advantages.mean() * probabilities
+        np.add.at(gradient, (positions, sequences), advantages[:, None] / GROUP)
+        log_ratio = logprobs - reference
+        divergence = (probabilities * log_ratio).sum(axis=1, keepdims=True)
+        gradient -= BETA * probabilities * (log_ratio - divergence)
+        logits += LEARNING_RATE * gradient
+
+        rewards.append(reward.mean())
+        line = {
+            "step": step,
+            "reward": float(reward.mean()),
+            "reward_std": float(reward.std(ddof=1)),
+            "kl": float(divergence.mean()),
+            "entropy": float(-(probabilities * logprobs).sum(axis=1).mean()),
+            "grad_norm": float(np.linalg.norm(gradient)),
+        }
+        timing = {"step": step, "step_time": time.perf_counter() - start}
+        append("metrics", line)
+        append("timings", timing)
+        append("events", {"type": "step", "metrics": line, "timings": timing})
+        write_rollouts(folder, step, sequences, reward, advantages, logprobs[positions, sequences])
     np.savez(folder / "policy.npz", logits=logits)
     final = success_rate(random, logits)
     print(json.dumps({

@@ -14,6 +14,8 @@ export class History {
   readonly #evaluations: EvaluationRecord[] = [];
   // Changes are costly to compute, and several rules ask for them.
   #reward: { readonly change: RewardChange | undefined } | undefined;
+  /** The number of steps that makes it worth another look: it sees all of them, and a few more move it little. */
+  #rewardUntil = 0;
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
 
   constructor(settings: HealthSettings = {}) {
@@ -22,7 +24,7 @@ export class History {
 
   addStep(record: MetricsRecord): void {
     this.#metrics.push(record);
-    this.#reward = undefined;
+    if (this.#metrics.length >= this.#rewardUntil) this.#reward = undefined;
   }
 
   addEvaluation(record: EvaluationRecord): void {
@@ -62,7 +64,10 @@ export class History {
 
   /** How the training reward changed; undefined while there are too few steps to tell. */
   get reward(): RewardChange | undefined {
-    this.#reward ??= { change: rewardChange(this.#metrics) };
+    if (!this.#reward) {
+      this.#reward = { change: rewardChange(this.#metrics) };
+      this.#rewardUntil = Math.ceil(1.02 * this.#metrics.length);
+    }
     return this.#reward.change;
   }
 
@@ -85,6 +90,11 @@ export class History {
 }
 
 function valuesOf(metric: string, records: readonly MetricsRecord[], steps: number): number[] | undefined {
-  const values = records.flatMap((record) => record[metric] ?? []);
+  const values: number[] = [];
+  for (const record of records) {
+    const value = record[metric];
+    if (value === undefined) return undefined;
+    values.push(value);
+  }
   return values.length === steps ? values : undefined;
 }

@@ -7,8 +7,7 @@
 //   J = mean_i A_i log π(seq_i) − β KL(π ‖ reference),   logits ← logits + learning rate · ∂J/∂logits
 //
 // where A_i are the advantages of GRPO and the reference is the table as it began.
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { GradusError } from '../../errors.ts';
@@ -127,7 +126,7 @@ export class TabularModel implements TrainableModel {
   /** `policy.npz` with one array, `logits` [T, V]: `numpy.load(path)['logits']`. */
   async save(directory: string): Promise<void> {
     const { length, vocabulary } = this.#shape;
-    await writeFile(join(directory, FILE), writeNpz({ logits: { shape: [length, vocabulary], data: this.#logits } }));
+    writeFileSync(join(directory, FILE), writeNpz({ logits: { shape: [length, vocabulary], data: this.#logits } }));
   }
 
   async load(directory: string): Promise<void> {
@@ -138,7 +137,7 @@ export class TabularModel implements TrainableModel {
         path,
       });
     }
-    const stored = parseNpz(await readFile(path), path).get('logits');
+    const stored = parseNpz(readFileSync(path), path).get('logits');
     const { length, vocabulary } = this.#shape;
     if (String(stored?.shape) !== String([length, vocabulary])) {
       const found = stored ? `logits of shape [${stored.shape}]` : 'no logits';
