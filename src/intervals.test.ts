@@ -1,7 +1,14 @@
 // Intervals against published values, and how often they hold.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bootstrapInterval, changeInterval, mean, wilsonInterval } from './intervals.ts';
+import {
+  bootstrapInterval,
+  changeInterval,
+  mean,
+  pairedInterval,
+  unpairedInterval,
+  wilsonInterval,
+} from './intervals.ts';
 import { randomStream } from './random.ts';
 
 function assertInterval(
@@ -36,6 +43,31 @@ test('bootstrap: of 200 samples of 60 values, about 95 % have an interval that h
     if (low <= 0.5 && 0.5 <= high) held++;
   }
   assert.ok(held >= 180 && held <= 198, `${held} of 200`);
+});
+
+test('unpaired: the first examples of Newcombe 1998, table II', () => {
+  const outcomes = (right: number, count: number) => Array.from({ length: count }, (_, i) => Number(i < right));
+  assertInterval(unpairedInterval(outcomes(48, 80), outcomes(56, 70)), [0.0524, 0.3339]);
+  assertInterval(unpairedInterval(outcomes(3, 10), outcomes(9, 10)), [0.1705, 0.809]);
+  assertInterval(unpairedInterval(outcomes(0, 10), outcomes(10, 10)), [0.6075, 1]);
+});
+
+test('paired: equal differences have an interval with a width; others hold about as often as they say', () => {
+  const [low, high] = pairedInterval(new Array(20).fill(0));
+  assert.ok(low < -0.05 && high > 0.05);
+  assert.ok(pairedInterval(new Array(16).fill(1))[0] < 0.8);
+  const random = randomStream(5);
+  let held = 0;
+  for (let trial = 0; trial < 400; trial++) {
+    // Half the problems stay as they are, three tenths are gained, two tenths lost.
+    const differences = Array.from({ length: 40 }, () => {
+      const draw = random.uniform();
+      return draw < 0.3 ? 1 : draw < 0.5 ? -1 : 0;
+    });
+    const interval = pairedInterval(differences);
+    if (interval[0] <= 0.1 && 0.1 <= interval[1]) held++;
+  }
+  assert.ok(held >= 366 && held <= 396, `${held} of 400`);
 });
 
 test('change: the interval holds the truth about as often as it says, however each value depends on the one before', () => {

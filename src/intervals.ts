@@ -30,6 +30,26 @@ export function bootstrapInterval(values: readonly number[]): Interval {
 }
 
 /**
+ * The interval of the mean of differences between two outcomes from 0 to 1 of the same problems: Agresti and Min 2005, who add half a problem
+ * of each kind. Unlike resampling it has a width where all differences are equal.
+ */
+export function pairedInterval(differences: readonly number[]): Interval {
+  const count = differences.length + 2;
+  const center = differences.reduce((sum, value) => sum + value, 0) / count;
+  const squares = differences.reduce((sum, value) => sum + value ** 2, 1) / count;
+  const spread = Z * Math.sqrt((squares - center ** 2) / count);
+  return [Math.max(-1, center - spread), Math.min(1, center + spread)];
+}
+
+/** The interval of the difference of two proportions, of other problems each: Newcombe 1998, method 10. Both are means of values from 0 to 1. */
+export function unpairedInterval(before: readonly number[], after: readonly number[]): Interval {
+  const [p, q] = [mean(before), mean(after)];
+  const [pLow, pHigh] = wilsonInterval(p * before.length, before.length);
+  const [qLow, qHigh] = wilsonInterval(q * after.length, after.length);
+  return [q - p - Math.hypot(q - qLow, pHigh - p), q - p + Math.hypot(qHigh - q, p - pLow)];
+}
+
+/**
  * The interval of `mean(after) − mean(before)` for two stretches of one series. Each may have a trend, around which each value may depend on
  * the one before it: with the autocorrelation ρ, n values tell as much of a mean as n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935).
  * Student's t for as many. `undefined` where a stretch has fewer than 8 values.

@@ -35,6 +35,21 @@ writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "ex
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
+/** A run that ended badly: no group of its steps was mixed. */
+writeRun('sick', { status: 'failed', error: { code: 'OUT_OF_MEMORY', message: 'out of memory' } }, 20);
+/** A run that goes on for as long as this process. */
+writeRun('busy', { status: 'running' }, 1);
+
+function writeRun(name: string, changes: Record<string, unknown>, steps: number): void {
+  mkdirSync(join('runs', name), { recursive: true });
+  const [started, pid] = ['2026-01-01T00:00:00.000Z', process.pid];
+  const record = { id: name, backend: 'native', versions: {}, started, pid, step: steps, max_steps: steps };
+  writeFileSync(join('runs', name, 'run.json'), JSON.stringify({ ...record, ...changes }));
+  const step = { reward: 0, 'groups/frac_all_good': 0, 'groups/frac_all_bad': 1, 'groups/frac_mixed': 0 };
+  const lines = Array.from({ length: steps }, (_, i) => `${JSON.stringify({ step: i + 1, ...step })}\n`);
+  writeFileSync(join('runs', name, 'metrics.jsonl'), lines.join(''));
+}
+
 /** A line of arguments, the exit code it leaves with, and the schema of what it prints. */
 type Case = readonly [line: string, exitCode: number, schema: string];
 
@@ -43,6 +58,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   train: [
     ['train tiny.yaml', 0, 'train.result/1'],
     ['train tiny.yaml', 2, 'error/1'],
+    ['train tiny.yaml --name barred --overwrite --require mean_reward>=2', 5, 'train.result/1'],
+    ['train tiny.yaml --name barred --require mean_reward=2', 2, 'error/1'],
+    ['train tiny.yaml --detach', 2, 'error/1'],
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
     ['train absent-model.yaml', 3, 'error/1'],
@@ -71,6 +89,34 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'runs show': [
     ['runs show tiny', 0, 'runs.show.result/1'],
     ['runs show nothing', 2, 'error/1'],
+    ['runs show tiny --card', 0, 'runs.show.result/1'],
+  ],
+  'runs diagnose': [
+    ['runs diagnose tiny', 0, 'runs.diagnose.result/1'],
+    ['runs diagnose sick', 2, 'runs.diagnose.result/1'],
+  ],
+  'runs compare': [
+    ['runs compare tiny demo', 0, 'runs.compare.result/1'],
+    ['runs compare tiny', 2, 'error/1'],
+  ],
+  'runs wait': [
+    ['train tiny.yaml --name behind --detach', 0, 'train.detached/1'],
+    ['runs wait behind --timeout 60', 0, 'runs.wait.result/1'],
+    ['runs wait sick', 1, 'runs.wait.result/1'],
+    ['runs wait busy --timeout 0', 6, 'runs.wait.result/1'],
+  ],
+  'runs tail': [
+    ['runs tail tiny --since 1', 0, 'runs.tail.result/1'],
+    ['runs tail tiny --follow', 0, 'runs.tail.result/1'],
+    ['runs tail busy --follow --timeout 0', 6, 'runs.tail.result/1'],
+  ],
+  'runs stop': [
+    ['runs stop tiny', 0, 'runs.stop.result/1'],
+    ['runs stop nothing', 2, 'error/1'],
+  ],
+  'runs snapshot': [
+    ['runs snapshot tiny --around 2', 0, 'runs.snapshot.result/1'],
+    ['runs snapshot tiny --around 77', 2, 'error/1'],
   ],
   'data check': [
     ['data check tiny.yaml', 0, 'data.check.result/1'],

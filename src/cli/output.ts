@@ -38,8 +38,8 @@ export class Output {
   }
 
   /** A result that has something to show where it is a failure, too. */
-  outcome(
-    result: { readonly ok: boolean; readonly error?: DescribedError },
+  outcome<R extends { readonly ok: boolean; readonly error?: DescribedError }>(
+    result: R,
     text: string,
     exit_code: ExitCode,
   ): ExitCode {

@@ -42,6 +42,11 @@ export function isActive({ status }: Pick<RunRecord, 'status'>): boolean {
   return status === 'starting' || status === 'running';
 }
 
+/** Whether the run has come so far that its configuration is there. */
+export function isConfigured(directory: string): boolean {
+  return existsSync(join(directory, runFiles.resolvedConfig));
+}
+
 /** The configuration of a run, with every key. */
 export function readResolvedConfig(directory: string): unknown {
   readRun(directory);
@@ -153,6 +158,12 @@ export function listRuns(root = 'runs'): { directory: string; record: RunRecord 
     .filter(isRun)
     .map((directory) => ({ directory, record: readRun(directory) }))
     .sort((a, b) => (a.record.started < b.record.started ? 1 : -1));
+}
+
+/** What `train --json` printed; undefined if the run has not come to its end. */
+export function readResult<T>(directory: string): T | undefined {
+  const path = join(directory, runFiles.result);
+  return existsSync(path) ? readJson<T>(path) : undefined;
 }
 
 export function isRun(directory: string): boolean {

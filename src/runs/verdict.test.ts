@@ -120,7 +120,7 @@ test('held-out problems decide where there are any; the training reward is told 
     [verdict.learning, verdict.basis, verdict.training_reward!.learning],
     ['flat', 'held_out', 'improved'],
   );
-  assert.match(verdict.reason, /^held-out accuracy 0\.500 → 0\.500, \+0\.000 \(95 % .*100 problems$/);
+  assert.match(verdict.reason, /^held-out accuracy 0\.500 → 0\.500, \+0\.000 \(95 % −.*100 problems$/);
 });
 
 test('a short run without evaluations shows nothing', () => {

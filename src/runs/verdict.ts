@@ -1,5 +1,5 @@
 // Whether a run has learnt: from windows and intervals, never from single points.
-import { bootstrapInterval, changeInterval, type Interval, mean } from '../intervals.ts';
+import { bootstrapInterval, changeInterval, type Interval, mean, pairedInterval } from '../intervals.ts';
 import type {
   Change,
   EvaluationRecord,
@@ -16,9 +16,7 @@ export const accuracyMargin = 0.05;
  * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
  */
 const rewardMargin = 0.1;
-/** Even without a single difference among n problems, up to 3 / n of all problems may differ (the rule of three). */
-const fewestForFlat = 3 / accuracyMargin;
-/** Fewer than this show nothing: resampling the same few values understates what others would be. */
+/** Fewer than this show nothing: intervals are not to be trusted. */
 const fewestProblems = 10;
 /** Steps of a window: an eighth of the run within these bounds. */
 const [shortestWindow, longestWindow] = [10, 100];
@@ -54,10 +52,20 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
   if (rewards.length > 0) {
     const margin = rewardMargin * deviation(rewards.flat());
-    return { ...changeOf(rewards, margin), metric: 'eval/sampled_reward', problems: rewards.length, steps };
+    return {
+      ...changeOf(rewards, bootstrapInterval, margin),
+      metric: 'eval/sampled_reward',
+      problems: rewards.length,
+      steps,
+    };
   }
   if (accuracy.length === 0) return undefined;
-  return { ...changeOf(accuracy, accuracyMargin), metric: 'eval/sampled_accuracy', problems: accuracy.length, steps };
+  return {
+    ...changeOf(accuracy, pairedInterval, accuracyMargin),
+    metric: 'eval/sampled_accuracy',
+    problems: accuracy.length,
+    steps,
+  };
 }
 
 /** Compares the training reward of the first window with that of the last; undefined if the run is too short for two windows. */
@@ -82,6 +90,17 @@ export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | 
   };
 }
 
+/**
+ * The mean of a metric over the first steps that have it and over as many last ones: the windows that verdicts compare, or halves of a run too
+ * short for those. Undefined where no step has it.
+ */
+export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
+  const values = metrics.flatMap((record) => record[name] ?? []);
+  if (values.length === 0) return undefined;
+  const window = Math.min(windowSize(values.length), Math.ceil(values.length / 2));
+  return { before: mean(values.slice(0, window)), after: mean(values.slice(-window)), window };
+}
+
 /** How many steps at either end of a run of `steps` are compared. */
 export function windowSize(steps: number): number {
   return Math.min(longestWindow, Math.max(shortestWindow, Math.floor(steps / 8)));
@@ -93,19 +112,26 @@ export function classify([low, high]: Interval, margin: number): Learning {
   return low >= -margin && high <= margin ? 'flat' : 'inconclusive';
 }
 
-/** `0.25 (95 % 0.14–0.36)`, with a sign. */
+/** The same for an interval over problems: few show nothing. */
+export function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
+  return problems < fewestProblems ? 'inconclusive' : classify(interval, margin);
+}
+
+/** `+0.250 (95 % +0.140 to +0.360)` */
 export function signedDifference(difference: number, [low, high]: Interval): string {
   const [d, l, h] = [difference, low, high].map((value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`);
   return `${d} (95 % ${l} to ${h})`;
 }
 
-function changeOf(pairs: readonly (readonly [number, number])[], margin: number): Change {
+function changeOf(
+  pairs: readonly (readonly [number, number])[],
+  intervalOf: (differences: readonly number[]) => Interval,
+  margin: number,
+): Change {
   const differences = pairs.map(([before, after]) => after - before);
-  const interval = bootstrapInterval(differences);
-  const learning = classify(interval, margin);
-  const tooFew = pairs.length < (learning === 'flat' ? fewestForFlat : fewestProblems);
+  const interval = intervalOf(differences);
   return {
-    learning: tooFew ? 'inconclusive' : learning,
+    learning: classifyProblems(interval, margin, pairs.length),
     before: mean(pairs.map(([before]) => before)),
     after: mean(pairs.map(([, after]) => after)),
     difference: mean(differences),

@@ -11,8 +11,14 @@ import { helpSchema } from './help.ts';
 import { preflightSchema } from './preflight.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
+import { runsCompareSchema } from './runs-compare.ts';
+import { runsDiagnoseSchema } from './runs-diagnose.ts';
 import { runsListSchema } from './runs-list.ts';
 import { runsShowSchema } from './runs-show.ts';
+import { runsSnapshotSchema } from './runs-snapshot.ts';
+import { runsStopSchema } from './runs-stop.ts';
+import { runsTailSchema } from './runs-tail.ts';
+import { runsWaitSchema } from './runs-wait.ts';
 import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
 import { skillsInstallSchema } from './skills-install.ts';
@@ -31,11 +37,17 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
-  'rewards.list.result/1': rewardsListSchema,
   'preflight.result/1': preflightSchema,
+  'rewards.list.result/1': rewardsListSchema,
   'rewards.test.result/1': rewardsTestSchema,
+  'runs.compare.result/1': runsCompareSchema,
+  'runs.diagnose.result/1': runsDiagnoseSchema,
   'runs.list.result/1': runsListSchema,
   'runs.show.result/1': runsShowSchema,
+  'runs.snapshot.result/1': runsSnapshotSchema,
+  'runs.stop.result/1': runsStopSchema,
+  'runs.tail.result/1': runsTailSchema,
+  'runs.wait.result/1': runsWaitSchema,
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
   'skills.install.result/1': skillsInstallSchema,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Message } from '../../message.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
-import type { EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
+import type { Alert, EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
 import type { TrainResult } from '../../studio/train-result.ts';
 
 /** Numbers by name. */
@@ -45,6 +45,8 @@ export const alertFields = {
   suggestion: z.string(),
 };
 
+export const alert: z.ZodType<Alert> = z.strictObject(alertFields);
+
 export const diagnosedAlert: z.ZodType<DiagnosedAlert> = z.strictObject({
   ...alertFields,
   resolved_step: z.int().exactOptional().describe('at which it had stopped to hold; absent while it holds'),
@@ -66,7 +68,7 @@ const status = z
   .describe('interrupted: its process is gone without having said why');
 
 /** run.json, and where it lies. */
-export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> = z.strictObject({
+const runFields = {
   id: z.string().describe('the name of the directory'),
   dir: z.string(),
   backend: z.string(),
@@ -81,6 +83,33 @@ export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> =
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),
   error: failureRecord.exactOptional(),
+};
+
+export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> = z.strictObject(runFields);
+
+const window = { before: z.number(), after: z.number() };
+
+/** A run as lists and comparisons have it. */
+export const runSummaryFields = {
+  ...runFields,
+  model: z.string().nullable(),
+  reward: z
+    .strictObject({ ...window, window: z.int() })
+    .exactOptional()
+    .describe('mean of the first steps and of as many last ones'),
+  alerts: z.strictObject({ error: z.int(), warning: z.int(), info: z.int() }).describe('how many still hold'),
+};
+
+export const comparedRun = z.strictObject({
+  ...runSummaryFields,
+  metrics: z
+    .record(z.string(), z.strictObject(window))
+    .describe('means of the first and the last window, of what every run has'),
+  learning,
+  accuracy: z
+    .strictObject({ step: z.int(), value: z.number(), interval })
+    .exactOptional()
+    .describe('eval/sampled_accuracy at the last evaluation'),
 });
 
 export const runSummary: z.ZodType<TrainResult['run']> = z.strictObject({
@@ -108,11 +137,18 @@ export const evaluationFields = {
 
 export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);
 
+export const stopReason = z.enum([
+  ...(['completed', 'max_turns', 'max_tokens', 'context_overflow', 'timeout', 'error', 'cancelled'] as const),
+]);
+
+/** A line of metrics.jsonl or timings.jsonl. */
+export const stepRecord = z.object({ step: z.int() }).catchall(z.number());
+
 export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
   step: z.int(),
   prompt: z.array(message),
   completion: z.string(),
-  stop_reason: z.enum(['completed', 'max_turns', 'max_tokens', 'context_overflow', 'timeout', 'error', 'cancelled']),
+  stop_reason: stopReason,
   reward: z.number().nullable().describe('the weighted sum; null: no reward applied, or one failed'),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),

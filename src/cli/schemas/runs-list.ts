@@ -1,11 +1,11 @@
 // runs.list.result/1: the runs under a directory, the latest first.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
-import { runWithDirectory } from './records.ts';
+import { runSummaryFields } from './records.ts';
 
 export const runsListSchema = resultSchema(
   'runs.list.result/1',
   'runs list',
   'The runs under a directory, the latest first.',
-  { runs: z.array(runWithDirectory) },
+  { runs: z.array(z.strictObject(runSummaryFields)) },
 );

@@ -1,0 +1,64 @@
+// gradus runs compare: runs beside one another.
+import { Command } from 'commander';
+import { GradusError } from '../../../errors.ts';
+import { signedDifference } from '../../../runs/verdict.ts';
+import type { Comparison } from '../../../studio/compare-runs.ts';
+import { interval95, oneLine, table } from '../../formatting.ts';
+import type { Cli } from '../../main.ts';
+
+const examples = `Examples:
+  gradus runs compare first second
+  gradus runs compare small large larger --json  each of the others against the first
+`;
+
+export function compareCommand(cli: Cli): Command {
+  return new Command('compare')
+    .description('metrics, configurations and held-out accuracy of runs, the others against the first')
+    .argument('<runs...>', 'at least two: run directories, names of runs, or latest')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((runs: string[]) => compare(cli, runs)));
+}
+
+async function compare({ output }: Cli, names: readonly string[]) {
+  if (names.length < 2) {
+    throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two runs' });
+  }
+  const { findRun } = await import('../../../runs/read-run.ts');
+  const { inspectRun } = await import('../../../studio/inspect-run.ts');
+  const { compareRuns } = await import('../../../studio/compare-runs.ts');
+  const comparison = compareRuns(names.map((name) => inspectRun(findRun(name))));
+  output.result(
+    { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison },
+    text(comparison),
+  );
+  return undefined;
+}
+
+function text({ runs, config, held_out }: Comparison): string {
+  const cell = (value: unknown) =>
+    oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
+  const shown = ['reward', 'kl', 'entropy', 'completions/mean_length'].filter((name) => runs[0]!.metrics[name]);
+  const rows = [
+    ['', ...runs.map(({ id }) => id)],
+    ['status', ...runs.map(({ status }) => status)],
+    ['steps', ...runs.map(({ step }) => String(step))],
+    ['learning', ...runs.map(({ learning }) => learning)],
+    [
+      'accuracy',
+      ...runs.map(({ accuracy }) => (accuracy ? `${accuracy.value.toFixed(2)} ${interval95(accuracy.interval)}` : '')),
+    ],
+    ...shown.map((name) => [
+      name,
+      ...runs.map(({ metrics }) => `${metrics[name]!.before.toFixed(3)} → ${metrics[name]!.after.toFixed(3)}`),
+    ]),
+    ...config.map(({ key, values }) => [key, ...values.map(cell)]),
+  ];
+  return [
+    table(rows),
+    ...held_out.map(({ run, against, difference, interval, conclusion, paired, problems }) => {
+      const how = paired ? `problem by problem, ${problems} problems` : `different problems, ${problems} each`;
+      return `${run} against ${against}: ${conclusion}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
+    }),
+  ].join('\n');
+}

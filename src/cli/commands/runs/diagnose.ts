@@ -1,0 +1,48 @@
+// gradus runs diagnose: what the rules of run health find.
+import { Command } from 'commander';
+import type { InspectedRun } from '../../../studio/inspect-run.ts';
+import { alertLine } from '../../alert-line.ts';
+import type { Cli } from '../../main.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs diagnose latest
+  gradus runs diagnose small --json            exit 2 if an alert of level error holds
+`;
+
+export function diagnoseCommand(cli: Cli): Command {
+  return new Command('diagnose')
+    .description('what is wrong with a run, and what to change; gradus agent-docs diagnosing explains')
+    .argument(...runArgument)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string) => diagnose(cli, run)));
+}
+
+async function diagnose({ output }: Cli, name: string) {
+  const { findRun } = await import('../../../runs/read-run.ts');
+  const { inspectRun } = await import('../../../studio/inspect-run.ts');
+  const run = inspectRun(findRun(name));
+  const { directory, record, metrics, alerts, verdict } = run;
+  const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
+  return output.outcome(
+    {
+      ...{ ok: errors.length === 0, schema: 'runs.diagnose.result/1', command: 'runs diagnose' },
+      run: { ...record, dir: directory },
+      ...{ steps: metrics.length, alerts, verdict },
+      ...(errors[0] && {
+        error: { code: 'RUN_UNHEALTHY', message: `${errors[0].rule}: ${errors[0].text}`, hint: errors[0].suggestion },
+      }),
+    },
+    diagnosis(run),
+    errors.length === 0 ? 0 : 2,
+  );
+}
+
+function diagnosis({ metrics, alerts, verdict }: InspectedRun): string {
+  const found = alerts.flatMap((alert) => [alertLine(alert), `  ${alert.why}`, `  ${alert.suggestion}`]);
+  return [
+    ...(found.length > 0 ? found : [`nothing found in ${metrics.length} steps`]),
+    `verdict: ${verdict.learning}, ${verdict.reason}`,
+  ].join('\n');
+}

@@ -1,0 +1,41 @@
+// gradus runs list: all runs, the latest first.
+import { Command } from 'commander';
+import type { RunSummary } from '../../../studio/inspect-run.ts';
+import { oneLine, table } from '../../formatting.ts';
+import type { Cli } from '../../main.ts';
+
+const examples = `Examples:
+  gradus runs list
+  gradus runs list --root elsewhere/runs --json
+`;
+
+export function listCommand(cli: Cli): Command {
+  return new Command('list')
+    .description('all runs, the latest first: status, rewards at the beginning and the end, alerts')
+    .option('--root <dir>', 'the directory that holds them', 'runs')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((flags: { root: string }) => listAll(cli, flags.root)));
+}
+
+async function listAll({ output }: Cli, root: string) {
+  const { listRuns } = await import('../../../runs/read-run.ts');
+  const { inspectRun, summarizeRun } = await import('../../../studio/inspect-run.ts');
+  const runs = listRuns(root).map(({ directory }) => summarizeRun(inspectRun(directory)));
+  const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs under ${root}/`;
+  output.result({ ok: true, schema: 'runs.list.result/1', command: 'runs list', runs }, text);
+  return undefined;
+}
+
+const header = ['run', 'status', 'step', 'backend', 'model', 'reward', 'learning', 'alerts', 'started'];
+
+function row({ id, status, step, max_steps, backend, model, reward, verdict, alerts, started }: RunSummary): string[] {
+  const found = Object.entries(alerts).filter(([, count]) => count > 0);
+  return [
+    ...[id, status, `${step}/${max_steps}`, backend, oneLine(model?.split('/').at(-1) ?? '', 30)],
+    reward ? `${reward.before.toFixed(3)} → ${reward.after.toFixed(3)}` : '',
+    verdict?.learning ?? '',
+    found.map(([level, count]) => `${count} ${level}`).join(', '),
+    started,
+  ];
+}

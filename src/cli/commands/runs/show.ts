@@ -1,0 +1,58 @@
+// gradus runs show: how a run fared, or its card.
+import { Command } from 'commander';
+import type { RunRecord } from '../../../runs/records.ts';
+import { alertLine } from '../../alert-line.ts';
+import type { Cli } from '../../main.ts';
+import { evaluationLine } from '../../progress.ts';
+import { sparkline } from '../../sparkline.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs show latest
+  gradus runs show small --json
+  gradus runs show small --card > card.md      data, rewards, configuration, results, in Markdown
+`;
+
+export function showCommand(cli: Cli): Command {
+  return new Command('show')
+    .description('how a run fares: status, rewards, evaluations, verdict, alerts')
+    .argument(...runArgument)
+    .option('--card', 'its card in Markdown: data, rewards, configuration, versions, results')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: { card?: boolean }) => show(cli, run, flags.card ?? false)));
+}
+
+async function show({ output }: Cli, name: string, withCard: boolean) {
+  const { findRun, runArtifacts } = await import('../../../runs/read-run.ts');
+  const { inspectRun } = await import('../../../studio/inspect-run.ts');
+  const { runCard } = await import('../../../studio/run-card.ts');
+  const run = inspectRun(findRun(name));
+  const { directory, record, metrics, evaluations, verdict, alerts } = run;
+  const { step: _, ...last } = metrics.at(-1) ?? { step: 0 };
+  const rewards = metrics.flatMap(({ reward }) => reward ?? []);
+  const card = withCard ? runCard(run) : undefined;
+  const lines = [
+    `${directory}: ${statusOf(record)}`,
+    ...(rewards.length > 0 ? [`reward ${sparkline(rewards)} ${rewards.at(-1)!.toFixed(3)}`] : []),
+    ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
+    `verdict: ${verdict.learning}, ${verdict.reason}`,
+    ...alerts.map(alertLine),
+  ];
+  output.result(
+    {
+      ...{ ok: true, schema: 'runs.show.result/1', command: 'runs show' },
+      run: { ...record, dir: directory },
+      ...{ metrics: last, evals: evaluations, verdict, alerts, artifacts: runArtifacts(directory) },
+      ...(card !== undefined && { card }),
+    },
+    card ?? lines.join('\n'),
+  );
+  return undefined;
+}
+
+function statusOf({ status, step, max_steps, stop_reason, error }: RunRecord): string {
+  const gone = status === 'interrupted' ? 'its process is gone; train --resume goes on' : undefined;
+  const why = error?.message ?? stop_reason ?? gone;
+  return `${status} at step ${step} of ${max_steps}${why === undefined ? '' : `: ${why}`}`;
+}

@@ -1,0 +1,79 @@
+// gradus runs snapshot: everything around one step.
+import { Command } from 'commander';
+import { GradusError } from '../../../errors.ts';
+import type { RolloutRecord } from '../../../runs/records.ts';
+import { alertLine } from '../../alert-line.ts';
+import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
+import { oneLine } from '../../formatting.ts';
+import type { Cli } from '../../main.ts';
+import { evaluationLine } from '../../progress.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs snapshot latest --around 40
+  gradus runs snapshot small --around 40 --window 10 --groups 4 --json
+`;
+
+interface SnapshotFlags {
+  readonly around: number;
+  readonly window: number;
+  readonly groups: number;
+}
+
+export function snapshotCommand(cli: Cli): Command {
+  return new Command('snapshot')
+    .description('what happened around a step: metrics, evaluations, alerts, samples, completions with their rewards')
+    .argument(...runArgument)
+    .requiredOption('--around <step>', 'the step', positiveInteger)
+    .option('--window <steps>', 'steps before and after it', nonNegativeNumber, 5)
+    .option('--groups <count>', 'groups of the step whose completions are shown', nonNegativeNumber, 2)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: SnapshotFlags) => snapshot(cli, run, flags)));
+}
+
+async function snapshot({ output }: Cli, name: string, { around, window, groups: groupCount }: SnapshotFlags) {
+  const reader = await import('../../../runs/read-run.ts');
+  const directory = reader.findRun(name);
+  const all = reader.readMetrics(directory);
+  if (!all.some(({ step }) => step === around)) {
+    throw new GradusError('STEP_NOT_FOUND', `${directory} has no step ${around}`, {
+      hint: all.length === 0 ? 'it has none yet' : `it has steps ${all[0]!.step} to ${all.at(-1)!.step}`,
+    });
+  }
+  const within = <T extends { readonly step: number }>(records: readonly T[]) =>
+    records.filter(({ step }) => Math.abs(step - around) <= window);
+  const [metrics, evals] = [within(all), within(reader.readEvaluations(directory))];
+  const [alerts, samples] = [within(reader.readAlerts(directory)), within(reader.readSamples(directory))];
+  const groups = reader.readRollouts(directory, around).slice(0, groupCount).map(readableGroup);
+  output.result(
+    {
+      ...{ ok: true, schema: 'runs.snapshot.result/1', command: 'runs snapshot' },
+      run: { ...reader.readRun(directory), dir: directory },
+      ...{ around, window, metrics, timings: within(reader.readTimings(directory)), evals, alerts, samples, groups },
+    },
+    [
+      ...metrics.map(
+        ({ step, reward }) => `step ${step}${reward === undefined ? '' : `  reward ${reward.toFixed(3)}`}`,
+      ),
+      ...evals.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
+      ...alerts.map(alertLine),
+      ...groups.flatMap(({ prompt, completions }) => [
+        oneLine(prompt.at(-1)?.content ?? '', 90),
+        ...completions.map(
+          ({ reward, text }) => `  [${reward === null ? 'none' : reward.toFixed(2)}] ${oneLine(text)}`,
+        ),
+      ]),
+    ].join('\n'),
+  );
+  return undefined;
+}
+
+/** A group without its tokens. */
+function readableGroup({ id, prompt, completions }: RolloutRecord) {
+  return {
+    id,
+    prompt,
+    completions: completions.map(({ token_ids, logprobs: _, ...rest }) => ({ ...rest, tokens: token_ids.length })),
+  };
+}

@@ -1,0 +1,48 @@
+// gradus runs stop: asks the process of a run to write a checkpoint and end.
+import { Command } from 'commander';
+import { nonNegativeNumber } from '../../arguments.ts';
+import type { Cli } from '../../main.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs stop latest
+  gradus runs stop small --timeout 120 --json
+`;
+
+export function stopCommand(cli: Cli): Command {
+  return new Command('stop')
+    .description('stop a run in good order: its checkpoint is written, and train --resume goes on from there')
+    .argument(...runArgument)
+    .option('--timeout <seconds>', 'wait no longer than this for the checkpoint', nonNegativeNumber, 60)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, { timeout }: { timeout: number }) => stop(cli, run, timeout)));
+}
+
+async function stop({ output }: Cli, name: string, timeout: number) {
+  const { findRun, isActive, readCheckpointPointer } = await import('../../../runs/read-run.ts');
+  const { stopRun } = await import('../../../runs/wait-run.ts');
+  const directory = findRun(name);
+  const { record, asked } = await stopRun(directory, { timeout });
+  const checkpoint = readCheckpointPointer(directory, 'latest');
+  const where = `${record.status} at step ${record.step} of ${record.max_steps}`;
+  const saved = checkpoint === undefined ? 'no checkpoint' : `checkpoint of step ${checkpoint}`;
+  const isStill = isActive(record);
+  return output.outcome(
+    {
+      ...{ ok: !isStill, schema: 'runs.stop.result/1', command: 'runs stop' },
+      run: { ...record, dir: directory },
+      asked,
+      ...(checkpoint !== undefined && { checkpoint }),
+      ...(isStill && {
+        error: {
+          code: 'STILL_RUNNING',
+          message: `still running after ${timeout} s, at step ${record.step}`,
+          hint: 'it ends after its current step; wait for it with gradus runs wait',
+        },
+      }),
+    },
+    `${directory}: ${asked ? where : `was not running: ${where}`}, ${saved}`,
+    isStill ? 6 : 0,
+  );
+}

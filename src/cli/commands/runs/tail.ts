@@ -1,0 +1,104 @@
+// gradus runs tail: the latest steps, and what comes.
+import { Command } from 'commander';
+import type { RunRecord } from '../../../runs/records.ts';
+import type { TimedEvent } from '../../../studio/events.ts';
+import { alertLine } from '../../alert-line.ts';
+import { nonNegativeNumber } from '../../arguments.ts';
+import type { Cli } from '../../main.ts';
+import { evaluationLine } from '../../progress.ts';
+import { withStopSignals } from '../../signals.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs tail latest
+  gradus runs tail small --since 40 --json     the steps after step 40; next_since continues
+  gradus runs tail small --follow              until the run is over
+  gradus runs tail small --follow --events     the same as one JSON object a line
+`;
+
+/** Steps that are shown without --since. */
+const latestSteps = 10;
+
+interface TailFlags {
+  readonly since?: number;
+  readonly follow?: boolean;
+  readonly timeout?: number;
+}
+
+export function tailCommand(cli: Cli): Command {
+  return new Command('tail')
+    .description('the latest steps, evaluations and alerts of a run')
+    .argument(...runArgument)
+    .option('--since <step>', `what came after this step (default: the last ${latestSteps} steps)`, nonNegativeNumber)
+    .option('--follow', 'go on until the run is over')
+    .option('--timeout <seconds>', 'follow no longer than this; then exit 6', nonNegativeNumber)
+    .option('--json', 'one JSON object on stdout')
+    .option('--events', 'one JSON object a line on stdout; the last is the result')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: TailFlags) => tail(cli, run, flags)));
+}
+
+async function tail({ output }: Cli, name: string, { follow = false, timeout, since }: TailFlags) {
+  const reader = await import('../../../runs/read-run.ts');
+  const { runFiles } = await import('../../../runs/layout.ts');
+  const { LineFollower } = await import('../../../runs/follow-lines.ts');
+  const { waitForRun } = await import('../../../runs/wait-run.ts');
+  const { join } = await import('node:path');
+  const directory = reader.findRun(name);
+  const lastStep = reader.readMetrics(directory).at(-1)?.step ?? 0;
+  const from = since ?? Math.max(0, lastStep - latestSteps);
+
+  const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
+  const tell = () => {
+    for (const event of events.next()) {
+      if (!('step' in event) || event.step <= from) continue;
+      output.event(event);
+      const line = eventLine(event);
+      if (output.mode === 'text' && line !== undefined) output.stdout.write(`${line}\n`);
+    }
+  };
+  const record: RunRecord = await withStopSignals((signal) =>
+    waitForRun(directory, {
+      ...{ signal, onLook: tell },
+      ...(follow ? timeout !== undefined && { timeout } : { timeout: 0 }),
+    }),
+  );
+  tell();
+
+  const later = <T extends { readonly step: number }>(records: readonly T[]) =>
+    records.filter(({ step }) => step > from);
+  const metrics = later(reader.readMetrics(directory));
+  const isStill = follow && reader.isActive(record);
+  return output.outcome(
+    {
+      ...{ ok: !isStill, schema: 'runs.tail.result/1', command: 'runs tail' },
+      run: { ...record, dir: directory },
+      metrics,
+      evals: later(reader.readEvaluations(directory)),
+      alerts: later(reader.readAlerts(directory)),
+      next_since: metrics.at(-1)?.step ?? from,
+      ...(isStill && {
+        error: {
+          code: 'STILL_RUNNING',
+          message: `still ${record.status} at step ${record.step}`,
+          hint: 'follow again',
+        },
+      }),
+    },
+    `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
+    isStill ? 6 : 0,
+  );
+}
+
+/** What people read of an event; undefined for those that they need not. */
+function eventLine(event: TimedEvent): string | undefined {
+  if (event.type === 'evaluation') return `step ${event.step}: ${evaluationLine(event)}`;
+  if (event.type === 'alert') return alertLine(event);
+  if (event.type !== 'step') return undefined;
+  const shown = ['reward', 'reward_std', 'groups/frac_mixed', 'kl', 'entropy', 'grad_norm', 'completions/mean_length'];
+  const parts = shown.flatMap((name) => {
+    const value = event.metrics[name];
+    return value === undefined ? [] : [`${name.split('/').at(-1)} ${Number(value.toPrecision(3))}`];
+  });
+  return [`step ${event.step}`, ...parts].join('  ');
+}

@@ -1,0 +1,70 @@
+// gradus runs wait: until a run is over, or for so long.
+import { Command } from 'commander';
+import type { RunRecord } from '../../../runs/records.ts';
+import type { TrainResult } from '../../../studio/train-result.ts';
+import { nonNegativeNumber } from '../../arguments.ts';
+import { exitCodeOfRun } from '../../exit-codes.ts';
+import { duration } from '../../formatting.ts';
+import type { Cli } from '../../main.ts';
+import type { DescribedError } from '../../output.ts';
+import { withStopSignals } from '../../signals.ts';
+import { runArgument } from './run-argument.ts';
+
+const examples = `Examples:
+  gradus runs wait latest
+  gradus runs wait small --timeout 300 --json  exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running
+`;
+
+export function waitCommand(cli: Cli): Command {
+  return new Command('wait')
+    .description('wait until a run is over; exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running')
+    .argument(...runArgument)
+    .option('--timeout <seconds>', 'wait no longer than this (default: without end)', nonNegativeNumber)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: { timeout?: number }) => wait(cli, run, flags.timeout)));
+}
+
+async function wait({ output }: Cli, name: string, timeout: number | undefined) {
+  const { findRun, readResult } = await import('../../../runs/read-run.ts');
+  const { waitForRun } = await import('../../../runs/wait-run.ts');
+  const directory = findRun(name);
+  const started = performance.now();
+  const record = await withStopSignals((signal) =>
+    waitForRun(directory, { signal, ...(timeout !== undefined && { timeout }) }),
+  );
+  const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
+  const error = failureOf(record, directory) ?? result?.error;
+  return output.outcome(
+    {
+      ...{ ok: error === undefined, schema: 'runs.wait.result/1', command: 'runs wait' },
+      run: { ...record, dir: directory },
+      waited: (performance.now() - started) / 1000,
+      ...(result && { result }),
+      ...(error && { error }),
+    },
+    `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
+    record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : isOver(record) ? 1 : 6,
+  );
+
+  function failureOf({ status, error, step, max_steps, stop_reason }: RunRecord, directory: string) {
+    const where = `at step ${step} of ${max_steps}`;
+    const resume = 'train the same configuration with --resume to go on';
+    const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
+      failed: error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` },
+      stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint: resume },
+      interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint: resume },
+    };
+    if (isOver(record)) return failures[status];
+    const waited = duration((performance.now() - started) / 1000);
+    return {
+      code: 'STILL_RUNNING',
+      message: `still ${status} after ${waited}, ${where}`,
+      hint: `wait again, or gradus runs tail ${directory}`,
+    };
+  }
+}
+
+function isOver({ status }: RunRecord): boolean {
+  return status !== 'starting' && status !== 'running';
+}

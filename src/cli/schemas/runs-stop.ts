@@ -1,0 +1,15 @@
+// runs.stop.result/1: what became of a run that was asked to stop.
+import { z } from 'zod';
+import { outcomeSchema } from './envelope.ts';
+import { runWithDirectory } from './records.ts';
+
+export const runsStopSchema = outcomeSchema(
+  'runs.stop.result/1',
+  'runs stop',
+  'A run that was asked to stop; not ok, with exit code 6, if it has not yet when the time ran out.',
+  {
+    run: runWithDirectory,
+    asked: z.boolean().describe('whether there was a process to ask'),
+    checkpoint: z.int().exactOptional().describe('the step of the latest'),
+  },
+);

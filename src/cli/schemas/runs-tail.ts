@@ -1,0 +1,17 @@
+// runs.tail.result/1: what came after a step.
+import { z } from 'zod';
+import { outcomeSchema } from './envelope.ts';
+import { alert, evaluationRecord, runWithDirectory, stepRecord } from './records.ts';
+
+export const runsTailSchema = outcomeSchema(
+  'runs.tail.result/1',
+  'runs tail',
+  'What came after a step; with --follow not ok, with exit code 6, if the run goes on when the time ran out.',
+  {
+    run: runWithDirectory,
+    metrics: z.array(stepRecord),
+    evals: z.array(evaluationRecord),
+    alerts: z.array(alert),
+    next_since: z.int().describe('for --since, to go on from here'),
+  },
+);

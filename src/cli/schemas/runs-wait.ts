@@ -1,0 +1,16 @@
+// runs.wait.result/1: how a run ended, or that it goes on.
+import { z } from 'zod';
+import { outcomeSchema } from './envelope.ts';
+import { runWithDirectory } from './records.ts';
+import { trainSchema } from './train.ts';
+
+export const runsWaitSchema = outcomeSchema(
+  'runs.wait.result/1',
+  'runs wait',
+  'How a run ended; exit code 0 completed, 1 failed or stopped, 5 below a bar, 6 still running when the time ran out.',
+  {
+    run: runWithDirectory,
+    waited: z.number().describe('seconds'),
+    result: trainSchema.exactOptional().describe('of a run that completed'),
+  },
+);
