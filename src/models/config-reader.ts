@@ -1,5 +1,8 @@
 // Reads the fields of a model's config.json, with one clear error for each that is missing, malformed or beyond us.
 import { GradusError } from '../errors.ts';
+import type { RopeSettings } from './rotary-tables.ts';
+
+export type ConfigReader = ReturnType<typeof configReader>;
 
 export function configReader(json: Readonly<Record<string, unknown>>) {
   const malformed = (field: string, expected: string) =>
@@ -16,6 +19,15 @@ export function configReader(json: Readonly<Record<string, unknown>>) {
     if (typeof given !== 'number' || !Number.isFinite(given)) throw malformed(field, 'a number');
     return given;
   };
+  const unsupported = (field: string, why: string) =>
+    new GradusError(
+      'MODEL_UNSUPPORTED',
+      `config.json: ${field} ${JSON.stringify(json[field])} is not supported: ${why}`,
+      {
+        path: field,
+        hint: 'choose another model',
+      },
+    );
   return {
     number,
     integer(field: string, fallback?: number): number {
@@ -40,29 +52,37 @@ export function configReader(json: Readonly<Record<string, unknown>>) {
       if (!list.every((id) => Number.isInteger(id) && id >= 0)) throw malformed(field, 'a token id or a list of them');
       return list;
     },
-    /** The base of rotary frequencies, which newer files keep in `rope_parameters`. */
-    ropeTheta(): number {
-      const nested = json.rope_parameters;
-      if (nested === null || typeof nested !== 'object') return number('rope_theta', 10000);
-      const { rope_theta = 10000, rope_type = 'default' } = nested as { rope_theta?: unknown; rope_type?: unknown };
-      if (typeof rope_theta !== 'number' || rope_type !== 'default') {
-        throw new GradusError(
-          'MODEL_UNSUPPORTED',
-          `config.json: rope_parameters of type ${String(rope_type)} are not supported`,
-          { path: 'rope_parameters' },
-        );
-      }
-      return rope_theta;
-    },
-    unsupported(field: string, why: string): GradusError {
-      return new GradusError(
-        'MODEL_UNSUPPORTED',
-        `config.json: ${field} ${JSON.stringify(json[field])} is not supported: ${why}`,
-        {
-          path: field,
-          hint: 'choose another model',
+    /** Rotary frequencies: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. */
+    rope(): RopeSettings {
+      const field = json.rope_scaling ? 'rope_scaling' : 'rope_parameters';
+      const given = json[field] ?? {};
+      if (typeof given !== 'object' || Array.isArray(given)) throw malformed(field, 'an object');
+      const nested = given as Readonly<Record<string, unknown>>;
+      const read = configReader(nested);
+      const theta = nested.rope_theta === undefined ? number('rope_theta', 10000) : read.number('rope_theta');
+      const type = nested.rope_type ?? nested.type ?? 'default';
+      if (type === 'default') return { theta };
+      if (type !== 'llama3') throw unsupported(field, 'rotary embeddings are read as default or llama3');
+      return {
+        theta,
+        scaling: {
+          factor: read.number('factor'),
+          lowFrequencyFactor: read.number('low_freq_factor'),
+          highFrequencyFactor: read.number('high_freq_factor'),
+          originalContextLength: read.integer('original_max_position_embeddings'),
         },
+      };
+    },
+    /** Throws where layers see less than the whole context: where a window is in use, is narrower, and some layer has it. */
+    refuseSlidingWindow(used: boolean): void {
+      const layerTypes = json.layer_types;
+      const everyLayerFull = Array.isArray(layerTypes) && layerTypes.every((type) => type === 'full_attention');
+      if (!used || everyLayerFull || number('sliding_window', 4096) >= number('max_position_embeddings', 32768)) return;
+      throw unsupported(
+        'sliding_window',
+        'attention must see the whole context; choose a model without a window, or set max_position_embeddings to it',
       );
     },
+    unsupported,
   };
 }

@@ -2,8 +2,20 @@
 import { GradusError } from '../errors.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
 import { llama } from './llama.ts';
+import { mistral } from './mistral.ts';
+import { qwen2 } from './qwen2.ts';
+import { qwen3 } from './qwen3.ts';
 
-const families: ReadonlyMap<string, ModelFamily> = new Map(Object.entries({ llama }));
+const families: ReadonlyMap<string, ModelFamily> = new Map(Object.entries({ llama, mistral, qwen2, qwen3 }));
+
+/** What people may well try, and why it is refused. */
+const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
+  [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
+  [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
+  [/mamba|rwkv|jamba|falcon_h1|lfm2|hybrid/, 'some of its layers are recurrent, not attention'],
+  [/vl|vision|mllama|llava/, 'it reads images'],
+];
+const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
 
 export interface Architecture {
   readonly family: ModelFamily;
@@ -13,16 +25,15 @@ export interface Architecture {
 
 /** The architecture that a config.json describes. */
 export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture {
-  const family = families.get(String(json.model_type));
+  const modelType = String(json.model_type);
+  const shown = JSON.stringify(json.model_type) ?? 'absent';
+  const family = families.get(modelType);
   if (!family) {
-    throw new GradusError(
-      'MODEL_UNSUPPORTED',
-      `model_type ${JSON.stringify(json.model_type) ?? 'absent'} is not supported`,
-      {
-        path: 'model_type',
-        hint: `supported: ${[...families.keys()].join(', ')}`,
-      },
-    );
+    const [, why] = refusals.find(([pattern]) => pattern.test(modelType)) ?? [];
+    throw new GradusError('MODEL_UNSUPPORTED', `model_type ${shown} is not supported${why ? `: ${why}` : ''}`, {
+      path: 'model_type',
+      hint: `supported: ${[...families.keys()].join(', ')}; for example ${INSTEAD}`,
+    });
   }
   const config = family.config(json);
   return { family, config, parameters: family.parameters(config) };

@@ -5,6 +5,7 @@ import { add, input, matmul, mul, quantizedMatmul } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
+import type { RopeSettings } from './rotary-tables.ts';
 
 /** Sizes that every family's configuration tells, under Hugging Face's names in camelCase. */
 export interface ModelConfig {
@@ -17,7 +18,7 @@ export interface ModelConfig {
   readonly vocabularySize: number;
   /** The longest sequence that positions exist for. */
   readonly contextLength: number;
-  readonly ropeTheta: number;
+  readonly rope: RopeSettings;
   /** Whether the output layer is the embedding table. */
   readonly tiedEmbeddings: boolean;
   /** Tokens that end a text, as configured. */

@@ -90,11 +90,12 @@ test('without old log-probabilities they are the new ones: ratios are 1', async 
   assert.equal(fresh.metrics['clip_ratio/region_mean'], 0);
 });
 
-for (const name of ['tiny-llama-a', 'tiny-llama-b']) {
+const vocabularies = { 'tiny-llama-a': 60, 'tiny-llama-b': 60, 'tiny-qwen2': 56, 'tiny-qwen3-untied': 47 };
+for (const [name, vocabulary] of Object.entries(vocabularies)) {
   test(`${name}: gradients of all parameters are finite differences of the loss`, async (t) => {
     using opened = await openLearner({ modelPath: fixturePath(name), objective: { ...LOSS, beta: 0.04 } });
     const random = randomStream(0);
-    const sequences = randomSequences({ 3: [4, 6], 5: [5] });
+    const sequences = randomSequences({ 3: [4, 6], 5: [5] }, vocabulary);
     // Ratios near 1, where none is clipped: at the clip range's ends the loss has no derivative.
     const { logprobs } = await gradientOf(opened, sequences);
     const near = sequences.map((sequence, i) => ({ ...sequence, oldLogprobs: logprobs[i]!.map((x) => x - 0.05) }));

@@ -64,9 +64,9 @@ const damages: Damage[] = [
   ['stretched positions', having({ rope_scaling: { type: 'linear', factor: 2 } }), 'MODEL_UNSUPPORTED', /rope_scaling/],
   [
     'newer stretched positions',
-    having({ rope_parameters: { rope_type: 'llama3', rope_theta: 1 } }),
+    having({ rope_parameters: { rope_type: 'yarn', rope_theta: 1 } }),
     'MODEL_UNSUPPORTED',
-    /llama3/,
+    /yarn/,
   ],
   [
     'wider than its weights',

@@ -1,11 +1,15 @@
-// Llamas against transformers: logits of the decoding graph, log-probabilities of the training graph, greedy text of the policy.
+// Every family against transformers and PyTorch: logits of the decoding graph, log-probabilities of the training graph, greedy text of
+// the policy, adapter gradients; and what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodingLogits } from '../../test/decoding-logits.ts';
 import { largestDifference, most } from '../../test/difference.ts';
 import { fixturePath, openModel, readJson } from '../../test/native-models.ts';
+import { openLearner } from '../../test/open-learner.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
+import { architectureOf } from './families.ts';
+import { peftName } from './lora.ts';
 
 interface Golden {
   readonly ids: readonly number[];
@@ -33,6 +37,19 @@ function storiesGoldens(folder: string): Golden[] {
   return [{ ids: golden.prompt_ids, logits: [logits], logprobs, greedy }];
 }
 
+/** A supervised loss and its adapter gradients as python/fixtures/tiny_models.py writes them, computed with PyTorch in float64. */
+interface Gradients {
+  readonly prompt: readonly number[];
+  readonly completion: readonly number[];
+  readonly loss: number;
+  readonly gradients: Readonly<Record<string, readonly number[]>>;
+}
+
+const withGradients = [
+  ...['tiny-llama3', 'tiny-mistral'],
+  ...['tiny-qwen2', 'tiny-qwen2-untied', 'tiny-qwen3', 'tiny-qwen3-untied'],
+];
+
 const stories = sharedPath('models/stories260K') ?? '';
 const tiny = (name: string) => ({
   name,
@@ -42,6 +59,7 @@ const tiny = (name: string) => ({
 const models: { name: string; path: string; goldens: () => Golden[]; skip?: string | false }[] = [
   tiny('tiny-llama-a'),
   tiny('tiny-llama-b'),
+  ...withGradients.map(tiny),
   {
     name: 'stories260K',
     path: stories,
@@ -96,6 +114,73 @@ for (const { name, path, goldens, skip = false } of models) {
     }
   });
 }
+
+for (const name of withGradients) {
+  test(`${name}: adapter gradients`, async (t) => {
+    const { prompt, completion, loss, gradients: expected } = readJson<Gradients>(fixturePath(name), 'gradients.json');
+    const settings = { r: 2, alpha: 6, targetModules: 'all-linear' } as const;
+    const adapter = { settings, folder: fixturePath(name, 'adapter') };
+    using opened = await openLearner({ modelPath: fixturePath(name), adapter, objective: 'supervised' });
+    const mask = completion.map(() => true);
+    const sequence = { promptIds: prompt, completionIds: completion, mask, advantage: 0 };
+    const { metrics } = await opened.learner.gradient([sequence], opened.values, opened.gradients);
+    assert.ok(Math.abs(metrics.loss! / loss - 1) <= 1e-5);
+    const names = opened.layout.entries.map((entry) => entry.name);
+    assert.deepEqual(names.map(peftName).toSorted(), Object.keys(expected).toSorted());
+    const differences = names.map((matrix) =>
+      largestDifference(opened.gradients.values(matrix), expected[peftName(matrix)]!),
+    );
+    t.diagnostic(`${name}: gradients differ by at most ${most(differences).toExponential(1)} of each matrix's largest`);
+    assert.ok(most(differences) <= 1e-4);
+  });
+
+  test(`${name}: a batch is its rows`, async (t) => {
+    const model = await openModel({ modelPath: fixturePath(name) });
+    t.after(() => model.dispose());
+    const requests = [[1, 7, 9, 4, 30], [1], [1, 12, 3], [1, 7, 9, 4, 30]].map((promptIds, seed) => ({
+      promptIds,
+      seed,
+    }));
+    const options = { maxTokens: 12, stopIds: new Set<number>() };
+    const together = await model.policy().sample(requests, options);
+    for (const [i, request] of requests.entries()) {
+      const [alone] = await model.policy().sample([request], options);
+      assert.deepEqual(together[i]!.ids, alone!.ids);
+      assert.ok(largestDifference(together[i]!.plainLogprobs, alone!.plainLogprobs) <= 1e-5);
+    }
+  });
+}
+
+test('what no family can compute is refused, with what to use instead', () => {
+  const config = (name: string) => readJson<Record<string, unknown>>(fixturePath(name), 'config.json');
+  const qwen2 = config('tiny-qwen2');
+  const window = { use_sliding_window: true, sliding_window: 16, layer_types: ['full_attention', 'sliding_attention'] };
+  const { rope_parameters: llama3 } = config('tiny-llama3') as { rope_parameters: object };
+  const refused: [json: Record<string, unknown>, message: RegExp][] = [
+    [{ model_type: 'qwen3_5' }, /qwen3_5.*recurrent/],
+    [{ model_type: 'qwen3_next' }, /qwen3_next.*recurrent/],
+    [{ model_type: 'qwen3_moe' }, /qwen3_moe.*mixture of experts/],
+    [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],
+    [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
+    [{ ...qwen2, ...window }, /sliding_window 16/],
+    [{ ...config('tiny-mistral'), sliding_window: 16 }, /sliding_window 16/],
+    [{ ...qwen2, rope_parameters: { rope_type: 'yarn', rope_theta: 1e6, factor: 4 } }, /yarn/],
+  ];
+  for (const [json, message] of refused) {
+    assert.throws(() => architectureOf(json), { code: 'MODEL_UNSUPPORTED', message, hint: /./ }, String(message));
+  }
+  const accepted: Record<string, unknown>[] = [
+    { ...qwen2, ...window, layer_types: ['full_attention', 'full_attention'] },
+    { ...qwen2, ...window, sliding_window: 64 },
+    { ...qwen2, sliding_window: 16 },
+    { ...qwen2, rope_parameters: undefined, rope_theta: 1e6, rope_scaling: null },
+    { ...qwen2, rope_parameters: undefined, rope_theta: 100, rope_scaling: llama3 },
+  ];
+  for (const json of accepted) assert.equal(architectureOf(json).config.modelType, 'qwen2');
+  const { factor: _, ...incomplete } = llama3 as Record<string, unknown>;
+  const malformed = { ...config('tiny-llama3'), rope_parameters: incomplete };
+  assert.throws(() => architectureOf(malformed), { code: 'MODEL_CONFIG_INVALID', message: /factor must be a number/ });
+});
 
 function logprobsOf(model: NativeModel, promptIds: readonly number[], completions: readonly (readonly number[])[]) {
   const sequences = completions.map((completionIds) => {

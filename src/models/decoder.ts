@@ -1,0 +1,119 @@
+// The decoder of Llama (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
+// In what they differ is in the configuration: biases, and norms of queries and keys.
+import type { Tensor } from '../tensor/graph.ts';
+import { add, dimensionAt, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
+import type { ConfigReader } from './config-reader.ts';
+import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec } from './layers.ts';
+
+export interface DecoderConfig extends ModelConfig {
+  readonly intermediateSize: number;
+  readonly rmsNormEpsilon: number;
+  /** Which linear layers add a bias. */
+  readonly biases: { readonly queryKeyValue: boolean; readonly output: boolean; readonly mlp: boolean };
+  /** Whether each head's query and key are normalised before they are rotated. */
+  readonly queryKeyNorm: boolean;
+}
+
+/** What a family says of itself; the rest is in config.json under the same names for all. */
+export interface DecoderFamily {
+  readonly modelType: string;
+  readonly biases: DecoderConfig['biases'];
+  readonly queryKeyNorm: boolean;
+  /** What config.json leaves out. */
+  readonly defaults: { readonly contextLength: number; readonly headSize?: number };
+}
+
+export function decoderConfig(read: ConfigReader, { defaults, ...family }: DecoderFamily): DecoderConfig {
+  const hiddenSize = read.integer('hidden_size');
+  const heads = read.integer('num_attention_heads');
+  const keyValueHeads = read.integer('num_key_value_heads', heads);
+  const headSize = read.integer('head_dim', defaults.headSize ?? hiddenSize / heads);
+  if (heads % keyValueHeads !== 0)
+    throw read.unsupported('num_key_value_heads', `it does not divide ${heads} attention heads`);
+  if (headSize % 2 !== 0) throw read.unsupported('head_dim', 'rotary embeddings need an even head size');
+  if (read.text('hidden_act', 'silu') !== 'silu') throw read.unsupported('hidden_act', 'only silu is');
+  return {
+    ...family,
+    hiddenSize,
+    layers: read.integer('num_hidden_layers'),
+    heads,
+    keyValueHeads,
+    headSize,
+    vocabularySize: read.integer('vocab_size'),
+    contextLength: read.integer('max_position_embeddings', defaults.contextLength),
+    rope: read.rope(),
+    tiedEmbeddings: read.boolean('tie_word_embeddings', false),
+    eosIds: read.ids('eos_token_id'),
+    intermediateSize: read.integer('intermediate_size'),
+    rmsNormEpsilon: read.number('rms_norm_eps', 1e-6),
+  };
+}
+
+export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
+  const { hiddenSize, headSize, vocabularySize } = config;
+  const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const norm = (name: string, size = hiddenSize) =>
+      specs.push({ name: `model.layers.${layer}.${name}.weight`, shape: [size], kind: 'norm' });
+    norm('input_layernorm');
+    norm('post_attention_layernorm');
+    if (config.queryKeyNorm) {
+      norm('self_attn.q_norm', headSize);
+      norm('self_attn.k_norm', headSize);
+    }
+    for (const [name, size] of Object.entries(linearSizes(config))) {
+      const path = `model.layers.${layer}.${name}`;
+      specs.push({ name: `${path}.weight`, shape: [size.out, size.in], kind: 'linear' });
+      if (size.bias) specs.push({ name: `${path}.bias`, shape: [size.out], kind: 'bias' });
+    }
+  }
+  specs.push({ name: 'model.norm.weight', shape: [hiddenSize], kind: 'norm' });
+  if (!config.tiedEmbeddings) specs.push({ name: OUTPUT, shape: [vocabularySize, hiddenSize], kind: 'embedding' });
+  return specs;
+}
+
+export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): Tensor {
+  const sizes = linearSizes(config);
+  const norm = (x: Tensor, name: string) =>
+    rmsNorm(x, layers.parameter(`${name}.weight`, [config.hiddenSize]), config.rmsNormEpsilon);
+  const headNorm = (x: Tensor, name: string, heads: number) => {
+    if (!config.queryKeyNorm) return x;
+    const weight = layers.parameter(`${name}.weight`, [config.headSize]);
+    const perHead = reshape(x, [dimensionAt(x, 0), heads, config.headSize]);
+    return reshape(rmsNorm(perHead, weight, config.rmsNormEpsilon), x.shape);
+  };
+  let x = embedded;
+  for (let layer = 0; layer < config.layers; layer++) {
+    const path = `model.layers.${layer}`;
+    const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
+
+    const read = norm(x, `${path}.input_layernorm`);
+    const attended = layers.attention(
+      layer,
+      headNorm(linear(read, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
+      headNorm(linear(read, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
+      linear(read, 'self_attn.v_proj'),
+    );
+    x = add(x, linear(attended, 'self_attn.o_proj'));
+
+    const thought = norm(x, `${path}.post_attention_layernorm`);
+    const gated = mul(silu(linear(thought, 'mlp.gate_proj')), linear(thought, 'mlp.up_proj'));
+    x = add(x, linear(gated, 'mlp.down_proj'));
+  }
+  return norm(x, 'model.norm');
+}
+
+function linearSizes({ biases, ...config }: DecoderConfig) {
+  const { hiddenSize: hidden, intermediateSize: inner } = config;
+  const query = config.heads * config.headSize;
+  const keyValue = config.keyValueHeads * config.headSize;
+  return {
+    'self_attn.q_proj': { in: hidden, out: query, bias: biases.queryKeyValue },
+    'self_attn.k_proj': { in: hidden, out: keyValue, bias: biases.queryKeyValue },
+    'self_attn.v_proj': { in: hidden, out: keyValue, bias: biases.queryKeyValue },
+    'self_attn.o_proj': { in: query, out: hidden, bias: biases.output },
+    'mlp.gate_proj': { in: hidden, out: inner, bias: biases.mlp },
+    'mlp.up_proj': { in: hidden, out: inner, bias: biases.mlp },
+    'mlp.down_proj': { in: inner, out: hidden, bias: biases.mlp },
+  };
+}

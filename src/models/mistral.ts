@@ -1,0 +1,19 @@
+// Mistral (Jiang et al. 2023, arXiv:2310.06825) where it attends to everything, as from version 0.2 on. Reads `model_type: mistral`.
+import { configReader } from './config-reader.ts';
+import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
+import type { ModelFamily } from './layers.ts';
+
+export const mistral: ModelFamily = {
+  config(json) {
+    const read = configReader(json);
+    read.refuseSlidingWindow(json.sliding_window !== null);
+    return decoderConfig(read, {
+      modelType: 'mistral',
+      biases: { queryKeyValue: false, output: false, mlp: false },
+      queryKeyNorm: false,
+      defaults: { contextLength: 131072 },
+    });
+  },
+  parameters: decoderParameters,
+  body: decoderBody,
+};
