@@ -74,16 +74,16 @@ export class TabularModel implements TrainableModel {
   async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
     const { length, vocabulary } = this.#shape;
     const rows = this.#rows();
-    const logprobs = logprobsOf(sequences, rows);
 
     // ∂ log softmax(l)[id] / ∂l = onehot(id) − softmax(l): collect the onehots, and how often softmax is subtracted.
     const gradient = new Float64Array(length * vocabulary); // [T, V]
     const weight = new Float64Array(length); // [T]
     let objective = 0;
-    for (const [i, { advantage, completionIds }] of sequences.entries()) {
+    for (const { advantage, completionIds } of sequences) {
       const share = advantage / sequences.length;
-      for (const [t, id] of completionIds.entries()) {
-        objective += share * logprobs[i]![t]!;
+      for (let t = 0; t < completionIds.length; t++) {
+        const id = completionIds[t]!;
+        objective += share * rows[t]![id]!;
         gradient[t * vocabulary + id]! += share;
         weight[t]! += share;
       }
@@ -91,7 +91,8 @@ export class TabularModel implements TrainableModel {
 
     let entropy = 0;
     let divergence = 0;
-    for (const [t, row] of rows.entries()) {
+    for (let t = 0; t < length; t++) {
+      const row = rows[t]!;
       const reference = this.#reference[t]!;
       const probabilities = row.map(Math.exp);
       let rowDivergence = 0;
@@ -119,7 +120,7 @@ export class TabularModel implements TrainableModel {
         entropy: entropy / length,
         kl: divergence / length,
       },
-      logprobs,
+      logprobs: logprobsOf(sequences, rows),
     };
   }
 
@@ -157,7 +158,7 @@ export class TabularModel implements TrainableModel {
     return Array.from({ length }, (_, t) => {
       const row = this.#logits.slice(t * vocabulary, (t + 1) * vocabulary);
       for (let v = 0; v < vocabulary; v++) row[v]! /= temperature;
-      const highest = Math.max(...row);
+      const highest = row.reduce((a, b) => Math.max(a, b));
       let total = 0;
       for (const logit of row) total += Math.exp(logit - highest);
       const logTotal = highest + Math.log(total);
