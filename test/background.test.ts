@@ -1,0 +1,184 @@
+// Runs that other processes write: in the background, waited for, tailed, stopped, killed, and resumed to the very same metrics.
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { main } from '../src/cli/main.ts';
+import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { onlyObject } from './gradus.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-background-'));
+const children: ChildProcess[] = [];
+after(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+process.chdir(folder);
+
+const steps = 12;
+/** The tiny model with a reward that takes its time, so that there is time to interrupt it. */
+const slowReward = `
+import { setTimeout as sleep } from 'node:timers/promises';
+export async function digits({ completions }: { completions: string[] }): Promise<number[]> {
+  await sleep(20);
+  return completions.map((text) => Math.min(1, (2 * text.replace(/\\D/g, '').length) / Math.max(1, text.length)));
+}
+`;
+const config = {
+  ...tinyConfig(folder),
+  eval: { limit: 2, every_steps: 6 },
+  sample_every_steps: null,
+  max_steps: steps,
+};
+writeFileSync('slow.ts', slowReward);
+writeFileSync('slow.yaml', stringify({ ...config, reward_fn: 'slow.ts:digits', save: { every_steps: 3, best: null } }));
+
+type Answer = Record<string, unknown> & {
+  readonly run: { readonly status: string; readonly step: number; readonly pid: number };
+  readonly error?: { readonly code: string };
+};
+
+/** The command in this process, which starts faster. */
+async function gradus(line: string): Promise<{ code: number; answer: Answer }> {
+  let stdout = '';
+  const stream = { write: (text: string) => (stdout += text) };
+  const code = await main([...line.split(' '), '--json'], { stdout: stream, stderr: { write: () => {} } });
+  return { code, answer: onlyObject(stdout) as Answer };
+}
+
+/** Training as a process of its own. */
+function train(name: string): ChildProcess {
+  const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
+  const child = spawn(process.execPath, [launcher, 'train', 'slow.yaml', '--name', name, '--no-preflight'], { stdio: 'ignore' });
+  children.push(child);
+  return child;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds(); waited += 20) {
+    assert.ok(waited < 30_000, 'waited for too long');
+    await sleep(20);
+  }
+}
+
+const stepsOf = (name: string) => (existsSync(join('runs', name)) ? readMetrics(join('runs', name)).length : 0);
+const metricsText = (name: string) => readFileSync(join('runs', name, 'metrics.jsonl'), 'utf8');
+
+describe('interrupted', () => {
+  before(async () => {
+    const { code } = await gradus('train slow.yaml --name whole');
+    assert.equal(code, 0);
+    assert.equal(stepsOf('whole'), steps);
+  });
+
+  for (const [signal, status, error] of [
+    ['SIGKILL', 'interrupted', 'RUN_INTERRUPTED'],
+    ['SIGTERM', 'stopped', 'RUN_STOPPED'],
+    ['SIGINT', 'stopped', 'RUN_STOPPED'],
+  ] as const) {
+    test(`${signal} leaves a run that is ${status}; resumed, its metrics are those of a run that was not`, async () => {
+      const name = signal.toLowerCase();
+      const child = train(name);
+      const ended = new Promise((resolve) => child.on('exit', resolve));
+      await until(() => stepsOf(name) >= 7);
+      assert.equal((await gradus(`runs show ${name}`)).answer.run.status, 'running');
+      child.kill(signal);
+      await ended;
+
+      const shown = await gradus(`runs show ${name}`);
+      assert.deepEqual([shown.code, shown.answer.run.status], [0, status]);
+      assert.ok(stepsOf(name) < steps);
+      const waited = await gradus(`runs wait ${name}`);
+      assert.deepEqual([waited.code, waited.answer.error!.code], [1, error]);
+
+      const resumed = await gradus(`train slow.yaml --name ${name} --resume`);
+      assert.deepEqual([resumed.code, resumed.answer.run.status], [0, 'completed']);
+      assert.equal(metricsText(name), metricsText('whole'));
+      assert.equal((await gradus(`runs wait ${name}`)).code, 0);
+    });
+  }
+
+  test('a line that was being written when the process was killed is not read, and written anew', async () => {
+    const name = 'sigkill';
+    const path = join('runs', name, 'metrics.jsonl');
+    const whole = metricsText(name);
+    writeFileSync(path, whole.slice(0, -20));
+    const record = JSON.parse(readFileSync(join('runs', name, 'run.json'), 'utf8'));
+    writeFileSync(join('runs', name, 'run.json'), JSON.stringify({ ...record, status: 'running', pid_start: '0' }));
+    assert.equal(readRun(join('runs', name)).status, 'interrupted');
+    rmSync(join('runs', name, 'checkpoints', 'step_000012'), { recursive: true });
+    writeFileSync(join('runs', name, 'checkpoints', 'latest'), 'step_000009\n');
+    assert.equal((await gradus(`train slow.yaml --name ${name} --resume`)).code, 0);
+    assert.equal(metricsText(name), whole);
+  });
+});
+
+describe('in the background', () => {
+  test('a run starts at once, is waited for, tailed and stopped, and goes on', async () => {
+    const { code, answer } = await gradus('train slow.yaml --name behind --detach');
+    assert.deepEqual([code, answer.run.status], [0, 'starting']);
+    assert.equal((await gradus('train slow.yaml --name behind --detach')).answer.error!.code, 'RUN_EXISTS');
+    assert.equal((await gradus('train slow.yaml --name behind --overwrite')).answer.error!.code, 'RUN_ACTIVE');
+    const still = await gradus('runs wait behind --timeout 0.05');
+    assert.deepEqual([still.code, still.answer.error!.code], [6, 'STILL_RUNNING']);
+
+    await until(() => stepsOf('behind') >= 4);
+    const tailed = await gradus('runs tail behind --since 2');
+    assert.deepEqual((tailed.answer.metrics as { step: number }[])[0]!.step, 3);
+    const stopped = await gradus('runs stop behind');
+    assert.deepEqual([stopped.code, stopped.answer.run.status, stopped.answer.asked], [0, 'stopped', true]);
+    assert.equal(stopped.answer.checkpoint, stopped.answer.run.step);
+    const again = await gradus('runs stop behind');
+    assert.deepEqual([again.code, again.answer.asked], [0, false]);
+
+    await until(() => !existsSync(`/proc/${answer.run.pid}`) || readRun(join('runs', 'behind')).status !== 'running');
+    const resumed = await gradus('train slow.yaml --name behind --resume --detach');
+    assert.equal(resumed.code, 0);
+    const followed = await gradus('runs tail behind --follow --since 0');
+    assert.deepEqual([followed.code, followed.answer.run.status], [0, 'completed']);
+    assert.equal((followed.answer.metrics as unknown[]).length, steps);
+    const waited = await gradus('runs wait behind');
+    assert.deepEqual([waited.code, (waited.answer.result as Answer).run.step], [0, steps]);
+    assert.match(readFileSync(join('runs', 'behind', 'logs', 'train.log'), 'utf8'), /step 12\/12/);
+  });
+
+  test('what goes wrong before the first step is told by those who wait', async () => {
+    const { code } = await gradus('train slow.yaml --name nothing --detach --set model=./nowhere');
+    assert.equal(code, 0);
+    const waited = await gradus('runs wait nothing --timeout 30');
+    assert.deepEqual([waited.code, waited.answer.run.status], [1, 'failed']);
+    assert.equal(waited.answer.error!.code, 'MODEL_NOT_FOUND');
+  });
+
+  test('a mistake in the command is told at once', async () => {
+    for (const [line, expected] of [
+      ['train slow.yaml --name mistaken --detach --set learning_rte=1', 'CONFIG_UNKNOWN_KEY'],
+      ['train slow.yaml --name mistaken --detach --require mean_reward', 'REQUIREMENT_INVALID'],
+      ['train slow.yaml --name mistaken --detach --resume', 'RUN_NOT_FOUND'],
+    ] as const) {
+      const { code, answer } = await gradus(line);
+      assert.deepEqual([code, answer.error!.code], [2, expected]);
+    }
+    assert.ok(!existsSync(join('runs', 'mistaken')));
+  });
+
+  test('a bar that is not reached is told by those who wait', async () => {
+    await gradus('train slow.yaml --name low --detach --set max_steps=2 --require mean_reward>=0.99');
+    const waited = await gradus('runs wait low --timeout 30');
+    assert.deepEqual([waited.code, waited.answer.error!.code], [5, 'BELOW_BAR']);
+    assert.equal(waited.answer.run.status, 'completed');
+  });
+
+  test('a process that is killed while the run starts leaves it interrupted', async () => {
+    const { answer } = await gradus('train slow.yaml --name early --detach');
+    process.kill(answer.run.pid, 'SIGKILL');
+    const waited = await gradus('runs wait early --timeout 30');
+    assert.deepEqual([waited.code, waited.answer.run.status], [1, 'interrupted']);
+    assert.equal((await gradus('train slow.yaml --name early --overwrite --set max_steps=1')).code, 0);
+  });
+});
