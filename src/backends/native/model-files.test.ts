@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fixturePath } from '../../../test/native-models.ts';
 import { GradusError } from '../../errors.ts';
+import { bytesSource } from '../../formats/byte-source.ts';
+import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import { openModelFiles } from './model-files.ts';
 
 type Config = Record<string, unknown>;
@@ -35,7 +37,6 @@ const damages: Damage[] = [
   ['no config.json', removed('config.json'), 'MODEL_CONFIG_INVALID', /no config\.json/],
   ['torn config.json', written('config.json', '{"model_type": "lla'), 'MODEL_CONFIG_INVALID', /config\.json/],
   ['a list for a config', written('config.json', '[]'), 'MODEL_CONFIG_INVALID', /holds no object/],
-  ['several weight files', written('model.safetensors.index.json', '{}'), 'MODEL_UNSUPPORTED', /several files/],
   [
     'weights cut off',
     (folder) => truncateSync(join(folder, 'model.safetensors'), 9000),
@@ -106,5 +107,101 @@ for (const [what, damage, code, message] of damages) {
 test('weights in safetensors are no model without their folder', async () => {
   await assert.rejects(openModelFiles(fixturePath('tiny-llama-a', 'model.safetensors')), {
     code: 'MODEL_CONFIG_INVALID',
+  });
+});
+
+const INDEX = 'model.safetensors.index.json';
+
+/** Splits a model's weights over two files, as `save_pretrained` does with a small max_shard_size. */
+async function split(folder: string): Promise<{ weight_map: Record<string, string> }> {
+  const whole = join(folder, 'model.safetensors');
+  const file = await openSafetensors(bytesSource(readFileSync(whole)));
+  const names = [...file.tensors.keys()];
+  const parts = {
+    'model-00001-of-00002.safetensors': names.slice(0, 9),
+    'model-00002-of-00002.safetensors': names.slice(9),
+  };
+  const weight_map: Record<string, string> = {};
+  for (const [part, inside] of Object.entries(parts)) {
+    const tensors = inside.map(async (name) => {
+      weight_map[name] = part;
+      return { name, shape: file.tensors.get(name)!.shape, data: await file.readFloat32(name) };
+    });
+    writeFileSync(join(folder, part), writeSafetensors(await Promise.all(tensors)));
+  }
+  rmSync(whole);
+  const index = { metadata: { total_size: 1 }, weight_map };
+  writeFileSync(join(folder, INDEX), JSON.stringify(index));
+  return index;
+}
+
+test('weights in several files are the weights in one', async (t) => {
+  const folder = copyOfModel(t);
+  const whole = await openModelFiles(fixturePath('tiny-llama-a'));
+  await split(folder);
+  const parts = await openModelFiles(folder);
+  for (const parameter of whole.architecture.parameters) {
+    const size = parameter.shape.reduce((product, length) => product * length, 1);
+    const [expected, actual] = [new Float32Array(size), new Float32Array(size)];
+    await whole.read(parameter, expected);
+    await parts.read(parameter, actual);
+    assert.deepEqual(actual, expected);
+  }
+  await Promise.all([whole.close(), parts.close()]);
+});
+
+const [FIRST, SECOND] = ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'];
+const NORM = 'model.norm.weight';
+type Index = Awaited<ReturnType<typeof split>>;
+const placed = (tensor: string, shard: unknown) => (folder: string, index: Index) =>
+  written(INDEX, JSON.stringify({ weight_map: { ...index.weight_map, [tensor]: shard } }))(folder);
+
+const splitDamages: [what: string, damage: (folder: string, index: Index) => void, code: string, message: RegExp][] = [
+  ['a missing file', removed(SECOND), 'MODEL_SHARD_MISSING', /00002-of-00002\.safetensors is missing/],
+  ['a file cut off', (folder) => truncateSync(join(folder, FIRST), 3000), 'FILE_TRUNCATED', /00001-of-00002/],
+  ['a torn index', written(INDEX, '{"weight_map": {'), 'SAFETENSORS_INDEX_INVALID', /not valid JSON/],
+  ['an index of nothing', written(INDEX, '{"weight_map": {}}'), 'SAFETENSORS_INDEX_INVALID', /no tensors/],
+  ['an index that is null', written(INDEX, 'null'), 'SAFETENSORS_INDEX_INVALID', /weight_map/],
+  [
+    'a tensor in the wrong file',
+    placed(NORM, FIRST),
+    'SAFETENSORS_INDEX_INVALID',
+    /does not hold it, but "model-00002.* does/,
+  ],
+  ['a tensor that no file holds', placed('other', FIRST), 'SAFETENSORS_INDEX_INVALID', /which does not hold it$/],
+  [
+    'a path that leads away',
+    placed(NORM, '../../secret.safetensors'),
+    'SAFETENSORS_INDEX_INVALID',
+    /no safetensors file beside/,
+  ],
+  ['an absolute path', placed(NORM, '/etc/x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],
+  ['a path of Windows', placed(NORM, 'C:\\x.safetensors'), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],
+  ['a file of another kind', placed(NORM, 'config.json'), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],
+  ['a number for a file', placed(NORM, 7), 'SAFETENSORS_INDEX_INVALID', /no safetensors file beside/],
+];
+
+for (const [what, damage, code, message] of splitDamages) {
+  test(`a model in several files with ${what} is ${code}`, async (t) => {
+    const folder = copyOfModel(t);
+    damage(folder, await split(folder));
+    await assert.rejects(openModelFiles(folder), (error) => {
+      assert.ok(error instanceof GradusError, String(error));
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      assert.ok(error.path && error.hint);
+      return true;
+    });
+  });
+}
+
+test('a tensor that the index leaves out is missing', async (t) => {
+  const folder = copyOfModel(t);
+  const { weight_map } = await split(folder);
+  delete weight_map[NORM];
+  written(INDEX, JSON.stringify({ weight_map }))(folder);
+  await assert.rejects(openModelFiles(folder), {
+    code: 'MODEL_WEIGHTS_MISMATCH',
+    message: /model\.norm\.weight is missing/,
   });
 });

@@ -1,12 +1,14 @@
 // A model on disk: a Hugging Face folder with safetensors, or a GGUF file, behind one way to read its weights.
+import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import type { ByteSource } from '../../formats/byte-source.ts';
 import { openGguf } from '../../formats/gguf.ts';
 import { ggufLlamaConfig } from '../../formats/gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
+import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import type { TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
@@ -18,6 +20,8 @@ export interface ModelFiles {
   read(parameter: ParameterSpec, into: Float32Array): Promise<void>;
   close(): Promise<void>;
 }
+
+const INDEX = 'model.safetensors.index.json';
 
 /** Opens a folder with config.json and weights, or a .gguf file. Whatever is missing, damaged or unsupported is one clear error. */
 export async function openModelFiles(path: string): Promise<ModelFiles> {
@@ -31,19 +35,13 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
   const files = (await readdir(path)).sort();
   const weights =
     files.find((name) => name === 'model.safetensors') ??
+    files.find((name) => name === INDEX) ??
     files.find((name) => /\.(safetensors|gguf)$/.test(name) && !name.startsWith('adapter'));
   if (!weights) {
     throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${path} holds no weights`, {
       path: 'model',
-      hint: 'it needs a model.safetensors or a .gguf file',
+      hint: `it needs a model.safetensors, a ${INDEX} with the files that it names, or a .gguf file`,
     });
-  }
-  if (files.includes('model.safetensors.index.json')) {
-    throw new GradusError(
-      'MODEL_UNSUPPORTED',
-      `${path} keeps its weights in several files, which is not supported yet`,
-      { path: 'model' },
-    );
   }
   const config = files.includes('config.json') ? await readConfig(join(path, 'config.json')) : undefined;
   return openWeights(join(path, weights), config);
@@ -63,35 +61,52 @@ async function readConfig(path: string): Promise<Record<string, unknown>> {
 }
 
 async function openWeights(path: string, config: Record<string, unknown> | undefined): Promise<ModelFiles> {
-  const handle = await open(path);
+  const handles: FileHandle[] = [];
+  const close = async () => void (await Promise.all(handles.map((handle) => handle.close())));
   try {
-    const source = fileSource(handle, (await handle.stat()).size);
-    const isGguf = path.endsWith('.gguf');
-    const file = isGguf ? await openGguf(source) : await openSafetensors(source);
-    if (!isGguf && !config) {
+    if (!config && !path.endsWith('.gguf')) {
       throw new GradusError('MODEL_CONFIG_INVALID', `${path} has no config.json beside it`, {
         path: 'model',
         hint: 'give the folder that holds both',
       });
     }
+    const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
     const architecture = architectureOf(config ?? { ...ggufLlamaConfig(file) });
-    const reader = isGguf ? ggufReader(file, architecture) : safetensorsReader(file);
+    const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     for (const parameter of architecture.parameters) checkShape(parameter, reader.shapeOf(parameter.name), path);
-    return {
-      architecture,
-      async read(parameter, into) {
-        try {
-          await reader.read(parameter, into);
-        } catch (error) {
-          throw fileError(error, path);
-        }
-      },
-      close: () => handle.close(),
-    };
+    return { architecture, read: reader.read, close };
   } catch (error) {
-    await handle.close();
+    await close();
     throw fileError(error, path);
   }
+}
+
+/** The file at `path`, which stays open as long as its handle; errors of its format name it. */
+async function openTensorFile(path: string, handles: FileHandle[]): Promise<TensorFile> {
+  const handle = await open(path);
+  handles.push(handle);
+  const source = fileSource(handle, (await handle.stat()).size);
+  const named = (error: unknown) => {
+    throw fileError(error, path);
+  };
+  const file = await (path.endsWith('.gguf') ? openGguf : openSafetensors)(source).catch(named);
+  return { ...file, readFloat32: (name, into) => file.readFloat32(name, into).catch(named) };
+}
+
+async function openShards(path: string, handles: FileHandle[]): Promise<TensorFile> {
+  const index = parseSafetensorsIndex(await readFile(path, 'utf8'));
+  const shards = new Map<string, TensorFile>();
+  for (const name of new Set(index.values())) {
+    const shard = join(dirname(path), name);
+    if (!existsSync(shard)) {
+      throw new GradusError('MODEL_SHARD_MISSING', `${shard} is missing: ${path} says that weights lie there`, {
+        path: 'model',
+        hint: 'fetch the model again, all files of it',
+      });
+    }
+    shards.set(name, await openTensorFile(shard, handles));
+  }
+  return { metadata: {}, ...joinShards(index, shards) };
 }
 
 interface WeightReader {

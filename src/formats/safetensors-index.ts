@@ -1,0 +1,54 @@
+// Weights split over several safetensors files: model.safetensors.index.json says which tensor lies in which.
+import { quoted } from './element-types.ts';
+import { FormatError } from './format-error.ts';
+import type { TensorEntry, TensorFile } from './tensor-file.ts';
+
+/** For each tensor the file that holds it. Files are plain names beside the index: nothing else is let through. */
+export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string> {
+  let index: { weight_map?: unknown } | null;
+  try {
+    index = JSON.parse(text);
+  } catch {
+    throw invalid('is not valid JSON');
+  }
+  const map = index?.weight_map;
+  if (typeof map !== 'object' || map === null || Array.isArray(map)) throw invalid('has no weight_map');
+  const shards = new Map<string, string>();
+  for (const [tensor, shard] of Object.entries(map)) {
+    if (typeof shard !== 'string' || !/^[^/\\:\0]+\.safetensors$/.test(shard)) {
+      throw invalid(`places ${quoted(tensor)} in ${quoted(String(shard))}, which is no safetensors file beside it`);
+    }
+    shards.set(tensor, shard);
+  }
+  if (shards.size === 0) throw invalid('lists no tensors');
+  return shards;
+}
+
+/** The tensors that an index lists, out of the files that it names, which are open under these names. */
+export function joinShards(
+  index: ReadonlyMap<string, string>,
+  shards: ReadonlyMap<string, TensorFile>,
+): Pick<TensorFile, 'tensors' | 'readFloat32'> {
+  const tensors = new Map<string, TensorEntry>();
+  for (const [name, shard] of index) {
+    const entry = shards.get(shard)!.tensors.get(name);
+    if (!entry) {
+      const elsewhere = [...shards].find(([, file]) => file.tensors.has(name))?.[0];
+      const found = elsewhere ? `, but ${quoted(elsewhere)} does` : '';
+      throw invalid(`places ${quoted(name)} in ${quoted(shard)}, which does not hold it${found}`);
+    }
+    tensors.set(name, entry);
+  }
+  return {
+    tensors,
+    async readFloat32(name, into) {
+      const shard = index.get(name);
+      if (shard === undefined) throw new FormatError('TENSOR_MISSING', `the index has no tensor ${quoted(name)}`);
+      return shards.get(shard)!.readFloat32(name, into);
+    },
+  };
+}
+
+function invalid(fault: string): FormatError {
+  return new FormatError('SAFETENSORS_INDEX_INVALID', `the index ${fault}`, 'fetch the model again, all files of it');
+}
