@@ -36,7 +36,12 @@ function overview({ record, verdict }: InspectedRun): string {
 
 function training(config: Config): string {
   const { lora, loss_type, num_generations, prompts_per_step, learning_rate, beta, temperature } = config;
-  const weights = lora ? `LoRA adapters of rank ${lora.r}, alpha ${lora.alpha}` : 'all weights';
+  const weights =
+    config.backend === 'builtin'
+      ? 'a table of logits'
+      : lora
+        ? `LoRA adapters of rank ${lora.r}, alpha ${lora.alpha}`
+        : 'all weights';
   const kl = beta > 0 ? `a KL penalty of ${beta}` : 'no KL penalty';
   return bullets([
     ...(config.model ? [`model: ${config.model}`] : []),
