@@ -1,0 +1,22 @@
+// The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
+import { benchmarkBuiltin } from './builtin/benchmark.ts';
+
+interface Benchmark {
+  readonly about: string;
+  run(): void | Promise<void>;
+}
+
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
+};
+
+const [name] = process.argv.slice(2);
+const benchmark = name === undefined ? undefined : benchmarks[name];
+if (benchmark) await benchmark.run();
+else {
+  for (const [known, { about }] of Object.entries(benchmarks)) console.log(`${known.padEnd(10)} ${about}`);
+  if (name !== undefined) {
+    console.error(`error: there is no benchmark ${name}`);
+    process.exitCode = 2;
+  }
+}

@@ -1,0 +1,174 @@
+// What every backend must do, as tests: a test file of the backend calls this with a configuration that trains in seconds.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { OpenBackend } from '../src/backends/backend.ts';
+import { backends } from '../src/backends/backends.ts';
+import { loadConfigObject } from '../src/config/load.ts';
+import type { ConfigInput } from '../src/config/schema.ts';
+import type { SupportedBackend } from '../src/config/support.ts';
+import type { GradusError } from '../src/errors.ts';
+import type { Completion } from '../src/generation.ts';
+import type { TrainingSequence } from '../src/model.ts';
+import { evaluate } from '../src/studio/evaluate.ts';
+import { sample } from '../src/studio/sample.ts';
+import { train } from '../src/studio/train.ts';
+
+export interface ContractOptions {
+  readonly backend: SupportedBackend;
+  /** Trains in seconds, evaluates at the start and at the end, and earns more at the end. `folder` is for whatever files it needs. */
+  readonly config: (folder: string) => ConfigInput;
+  /** Settings that the backend would ignore, as `a.b=VALUE`. */
+  readonly ignored: readonly string[];
+  /** Why the backend cannot be tested on this machine. @default it can */
+  readonly skip?: string;
+}
+
+/** Log-probabilities of the sampler and of the trainer may be computed by different kernels. */
+const tolerance = 1e-4;
+
+export function backendContract({ backend, config, ignored, skip }: ContractOptions): void {
+  describe(`the contract of backends, ${backend}`, { ...(skip !== undefined && { skip }) }, () => {
+    const folder = mkdtempSync(join(tmpdir(), `gradus-contract-${backend}-`));
+    after(() => rmSync(folder, { recursive: true }));
+    let input: ConfigInput;
+    let opened: OpenBackend;
+    before(async () => {
+      input = { ...config(folder), backend };
+      opened = await open();
+    });
+    after(() => opened.model.dispose());
+
+    const open = async () => (await backends[backend]()).open(loadConfigObject(input).config);
+    const promptIds = () => opened.renderer.render({ messages: [{ role: 'user', content: '2+3=' }] }).ids;
+    const sampleSeeds = (seeds: readonly number[]): Promise<Completion[]> =>
+      opened.model.policy().sample(
+        seeds.map((seed) => ({ promptIds: promptIds(), seed })),
+        { maxTokens: 4, stopIds: opened.renderer.stopIds },
+      );
+    const sequencesOf = (completions: readonly Completion[]): TrainingSequence[] =>
+      completions.map(({ ids }, i) => ({
+        ...{ promptIds: promptIds(), completionIds: ids, mask: ids.map(() => true) },
+        advantage: i % 2 === 0 ? 1 : -1,
+      }));
+
+    test('says how large the model is and how long a prompt may be', () => {
+      const { model, contextLength } = opened;
+      assert.ok(model.parameters.trainable > 0 && model.parameters.trainable <= model.parameters.total);
+      assert.ok(contextLength > promptIds().length);
+      assert.equal(model.policy().contextLength, contextLength);
+    });
+
+    test('samples by seed alone, whatever else is in the batch', async () => {
+      const seeds = Array.from({ length: 12 }, (_, seed) => seed);
+      const completions = await sampleSeeds(seeds);
+      assert.deepEqual(await sampleSeeds(seeds), completions);
+      const some = await sampleSeeds([7, 3]);
+      assert.deepEqual(
+        some.map(({ ids }) => ids),
+        [completions[7]!.ids, completions[3]!.ids],
+      );
+      assert.ok(new Set(completions.map(({ ids }) => String(ids))).size > 1);
+    });
+
+    test('samples with the log-probabilities that it trains with', async () => {
+      const completions = await sampleSeeds([0, 1, 2, 3]);
+      for (const weights of ['current', 'reference'] as const) {
+        const scored = await opened.model.logprobs(sequencesOf(completions), weights);
+        for (const [i, { logprobs, plainLogprobs }] of completions.entries()) {
+          for (const [t, logprob] of logprobs.entries()) {
+            assert.ok(Math.abs(scored[i]![t]! - logprob) < tolerance, `${weights}: ${scored[i]![t]} is not ${logprob}`);
+            assert.ok(Math.abs(plainLogprobs[t]! - logprob) < tolerance);
+          }
+        }
+      }
+    });
+
+    test('makes what was better more likely, and leaves the reference as it was', async () => {
+      const sequences = sequencesOf(await sampleSeeds([0, 1, 2, 3])).map((sequence, i, { length }) => ({
+        ...sequence,
+        advantage: i < length / 2 ? 1 : -1,
+      }));
+      const { model } = await open();
+      try {
+        const likelihoods = async () =>
+          (await model.logprobs(sequences, 'current')).map((row) => row.reduce((a, b) => a + b));
+        const reference = await model.logprobs(sequences, 'reference');
+        const gain = (values: readonly number[]) =>
+          values.reduce((sum, value, i) => sum + value * sequences[i]!.advantage, 0);
+        const start = await likelihoods();
+        const { metrics, logprobs } = await model.update(withReference(sequences, reference), { learningRate: 0.01 });
+        assert.ok(gain(await likelihoods()) > gain(start));
+        assert.deepEqual(
+          logprobs.map((row) => row.length),
+          sequences.map(({ completionIds }) => completionIds.length),
+        );
+        for (const name of ['loss', 'grad_norm', 'entropy']) assert.ok(Number.isFinite(metrics[name]), name);
+        assert.deepEqual(await model.logprobs(sequences, 'reference'), reference);
+      } finally {
+        model.dispose();
+      }
+    });
+
+    test('saves all that training goes on from: the loaded model is the saved one, and so is its next update', async () => {
+      const checkpoint = join(folder, 'checkpoint');
+      mkdirSync(checkpoint);
+      const [first, second] = [await open(), await open()];
+      try {
+        const sequences = sequencesOf(await sampleSeeds([4, 5, 6, 7]));
+        const batch = withReference(sequences, await first.model.logprobs(sequences, 'reference'));
+        await first.model.update(batch, { learningRate: 0.01 });
+        await first.model.save(checkpoint);
+        await second.model.load(checkpoint);
+        for (const weights of ['current', 'reference'] as const) {
+          assert.deepEqual(
+            await second.model.logprobs(sequences, weights),
+            await first.model.logprobs(sequences, weights),
+          );
+        }
+        const updates = [first, second].map(({ model }) => model.update(batch, { learningRate: 0.01 }));
+        assert.deepEqual(...((await Promise.all(updates)) as [object, object]));
+        assert.deepEqual(
+          await second.model.logprobs(sequences, 'current'),
+          await first.model.logprobs(sequences, 'current'),
+        );
+      } finally {
+        for (const { model } of [first, second]) model.dispose();
+      }
+    });
+
+    test('refuses a checkpoint that is not there', async () => {
+      await assert.rejects(opened.model.load(join(folder, 'nowhere')), { code: 'CHECKPOINT_NOT_FOUND' });
+    });
+
+    test('serves the same runs: trained, evaluated, sampled from', async () => {
+      const out = join(folder, 'run');
+      const { ok, run, evals } = await train(input, { out });
+      assert.equal(ok, true);
+      assert.equal(run.backend, backend);
+      const reward = (i: number) => evals.at(i)!.metrics['eval/sampled_reward']!;
+      assert.ok(reward(-1) > reward(0), `from ${reward(0)} to ${reward(-1)}`);
+
+      const { evaluation } = await evaluate(out, { checkpoint: 'latest' });
+      assert.deepEqual(evaluation.metrics, evals.at(-1)!.metrics);
+      const { samples } = await sample(out, { n: 3 });
+      assert.equal(samples.length, 3);
+      for (const { reward } of samples) assert.ok(Number.isFinite(reward));
+    });
+
+    for (const setting of ignored) {
+      test(`refuses ${setting}, which it would ignore`, () => {
+        assert.throws(
+          () => loadConfigObject(input, [setting]),
+          (error: GradusError) => error.code === 'CONFIG_UNSUPPORTED' && setting.startsWith(error.path!),
+        );
+      });
+    }
+  });
+}
+
+function withReference(sequences: readonly TrainingSequence[], reference: readonly (readonly number[])[]) {
+  return { sequences: sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! })) };
+}
