@@ -86,6 +86,11 @@ export function halfToFloat(bits: number): number {
   return halves[bits]!;
 }
 
+/** The half whose two bytes lie at `offset`. */
+export function halfAt(bytes: Uint8Array, offset: number): number {
+  return halfToFloat(bytes[offset]! | (bytes[offset + 1]! << 8));
+}
+
 function abridged(shape: readonly unknown[]): string {
   return shape.length > 8 ? `${shape.slice(0, 8).join(', ')}, …` : shape.join(', ');
 }

@@ -1,10 +1,13 @@
-// The config.json that a Llama in GGUF does not have, made from its metadata.
+// The config.json that a model in GGUF does not have, made from its metadata.
 import { FormatError } from './format-error.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-/** The keys of a Hugging Face `LlamaConfig` that decide what the model computes. */
-export interface GgufLlamaConfig {
-  readonly model_type: 'llama';
+/** GGUF's architectures that are read, under the same names as Hugging Face's model types. Its `llama` includes Mistral. */
+const architectures = ['llama', 'qwen2', 'qwen3'] as const;
+
+/** The keys of a config.json that decide what the model computes. */
+export interface GgufConfig {
+  readonly model_type: (typeof architectures)[number];
   readonly hidden_act: 'silu';
   readonly vocab_size: number;
   readonly hidden_size: number;
@@ -22,11 +25,24 @@ export interface GgufLlamaConfig {
 }
 
 /** Throws `GGUF_MODEL_UNSUPPORTED` for another architecture or scaled rotary embeddings, `GGUF_KEY_MISSING` where a size is missing. */
-export function ggufLlamaConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>): GgufLlamaConfig {
-  const architecture = metadata['general.architecture'];
-  if (architecture !== 'llama') throw unsupported(`its architecture is ${JSON.stringify(architecture)}`);
-  const scaling = metadata['llama.rope.scaling.type'] ?? 'none';
-  if (scaling !== 'none' || tensors.has('rope_freqs.weight')) throw unsupported('its rotary embeddings are scaled');
+export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>): GgufConfig {
+  const found = metadata['general.architecture'];
+  const architecture = architectures.find((known) => known === found);
+  if (!architecture) {
+    throw new FormatError(
+      'GGUF_MODEL_UNSUPPORTED',
+      `the architecture ${JSON.stringify(found) ?? 'absent'} is not supported`,
+      `use a GGUF of a dense model: ${architectures.join(', ')}`,
+    );
+  }
+  const scaling = metadata[`${architecture}.rope.scaling.type`] ?? 'none';
+  if (scaling !== 'none' || tensors.has('rope_freqs.weight')) {
+    throw new FormatError(
+      'GGUF_MODEL_UNSUPPORTED',
+      'its rotary embeddings are scaled, and the file does not say how',
+      "put the model's config.json beside the file, and give their folder",
+    );
+  }
 
   const optional = (key: string): number | undefined => {
     const value = metadata[key];
@@ -38,23 +54,23 @@ export function ggufLlamaConfig({ metadata, tensors }: Pick<TensorFile, 'metadat
       throw new FormatError('GGUF_KEY_MISSING', `the metadata has no number ${JSON.stringify(key)}`);
     return value;
   };
-  const hiddenSize = number('llama.embedding_length');
-  const heads = number('llama.attention.head_count');
+  const hiddenSize = number(`${architecture}.embedding_length`);
+  const heads = number(`${architecture}.attention.head_count`);
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
-    model_type: 'llama',
+    model_type: architecture,
     hidden_act: 'silu',
-    vocab_size: number('llama.vocab_size', tensors.get('token_embd.weight')?.shape[0]),
+    vocab_size: number(`${architecture}.vocab_size`, tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
-    intermediate_size: number('llama.feed_forward_length'),
-    num_hidden_layers: number('llama.block_count'),
+    intermediate_size: number(`${architecture}.feed_forward_length`),
+    num_hidden_layers: number(`${architecture}.block_count`),
     num_attention_heads: heads,
-    num_key_value_heads: number('llama.attention.head_count_kv', heads),
-    head_dim: number('llama.attention.key_length', hiddenSize / heads),
-    max_position_embeddings: number('llama.context_length'),
-    rms_norm_eps: shortest(number('llama.attention.layer_norm_rms_epsilon')),
-    rope_theta: number('llama.rope.freq_base', 10_000),
+    num_key_value_heads: number(`${architecture}.attention.head_count_kv`, heads),
+    head_dim: number(`${architecture}.attention.key_length`, hiddenSize / heads),
+    max_position_embeddings: number(`${architecture}.context_length`),
+    rms_norm_eps: shortest(number(`${architecture}.attention.layer_norm_rms_epsilon`)),
+    rope_theta: number(`${architecture}.rope.freq_base`, 10_000),
     tie_word_embeddings: !tensors.has('output.weight'),
     ...(bos !== undefined && { bos_token_id: bos }),
     ...(eos !== undefined && { eos_token_id: eos }),
@@ -68,12 +84,4 @@ function shortest(float: number): number {
     if (Math.fround(rounded) === float) return rounded;
   }
   return float;
-}
-
-function unsupported(reason: string): FormatError {
-  return new FormatError(
-    'GGUF_MODEL_UNSUPPORTED',
-    `the file is no plain Llama: ${reason}`,
-    'use a GGUF of a Llama model',
-  );
 }

@@ -1,4 +1,4 @@
-// Where a Llama in GGUF differs from Hugging Face's: the tensors' names, and the order of rows in the query and key projections.
+// Where a model in GGUF differs from Hugging Face's: the tensors' names and, of a Llama, the order of rows in the query and key projections.
 
 const wholeModelNames: ReadonlyMap<string, string> = new Map([
   ['token_embd.weight', 'model.embed_tokens.weight'],
@@ -10,6 +10,8 @@ const layerNames: ReadonlyMap<string, string> = new Map([
   ['attn_norm', 'input_layernorm'],
   ['attn_q', 'self_attn.q_proj'],
   ['attn_k', 'self_attn.k_proj'],
+  ['attn_q_norm', 'self_attn.q_norm'],
+  ['attn_k_norm', 'self_attn.k_norm'],
   ['attn_v', 'self_attn.v_proj'],
   ['attn_output', 'self_attn.o_proj'],
   ['ffn_norm', 'post_attention_layernorm'],
@@ -18,7 +20,7 @@ const layerNames: ReadonlyMap<string, string> = new Map([
   ['ffn_down', 'mlp.down_proj'],
 ]);
 
-/** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that a Llama does not have. */
+/** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that no family of ours has. */
 export function huggingFaceName(ggufName: string): string | undefined {
   const [, layer, part, kind] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(ggufName) ?? [];
   const name = part && layerNames.get(part);

@@ -1,6 +1,7 @@
 // GGUF's element types: ggml's numbers for them and, for those we read, how their blocks decode.
 // Block layouts: ggml-common.h and ggml-quants.c of https://github.com/ggml-org/ggml.
-import { bfloat16, type ElementType, float16, float32, float64, halfToFloat, opaque } from './element-types.ts';
+import { bfloat16, type ElementType, float16, float32, float64, halfAt, opaque } from './element-types.ts';
+import { q4_K, q5_K, q6_K } from './k-quants.ts';
 
 /** 32 signed bytes scaled by a half: x = d·q. */
 const q8_0: ElementType = {
@@ -20,8 +21,7 @@ const q4_0: ElementType = {
   blockBytes: 18,
   decode(bytes, into) {
     for (let block = 0, start = 0; start < into.length; block += 18, start += 32) {
-      const scale = halfAt(bytes, block);
-      decodeNibbles(bytes, block + 2, into, start, scale, -8 * scale);
+      decodeNibbles(bytes, block + 2, into, start, { scale: halfAt(bytes, block), middle: 8, minimum: -0 });
     }
   },
 };
@@ -32,10 +32,44 @@ const q4_1: ElementType = {
   blockBytes: 20,
   decode(bytes, into) {
     for (let block = 0, start = 0; start < into.length; block += 20, start += 32) {
-      decodeNibbles(bytes, block + 4, into, start, halfAt(bytes, block), halfAt(bytes, block + 2));
+      const [scale, minimum] = [halfAt(bytes, block), halfAt(bytes, block + 2)];
+      decodeNibbles(bytes, block + 4, into, start, { scale, middle: 0, minimum });
     }
   },
 };
+
+/** As Q4_0 with a fifth bit, in 32 bits before the others: x = d·(q − 16). */
+const q5_0: ElementType = {
+  blockElements: 32,
+  blockBytes: 22,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 22, start += 32) {
+      const coding = { scale: halfAt(bytes, block), middle: 16, minimum: -0, fifthBits: block + 2 };
+      decodeNibbles(bytes, block + 6, into, start, coding);
+    }
+  },
+};
+
+/** As Q4_1 with a fifth bit: x = d·q + m. */
+const q5_1: ElementType = {
+  blockElements: 32,
+  blockBytes: 24,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 24, start += 32) {
+      const [scale, minimum] = [halfAt(bytes, block), halfAt(bytes, block + 2)];
+      decodeNibbles(bytes, block + 8, into, start, { scale, middle: 0, minimum, fifthBits: block + 4 });
+    }
+  },
+};
+
+interface NibbleCoding {
+  readonly scale: number;
+  readonly middle: number;
+  /** −0 for none: unlike 0, it leaves a zero's sign alone. */
+  readonly minimum: number;
+  /** Where the fifth bits lie, element 0 in the lowest. @default none */
+  readonly fifthBits?: number;
+}
 
 /** The low nibbles of 16 bytes are elements 0 to 15, the high ones 16 to 31. The products are exact, so only the sum rounds, as in ggml. */
 function decodeNibbles(
@@ -43,18 +77,14 @@ function decodeNibbles(
   first: number,
   into: Float32Array,
   start: number,
-  scale: number,
-  minimum: number,
+  { scale, middle, minimum, fifthBits }: NibbleCoding,
 ): void {
+  const fifth = (i: number) => (fifthBits === undefined ? 0 : ((bytes[fifthBits + (i >> 3)]! >> (i & 7)) & 1) << 4);
   for (let i = 0; i < 16; i++) {
     const byte = bytes[first + i]!;
-    into[start + i] = scale * (byte & 0x0f) + minimum;
-    into[start + 16 + i] = scale * (byte >> 4) + minimum;
+    into[start + i] = scale * (((byte & 0x0f) | fifth(i)) - middle) + minimum;
+    into[start + 16 + i] = scale * (((byte >> 4) | fifth(16 + i)) - middle) + minimum;
   }
-}
-
-function halfAt(bytes: Uint8Array, offset: number): number {
-  return halfToFloat(bytes[offset]! | (bytes[offset + 1]! << 8));
 }
 
 /** Every element type that we read, under its name. */
@@ -66,6 +96,11 @@ export const ggufElementTypes: ReadonlyMap<string, ElementType> = new Map([
   ['Q8_0', q8_0],
   ['Q4_0', q4_0],
   ['Q4_1', q4_1],
+  ['Q5_0', q5_0],
+  ['Q5_1', q5_1],
+  ['Q4_K', q4_K],
+  ['Q5_K', q5_K],
+  ['Q6_K', q6_K],
   ['I8', opaque(1)],
   ['I16', opaque(2)],
   ['I32', opaque(4)],

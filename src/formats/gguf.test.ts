@@ -9,7 +9,7 @@ import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { bytesSource } from './byte-source.ts';
 import { FormatError } from './format-error.ts';
 import { openGguf } from './gguf.ts';
-import { ggufLlamaConfig } from './gguf-config.ts';
+import { ggufConfig } from './gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from './gguf-names.ts';
 
 const types = { uint8: 0, uint32: 4, float32: 6, bool: 7, string: 8, array: 9, uint64: 10, float64: 12 };
@@ -154,6 +154,19 @@ describe('dequantises', () => {
   });
 });
 
+describe('dequantises as the Python package gguf does, to the bit', () => {
+  /** As python/fixtures/gguf_models.py writes it. */
+  type Quants = Record<string, { number: number; bytes: string; values: string }>;
+  const path = new URL('fixtures/gguf-quants.json', import.meta.url);
+  const quants: Quants = JSON.parse(readFileSync(path, 'utf8'));
+  for (const [name, { number, bytes, values }] of Object.entries(quants)) {
+    test(name, async () => {
+      const decoded = await readOne(number, [256, 2], [...Buffer.from(bytes, 'base64')]);
+      assert.deepEqual(Buffer.from(decoded.buffer), Buffer.from(values, 'base64'));
+    });
+  }
+});
+
 describe('answers a hostile file with one clear error', () => {
   const huge = 2n ** 63n;
   const file = (tensors: number | bigint, pairs: number | bigint) =>
@@ -223,7 +236,7 @@ describe('answers a hostile file with one clear error', () => {
     ['five dimensions', tensor([1, 1, 1, 1, 1]), 'GGUF_INVALID'],
     ['an overflowing shape', tensor([2n ** 40n, 2n ** 40n]), 'TENSOR_SHAPE_INVALID'],
     ['a shape beyond 2^53', tensor([huge, 0]), 'TENSOR_SHAPE_INVALID'],
-    ['a k-quant', tensor([256], 12), 'GGUF_TYPE_UNSUPPORTED'],
+    ['a type that we do not read', tensor([256], 16), 'GGUF_TYPE_UNSUPPORTED'],
     ['an unknown tensor type', tensor([1], 12345), 'GGUF_TYPE_UNSUPPORTED'],
     ['a retired tensor type', tensor([32], 4), 'GGUF_TYPE_UNSUPPORTED'],
     ['rows that split a block', tensor([16, 2], 8), 'GGUF_INVALID'],
@@ -281,13 +294,17 @@ describe('answers a hostile file with one clear error', () => {
 });
 
 test('names the readable types when it meets another', async () => {
-  await assert.rejects(openGguf(bytesSource(oneTensor(12, [256], []))), { message: /Q4_K/, hint: /Q8_0, Q4_0, Q4_1/ });
+  await assert.rejects(openGguf(bytesSource(oneTensor(16, [256], []))), {
+    message: /IQ2_XXS/,
+    hint: /Q8_0, Q4_0, Q4_1/,
+  });
 });
 
-test('translates the names of a Llama', () => {
+test('translates names', () => {
   assert.equal(huggingFaceName('token_embd.weight'), 'model.embed_tokens.weight');
   assert.equal(huggingFaceName('blk.29.attn_output.weight'), 'model.layers.29.self_attn.o_proj.weight');
   assert.equal(huggingFaceName('blk.0.attn_q.bias'), 'model.layers.0.self_attn.q_proj.bias');
+  assert.equal(huggingFaceName('blk.3.attn_k_norm.weight'), 'model.layers.3.self_attn.k_norm.weight');
   assert.equal(huggingFaceName('rope_freqs.weight'), undefined);
   assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight'), undefined);
 });
@@ -312,7 +329,7 @@ describe('makes a config', () => {
   const tensors = new Map([['token_embd.weight', { name: '', dtype: 'F32', shape: [512, 64], offset: 0, length: 0 }]]);
 
   test('with what the format lets out filled in', () => {
-    const config = ggufLlamaConfig({ metadata, tensors });
+    const config = ggufConfig({ metadata, tensors });
     assert.deepEqual(config, {
       model_type: 'llama',
       hidden_act: 'silu',
@@ -332,11 +349,11 @@ describe('makes a config', () => {
 
   test('and refuses what it cannot say', () => {
     const { 'llama.block_count': _, ...incomplete } = metadata;
-    assert.throws(() => ggufLlamaConfig({ metadata: incomplete, tensors }), { code: 'GGUF_KEY_MISSING' });
+    assert.throws(() => ggufConfig({ metadata: incomplete, tensors }), { code: 'GGUF_KEY_MISSING' });
     const falcon = { ...metadata, 'general.architecture': 'falcon' };
-    assert.throws(() => ggufLlamaConfig({ metadata: falcon, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    assert.throws(() => ggufConfig({ metadata: falcon, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
     const scaled = { ...metadata, 'llama.rope.scaling.type': 'linear' };
-    assert.throws(() => ggufLlamaConfig({ metadata: scaled, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    assert.throws(() => ggufConfig({ metadata: scaled, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
   });
 });
 
@@ -345,7 +362,7 @@ describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') },
 
   test('dequantises to the bit as the Python package gguf does', async () => {
     const file = await openGguf(bytesSource(readFileSync(sharedPath(folder, 'SmolLM2-135M-Instruct.Q4_1.gguf')!)));
-    const config = ggufLlamaConfig(file);
+    const config = ggufConfig(file);
     const published = JSON.parse(readFileSync(sharedPath(folder, 'config.json')!, 'utf8'));
     for (const [key, value] of Object.entries(config)) assert.deepEqual(value, published[key], key);
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import type { ByteSource } from '../../formats/byte-source.ts';
 import { openGguf } from '../../formats/gguf.ts';
-import { ggufLlamaConfig } from '../../formats/gguf-config.ts';
+import { ggufConfig } from '../../formats/gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
@@ -71,7 +71,7 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
       });
     }
     const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
-    const architecture = architectureOf(config ?? { ...ggufLlamaConfig(file) });
+    const architecture = architectureOf(config ?? { ...ggufConfig(file) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     for (const parameter of architecture.parameters) checkShape(parameter, reader.shapeOf(parameter.name), path);
     return { architecture, read: reader.read, close };
@@ -121,12 +121,15 @@ function safetensorsReader(file: TensorFile): WeightReader {
   };
 }
 
-/** GGUF calls parameters otherwise, and keeps the rows of query and key projections in another order. */
+/** GGUF calls parameters otherwise, and keeps the rows of a Llama's query and key projections in another order. */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
   const stored = new Map<string, string>();
   for (const name of file.tensors.keys()) stored.set(huggingFaceName(name) ?? name, name);
-  const permuted = (name: string) =>
-    /\.q_proj\./.test(name) ? config.heads : /\.k_proj\./.test(name) ? config.keyValueHeads : undefined;
+  const reordered = file.metadata['general.architecture'] === 'llama';
+  const permuted = (name: string) => {
+    if (!reordered) return undefined;
+    return /\.q_proj\./.test(name) ? config.heads : /\.k_proj\./.test(name) ? config.keyValueHeads : undefined;
+  };
   return {
     shapeOf: (name) => file.tensors.get(stored.get(name) ?? name)?.shape,
     async read({ name, shape }, into) {

@@ -1,0 +1,77 @@
+// ggml's K-quants: 256 elements a block, in sub-blocks with small integer scales of their own, which are scaled by halves in turn.
+// Layouts: block_q4_K, block_q5_K and block_q6_K of ggml-common.h. Every product fits 24 bits, so that only the sums round, as in ggml.
+import { type ElementType, halfAt } from './element-types.ts';
+
+const BLOCK = 256;
+
+/** 8 sub-blocks of 32 four-bit numbers: x = d·scale·q − m·minimum, scale and minimum of 6 bits. */
+export const q4_K: ElementType = {
+  blockElements: BLOCK,
+  blockBytes: 144,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 144, start += BLOCK) {
+      for (let sub = 0; sub < 8; sub++) {
+        const { scale, minimum } = scaleAndMinimum(bytes, block, sub);
+        const [first, shift] = nibblesOf(block + 16, sub);
+        for (let i = 0; i < 32; i++) {
+          const q = (bytes[first + i]! >> shift) & 0x0f;
+          into[start + 32 * sub + i] = scale * q - minimum;
+        }
+      }
+    }
+  },
+};
+
+/** As Q4_K with a fifth bit: bit `sub` of the byte `i` of 32 belongs to element `i` of a sub-block. */
+export const q5_K: ElementType = {
+  blockElements: BLOCK,
+  blockBytes: 176,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 176, start += BLOCK) {
+      for (let sub = 0; sub < 8; sub++) {
+        const { scale, minimum } = scaleAndMinimum(bytes, block, sub);
+        const [first, shift] = nibblesOf(block + 48, sub);
+        for (let i = 0; i < 32; i++) {
+          const high = (bytes[block + 16 + i]! >> sub) & 1;
+          const q = ((bytes[first + i]! >> shift) & 0x0f) | (high << 4);
+          into[start + 32 * sub + i] = scale * q - minimum;
+        }
+      }
+    }
+  },
+};
+
+/** 16 sub-blocks of 16 six-bit numbers around 32: x = d·scale·(q − 32), scale a signed byte. Each half of the block has its own low and high bits. */
+export const q6_K: ElementType = {
+  blockElements: BLOCK,
+  blockBytes: 210,
+  decode(bytes, into) {
+    for (let block = 0, start = 0; start < into.length; block += 210, start += BLOCK) {
+      const d = halfAt(bytes, block + 208);
+      for (let i = 0; i < BLOCK; i++) {
+        const half = i >> 7;
+        const row = (i >> 5) & 3;
+        const low = bytes[block + 64 * half + (i & 63)]! >> (row < 2 ? 0 : 4);
+        const high = bytes[block + 128 + 32 * half + (i & 31)]! >> (2 * row);
+        const q = (low & 0x0f) | ((high & 3) << 4);
+        const scale = (bytes[block + 192 + (i >> 4)]! << 24) >> 24;
+        into[start + i] = d * scale * (q - 32);
+      }
+    }
+  },
+};
+
+/** Sub-blocks come in pairs that share 32 bytes: the even one has the low nibbles, the odd one the high. */
+function nibblesOf(first: number, sub: number): [first: number, shift: number] {
+  return [first + 32 * (sub >> 1), 4 * (sub & 1)];
+}
+
+/** Of a sub-block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima are spread over three places. */
+function scaleAndMinimum(bytes: Uint8Array, block: number, sub: number): { scale: number; minimum: number } {
+  const at = (i: number) => bytes[block + 4 + i]!;
+  const [scale, minimum] =
+    sub < 4
+      ? [at(sub) & 0x3f, at(sub + 4) & 0x3f]
+      : [(at(sub + 4) & 0x0f) | ((at(sub - 4) >> 6) << 4), (at(sub + 4) >> 4) | ((at(sub) >> 6) << 4)];
+  return { scale: halfAt(bytes, block) * scale, minimum: halfAt(bytes, block + 2) * minimum };
+}
