@@ -146,6 +146,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['doctor --config modal.yaml', 4, 'doctor.result/1'],
     ['doctor --backend nothing', 2, 'error/1'],
   ],
+  init: [
+    ['init my-task', 0, 'init.result/1'],
+    ['init my-task', 2, 'error/1'],
+    ['init other --template nothing', 2, 'error/1'],
+  ],
   'agent-docs': [
     ['agent-docs', 0, 'agent-docs.result/1'],
     ['agent-docs rewards', 0, 'agent-docs.result/1'],
@@ -208,7 +213,7 @@ describe('one object on stdout', () => {
   for (const [line, exitCode, schema] of Object.values(cases).flat()) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what trains or samples shows that once, below.
-      for (const isTTY of /^(train|eval|sample|demo)/.test(line) && exitCode === 0 ? [true] : [true, false]) {
+      for (const isTTY of /^(train|eval|sample|demo|init)/.test(line) && exitCode === 0 ? [true] : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);
         const object = onlyObject(stdout);
         assertPublished(object, schema);

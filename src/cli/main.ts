@@ -10,6 +10,7 @@ import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
 import { helpCommand } from './commands/help.ts';
+import { initCommand } from './commands/init.ts';
 import { preflightCommand } from './commands/preflight.ts';
 import { rewardsCommand } from './commands/rewards.ts';
 import { runsCommand } from './commands/runs.ts';
@@ -94,11 +95,11 @@ function createProgram(cli: Cli, help: string[]): Command {
     });
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
-    ...[doctorCommand, agentDocsCommand, skillsCommand],
+    ...[doctorCommand, initCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
     ...[dataCommand],
-    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
     ...[preflightCommand],
+    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
   ];
   for (const make of add) program.addCommand(make(cli));
   settle(program, help);

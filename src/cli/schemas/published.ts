@@ -8,6 +8,7 @@ import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { helpSchema } from './help.ts';
+import { initSchema } from './init.ts';
 import { preflightSchema } from './preflight.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
@@ -37,6 +38,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
   'help.result/1': helpSchema,
+  'init.result/1': initSchema,
   'preflight.result/1': preflightSchema,
   'rewards.list.result/1': rewardsListSchema,
   'rewards.test.result/1': rewardsTestSchema,

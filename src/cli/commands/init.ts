@@ -1,0 +1,116 @@
+// gradus init: a project that works, to be made one's own.
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Command, Option } from 'commander';
+import { GradusError } from '../../errors.ts';
+import type { Cli } from '../main.ts';
+import { packagePath, readPackageFile } from '../package-files.ts';
+
+const examples = `Examples:
+  gradus init my-task                          arithmetic, with a reward of your own
+  gradus init my-task --template csv           problems from a table
+  gradus init --template gsm8k --json          into this folder
+`;
+
+interface Template {
+  readonly description: string;
+  /** Commands worth running in the project, the first of them first. */
+  readonly next: readonly string[];
+}
+
+const configured = [
+  'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
+  'gradus doctor --config grpo.yaml --json',
+  'gradus train grpo.yaml --set max_steps=2 --name smoke --json',
+  'gradus train grpo.yaml --json',
+];
+
+/** The folders in templates/ */
+const templates = {
+  reward: { description: 'made-up arithmetic and a TypeScript reward', next: configured },
+  gsm8k: { description: 'word problems, answers behind ####', next: configured },
+  csv: { description: 'problems from a table', next: configured },
+  env: {
+    description: 'several turns: an environment and a program that trains on it',
+    next: ['npm test', 'node train.ts'],
+  },
+} as const satisfies Record<string, Template>;
+
+type TemplateName = keyof typeof templates;
+
+export function initCommand(cli: Cli): Command {
+  const names = Object.keys(templates) as TemplateName[];
+  const choice = new Option(
+    '--template <name>',
+    names.map((name) => `${name}: ${templates[name].description}`).join('; '),
+  );
+  return new Command('init')
+    .description('make a project: configuration, reward in TypeScript, its test, README')
+    .argument('[dir]', 'the folder of the project', '.')
+    .addOption(choice.choices(names).default('reward'))
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((dir: string, { template }: { template: TemplateName }) => init(cli, dir, template)));
+}
+
+function init({ output }: Cli, dir: string, template: TemplateName): undefined {
+  const contents = projectFiles(template, basename(resolve(dir)));
+  // Without these two a folder may be a project already.
+  const own = Object.keys(contents).filter((file) => !(shared.includes(file) && existsSync(join(dir, file))));
+  const taken = own.find((file) => existsSync(join(dir, file)));
+  if (taken !== undefined) {
+    throw new GradusError('FILE_EXISTS', `${join(dir, taken)} is there already; nothing was written`, {
+      hint: 'give the name of a new folder',
+      path: join(dir, taken),
+    });
+  }
+  for (const file of own) {
+    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    writeFileSync(join(dir, file), contents[file]!);
+  }
+  const { next } = templates[template];
+  const commands = [...(dir === '.' ? [] : [`cd ${dir}`]), ...next];
+  const result = {
+    ok: true,
+    schema: 'init.result/1',
+    command: 'init',
+    dir: resolve(dir),
+    template,
+    files: own,
+    next: commands,
+  };
+  output.result(
+    result,
+    [...own.map((file) => `wrote ${join(dir, file)}`), ...commands.map((line) => `next: ${line}`)].join('\n'),
+  );
+}
+
+/** What a project has in common with other projects; left alone where it is there. */
+const shared = ['package.json', '.gitignore'];
+
+/** Texts by their paths in the project. */
+function projectFiles(template: TemplateName, name: string): Record<string, string> {
+  const folder = packagePath('templates', template);
+  const files = globSync('**/*', { cwd: folder }).filter((file) => statSync(join(folder, file)).isFile());
+  return {
+    ...Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8')])),
+    'package.json': packageJson(name),
+    '.gitignore': 'node_modules/\nruns/\n',
+  };
+}
+
+function packageJson(name: string): string {
+  const { version } = JSON.parse(readPackageFile('package.json')) as { version: string };
+  const content = {
+    name:
+      name
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9._-]+/g, '-')
+        .replace(/^[._-]+/, '') || 'project',
+    private: true,
+    type: 'module',
+    scripts: { test: 'node --test' },
+    dependencies: { gradus: version },
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}

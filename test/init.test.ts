@@ -1,0 +1,145 @@
+// Every template makes a project that works: its own tests pass, its rewards agree with its cases, and a tiny model trains on it.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { gradus, onlyObject } from './gradus.ts';
+import { writeTinyModel } from './tiny-model.ts';
+
+const root = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'gradus-init-'));
+after(() => rmSync(folder, { recursive: true }));
+const model = writeTinyModel(join(folder, 'model'));
+// Conversations need more room than the model was made for; its position embeddings are computed.
+const configFile = join(model, 'config.json');
+writeFileSync(configFile, readFileSync(configFile, 'utf8').replace(/("max_position_embeddings": )\d+/, '$1512'));
+
+/** What makes a template's configuration one for a tiny model without a chat template. */
+const tiny = [`model=${model}`, 'chat_template=none', 'overlong_prompts=truncate_left', 'max_completion_length=8'];
+const quick = ['max_steps=2', 'eval.limit=2', 'eval.every_steps=null', 'save.every_steps=null'];
+
+async function run(cwd: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await gradus([...args, '--json'], { cwd });
+  assert.equal(code, 0, stdout + stderr);
+  return onlyObject(stdout);
+}
+
+/** Runs Node in a project, where `gradus` is this checkout; a failure shows what it printed. */
+function node(cwd: string, ...args: string[]): string {
+  const env = { ...process.env };
+  delete env.NODE_TEST_CONTEXT;
+  return execFileSync(process.execPath, args, { cwd, env, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** Puts a package in the project's way that is the sources: a folder outside node_modules, where Node strips types. */
+function installCheckout(project: string): void {
+  const checkout = join(folder, 'checkout');
+  mkdirSync(checkout, { recursive: true });
+  mkdirSync(join(project, 'node_modules'));
+  writeFileSync(join(checkout, 'package.json'), '{"name": "gradus", "type": "module", "exports": "./index.ts"}');
+  writeFileSync(join(checkout, 'index.ts'), `export * from '${join(root, 'src', 'index.ts')}';\n`);
+  symlinkSync(checkout, join(project, 'node_modules', 'gradus'));
+}
+
+/** Holds the project's TypeScript against the types of the sources. */
+function checkTypes(project: string): void {
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      typeRoots: [join(root, 'node_modules', '@types')],
+      paths: { gradus: [join(root, 'src', 'index.ts')] },
+    },
+    include: ['**/*.ts'],
+  };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+  const { stdout } = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.'], {
+    cwd: project,
+    encoding: 'utf8',
+  });
+  // Those of the sources are checked elsewhere.
+  assert.deepEqual(
+    stdout.split('\n').filter((line) => /^[^.\s].*error TS/.test(line)),
+    [],
+  );
+}
+
+for (const template of ['reward', 'gsm8k', 'csv']) {
+  describe(`the template ${template}`, () => {
+    const project = join(folder, template);
+
+    test('makes a project whose tests pass', async () => {
+      const { files, next } = (await run(folder, 'init', project, '--template', template)) as Record<string, string[]>;
+      for (const file of ['grpo.yaml', 'rewards/reward.ts', 'rewards/reward.test.ts', 'README.md', 'package.json']) {
+        assert.ok(files!.includes(file), file);
+      }
+      assert.equal(next![0], `cd ${project}`);
+      installCheckout(project);
+      assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
+      checkTypes(project);
+    });
+
+    test('has a reward that agrees with its cases', async () => {
+      const args = ['--reward', 'rewards/reward.ts:score', '--input', 'rewards/cases.jsonl'];
+      await run(project, 'rewards', 'test', ...args);
+    });
+
+    test('trains', async () => {
+      const settings = [...tiny, ...quick].flatMap((setting) => ['--set', setting]);
+      const { run: trained } = await run(project, 'train', 'grpo.yaml', ...settings);
+      assert.deepEqual((trained as Record<string, unknown>).status, 'completed');
+    });
+  });
+}
+
+describe('the template env', () => {
+  const project = join(folder, 'env');
+
+  test('makes a project whose tests pass', async () => {
+    await run(folder, 'init', project, '--template', 'env');
+    installCheckout(project);
+    assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
+    checkTypes(project);
+  });
+
+  test('trains on episodes of several turns', () => {
+    const settings = ['--max-steps', '2', '--prompts-per-step', '4', '--num-generations', '8', '--eval-problems', '4'];
+    const printed = node(project, 'train.ts', '--model', model, '--chat-template', 'none', ...settings);
+    assert.match(printed, /^before: found \d of 4/);
+    assert.match(printed, /^after: found \d of 4/m);
+    const lines = readFileSync(join(project, 'runs', 'guessing', 'metrics.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n');
+    const metrics = lines.map((line) => JSON.parse(line) as Record<string, number>);
+    assert.deepEqual(
+      metrics.map(({ step }) => step),
+      [1, 2],
+    );
+    // One guess has at most 8 tokens.
+    assert.ok(
+      metrics.some((step) => step['completions/max_length']! > 8),
+      printed,
+    );
+    assert.ok(existsSync(join(project, 'runs', 'guessing', 'adapter_model.safetensors')));
+  });
+});
+
+test('nothing is overwritten', async () => {
+  const project = join(folder, 'taken');
+  mkdirSync(project);
+  writeFileSync(join(project, 'README.md'), 'mine');
+  const { code, stdout } = await gradus(['init', project, '--json'], { cwd: folder });
+  assert.deepEqual([code, (onlyObject(stdout).error as { code: string }).code], [2, 'FILE_EXISTS']);
+  assert.equal(readFileSync(join(project, 'README.md'), 'utf8'), 'mine');
+  assert.ok(!existsSync(join(project, 'grpo.yaml')));
+});
+
+test('a package that is there is left as it is', async () => {
+  const project = join(folder, 'package');
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{"name": "mine"}');
+  const { files } = (await run(project, 'init')) as { files: string[] };
+  assert.ok(files.includes('grpo.yaml') && !files.includes('package.json'));
+  assert.equal(readFileSync(join(project, 'package.json'), 'utf8'), '{"name": "mine"}');
+});
