@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 const python = join(root, 'python', '.venv', 'bin', 'python');
+const config = join(root, 'configs', 'toy-grpo.yaml');
 const pairs = 15;
 
 interface Contender {
@@ -19,13 +20,13 @@ interface Contender {
 const contenders: readonly Contender[] = [
   {
     name: 'numpy',
-    command: (folder) => [python, join(import.meta.dirname, 'toy_grpo.py'), folder, '0'],
+    command: (folder) => [python, join(import.meta.dirname, 'toy_grpo.py'), config, folder],
     success: (printed) => JSON.parse(printed).final_success_rate,
   },
   {
     name: 'gradus',
     command: (folder) => [
-      ...[process.execPath, join(root, 'bin', 'gradus'), 'train', join(root, 'configs', 'toy-grpo.yaml')],
+      ...[process.execPath, join(root, 'bin', 'gradus'), 'train', config],
       ...['--out', folder, '--json'],
     ],
     success: (printed) => JSON.parse(printed).metrics.final_success_rate,

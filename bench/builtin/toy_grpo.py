@@ -1,16 +1,15 @@
-# The loop of configs/toy-grpo.yaml in numpy, as one would write it by hand: GRPO on a table of logits that learns to write
-# four digits with a given sum. Prints one JSON line, and leaves in the folder that it is given what a run of gradus leaves: for each
-# step a line of metrics, of timings and of events and a file of rollouts, and at the end policy.npz.
+# configs/toy-grpo.yaml in numpy, as one would write it by hand: GRPO on a table of logits that learns to write digits with a given
+# sum. `toy_grpo.py CONFIG FOLDER` reads the same configuration as gradus, prints one JSON line, and leaves the same record: for each step
+# a line of metrics, of timings and of events and a file of rollouts; evaluations with their 95 % intervals; at the end policy.npz.
 import json
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import yaml
 
-DIGITS, VOCAB, TARGET, SCALE = 4, 10, 18, 4
-GROUP, STEPS, LEARNING_RATE, BETA = 24, 300, 0.5, 0.02
-EVALUATION = 512
+RESAMPLES = 1000
 
 
 def log_softmax(logits):
@@ -19,67 +18,78 @@ def log_softmax(logits):
 
 
 def sample(random, probabilities, count):
-    """Digits [count, DIGITS], each drawn by inverting its position's cumulative distribution."""
-    points = random.random((count, DIGITS, 1))
-    return np.minimum((points > probabilities.cumsum(axis=1)).sum(axis=2), VOCAB - 1)
+    """Digits [count, T], each drawn by inverting its position's cumulative distribution."""
+    points = random.random((count, len(probabilities), 1))
+    return np.minimum((points > probabilities.cumsum(axis=1)).sum(axis=2), probabilities.shape[1] - 1)
 
 
-def success_rate(random, logits):
-    sequences = sample(random, np.exp(log_softmax(logits)), EVALUATION)
-    return float(np.mean(sequences.sum(axis=1) == TARGET))
+def evaluate(random, logits, task, count):
+    """Success and reward of samples, with Wilson's and bootstrap intervals, and of the likeliest digits."""
+    def rewards(sequences):
+        return np.exp(-np.abs(sequences.sum(axis=1) - task["target"]) / task["scale"])
+
+    sampled = rewards(sample(random, np.exp(log_softmax(logits)), count))
+    z = 1.959964
+    rate = float(np.mean(sampled == 1))
+    scale = 1 + z**2 / count
+    center = (rate + z**2 / (2 * count)) / scale
+    spread = z / scale * np.sqrt(rate * (1 - rate) / count + z**2 / (4 * count**2))
+    means = sampled[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    return {
+        "accuracy": float(rewards(logits.argmax(axis=1)[None])[0] == 1),
+        "sampled_accuracy": rate,
+        "sampled_accuracy_interval": [float(center - spread), float(center + spread)],
+        "sampled_reward": float(sampled.mean()),
+        "sampled_reward_interval": np.quantile(means, [0.025, 0.975]).tolist(),
+        "per_problem": (sampled == 1).astype(int).tolist(),
+    }
 
 
-def write_rollouts(folder, step, sequences, rewards, advantages, logprobs):
+def rollouts(step, sequences, rewards, advantages, logprobs):
+    rows = zip(sequences.tolist(), rewards.tolist(), advantages.tolist(), logprobs.tolist())
     completions = [
-        {
-            "text": " ".join(map(str, sequence)),
-            "reward": reward,
-            "advantage": advantage,
-            "token_ids": sequence,
-            "logprobs": sequence_logprobs,
-        }
-        for sequence, reward, advantage, sequence_logprobs in zip(
-            sequences.tolist(), rewards.tolist(), advantages.tolist(), logprobs.tolist()
-        )
+        {"text": " ".join(map(str, ids)), "reward": reward, "advantage": advantage, "token_ids": ids, "logprobs": of_ids}
+        for ids, reward, advantage, of_ids in rows
     ]
-    with open(folder / "rollouts" / f"step_{step:06}.jsonl", "w") as file:
-        file.write(json.dumps({"id": f"{step}.0", "completions": completions}) + "\n")
+    return {"id": f"{step}.0", "completions": completions}
 
 
-def main(folder, seed):
-    random = np.random.default_rng(seed)
-    logits = np.zeros((DIGITS, VOCAB))
+def main(config, folder):
+    task, group = config["taskset_config"], config["num_generations"]
+    random = np.random.default_rng(config.get("seed", 0))
+    logits = np.zeros((task["digits"], task["vocab"]))
     reference = log_softmax(logits)
-    positions = np.arange(DIGITS)
-    baseline = success_rate(random, logits)
-    rewards = []
+    positions = np.arange(task["digits"])
     (folder / "rollouts").mkdir(parents=True)
-    files = {name: open(folder / f"{name}.jsonl", "w") for name in ("metrics", "timings", "events")}
+    files = {name: open(folder / f"{name}.jsonl", "w") for name in ("metrics", "timings", "events", "evals")}
 
     def append(name, line):
         files[name].write(json.dumps(line) + "\n")
         files[name].flush()
 
-    for step in range(1, STEPS + 1):
+    first = evaluate(random, logits, task, config["eval"]["limit"])
+    append("evals", {"step": 0, **first})
+    mean_rewards = []
+    for step in range(1, config["max_steps"] + 1):
         start = time.perf_counter()
         logprobs = log_softmax(logits)
         probabilities = np.exp(logprobs)
-        sequences = sample(random, probabilities, GROUP)
-        reward = np.exp(-np.abs(sequences.sum(axis=1) - TARGET) / SCALE)
-        advantages = (reward - reward.mean()) / (reward.std(ddof=1) + 1e-4)
+        sequences = sample(random, probabilities, group)
+        rewards = np.exp(-np.abs(sequences.sum(axis=1) - task["target"]) / task["scale"])
+        advantages = (rewards - rewards.mean()) / (rewards.std(ddof=1) + 1e-4)
 
         gradient = -advantages.mean() * probabilities
-        np.add.at(gradient, (positions, sequences), advantages[:, None] / GROUP)
+        np.add.at(gradient, (positions, sequences), advantages[:, None] / group)
         log_ratio = logprobs - reference
         divergence = (probabilities * log_ratio).sum(axis=1, keepdims=True)
-        gradient -= BETA * probabilities * (log_ratio - divergence)
-        logits += LEARNING_RATE * gradient
+        gradient -= config["beta"] * probabilities * (log_ratio - divergence)
+        logits += config["learning_rate"] * gradient
 
-        rewards.append(reward.mean())
+        mean_rewards.append(float(rewards.mean()))
         line = {
             "step": step,
-            "reward": float(reward.mean()),
-            "reward_std": float(reward.std(ddof=1)),
+            "reward": mean_rewards[-1],
+            "reward_std": float(rewards.std(ddof=1)),
             "kl": float(divergence.mean()),
             "entropy": float(-(probabilities * logprobs).sum(axis=1).mean()),
             "grad_norm": float(np.linalg.norm(gradient)),
@@ -88,16 +98,19 @@ def main(folder, seed):
         append("metrics", line)
         append("timings", timing)
         append("events", {"type": "step", "metrics": line, "timings": timing})
-        write_rollouts(folder, step, sequences, reward, advantages, logprobs[positions, sequences])
+        record = rollouts(step, sequences, rewards, advantages, logprobs[positions, sequences])
+        (folder / "rollouts" / f"step_{step:06}.jsonl").write_text(json.dumps(record) + "\n")
+
+    last = evaluate(random, logits, task, config["eval"]["limit"])
+    append("evals", {"step": config["max_steps"], **last})
     np.savez(folder / "policy.npz", logits=logits)
-    final = success_rate(random, logits)
     print(json.dumps({
-        "mean_reward": float(np.mean(rewards[-10:])),
-        "final_success_rate": final,
-        "random_baseline": baseline,
-        "lift": final - baseline,
+        "mean_reward": float(np.mean(mean_rewards[-10:])),
+        "final_success_rate": last["sampled_accuracy"],
+        "random_baseline": first["sampled_accuracy"],
+        "lift": last["sampled_accuracy"] - first["sampled_accuracy"],
     }))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(yaml.safe_load(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
