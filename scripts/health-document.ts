@@ -16,6 +16,8 @@ steps that depend on one another. The *verdict* of a run says the same of held-o
 margin of 0.05, and of the training reward where nothing was held out: \`improved\`, \`regressed\`, \`flat\` (the interval lies within the
 margin) or \`inconclusive\` (neither).
 
+A task counts as *solved* if in the last 10 steps at least half of the groups were all good and fewer than a tenth all bad.
+
 `;
 
 /** The text of docs/health.md. */

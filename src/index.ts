@@ -70,6 +70,7 @@ export {
   readSamples,
 } from './runs/read-run.ts';
 export type {
+  Alert,
   EvaluationRecord,
   MetricsRecord,
   RolloutRecord,
@@ -77,10 +78,13 @@ export type {
   SampleRecord,
   Verdict,
 } from './runs/records.ts';
+export { learningVerdict } from './runs/verdict.ts';
+export { type Comparison, compareRuns } from './studio/compare-runs.ts';
 export { loadRows, splitRows } from './studio/data-files.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
 export { evaluatePolicy } from './studio/evaluate-policy.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
+export { type InspectedRun, inspectRun } from './studio/inspect-run.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';

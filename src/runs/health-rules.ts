@@ -32,8 +32,10 @@ function rule<const T extends Readonly<Record<string, number>>>({ check, ...row 
 const percent = (value: number) => `${Math.round(100 * value)} %`;
 const number = (value: number) => String(Number(value.toPrecision(3)));
 
-/** Nearly all groups earn equal, good rewards: what looks like a standstill is success. */
-const isSolved = (history: History) => (history.lastMean('groups/frac_all_good', 10) ?? 0) >= 0.8;
+/** Many groups earn equal, good rewards, and hardly any bad ones: what looks like a standstill is success. */
+const isSolved = (history: History) =>
+  (history.lastMean('groups/frac_all_good', 10) ?? 0) >= 0.5 &&
+  (history.lastMean('groups/frac_all_bad', 10) ?? 1) < 0.1;
 
 export const healthRules: readonly HealthRule[] = [
   rule({
@@ -126,7 +128,7 @@ export const healthRules: readonly HealthRule[] = [
     id: 'reward_flat',
     level: 'warning',
     condition:
-      'after `steps` steps the first and the last window of the training reward differ by no more than the margin, and the groups are not all good',
+      'after `steps` steps the first and the last window of the training reward differ by no more than the margin, and the task is not solved',
     thresholds: { steps: 50 },
     why: 'The interval of the change lies within the margin: the policy earns what it earned at first.',
     suggestion: 'Raise learning_rate, look at the fraction of mixed groups, and check that grad_norm is above 0.',
@@ -155,21 +157,22 @@ export const healthRules: readonly HealthRule[] = [
     id: 'reward_spread_gone',
     level: 'warning',
     condition:
-      'reward_std of the last `steps` steps is below `share` of that of the first `steps`, though the groups are not all good',
+      'reward_std of the last `steps` steps is below `share` of that of the first `steps`, and the reward has not improved',
     thresholds: { steps: 10, share: 0.1 },
     why: 'All completions earn nearly the same: the policy may have collapsed to one response.',
     suggestion: 'Read samples; raise temperature or beta, or lower learning_rate.',
     check(history, { steps, share }) {
       const first = history.firstMean('reward_std', steps);
       const last = history.lastMean('reward_std', steps);
-      if (first === undefined || last === undefined || last >= share * first || isSolved(history)) return undefined;
+      if (first === undefined || last === undefined || last >= share * first) return undefined;
+      if (!history.hasNotImproved) return undefined;
       return `reward_std fell from ${number(first)} to ${number(last)} (mean of ${steps} steps)`;
     },
   }),
   rule({
     id: 'entropy_collapse',
     level: 'warning',
-    condition: 'the mean entropy of the last `steps` steps is below `entropy`, though the groups are not all good',
+    condition: 'the mean entropy of the last `steps` steps is below `entropy`, though the task is not solved',
     thresholds: { steps: 10, entropy: 0.01 },
     why: 'A policy without entropy samples the same completion again and again and explores nothing.',
     suggestion: 'Lower learning_rate, raise temperature, beta or epsilon_high, and go on from an earlier checkpoint.',

@@ -69,8 +69,8 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   },
   reward_fell: { fires: run(60, { reward: (t) => 0.7 - 0.4 * t }), silent: run(60, { reward: noise(2, 0.5, 0.1) }) },
   reward_spread_gone: {
-    fires: run(40, { reward_std: (t) => 0.4 * (1 - t) ** 3, ...groups(0.1, 0.5) }),
-    silent: run(40, { reward_std: (t) => 0.4 * (1 - t) ** 3, ...groups(0.95, 0) }),
+    fires: run(40, { reward: flat, reward_std: (t) => 0.4 * (1 - t) ** 3 }),
+    silent: run(40, { reward: rising, reward_std: (t) => 0.4 * (1 - t) ** 3 }),
   },
   entropy_collapse: {
     fires: run(40, { entropy: (t) => 0.5 * Math.exp(-8 * t), ...groups(0.1, 0.6) }),

@@ -10,8 +10,8 @@ import { nonNegativeNumber } from '../arguments.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';
 import { Progress } from '../progress.ts';
+import { rewardLine } from '../reward-line.ts';
 import { withStopSignals } from '../signals.ts';
-import { sparkline } from '../sparkline.ts';
 import { sampleText } from './sample.ts';
 
 /** At the root of the package, from the sources as from the build. */
@@ -78,7 +78,7 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
 function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {
   const [first, last] = [result.evals[0]!, result.evals.at(-1)!];
   const [before, after] = [accuracyOf(first), accuracyOf(last)];
-  const rewards = readMetrics(result.run.dir).flatMap(({ reward }) => reward ?? []);
+  const metrics = readMetrics(result.run.dir);
   const samples = readSamples(result.run.dir);
   const shown = (step: number) =>
     samples
@@ -102,7 +102,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
       ...shown(first.step),
       'after:',
       ...shown(last.step),
-      `reward: ${sparkline(rewards)} ${rewards[0]?.toFixed(2)} → ${rewards.at(-1)?.toFixed(2)} in ${result.run.step} steps`,
+      `reward: ${rewardLine(metrics)}, ${metrics.length} steps in all`,
       `demo: held-out accuracy ${change}, ${Math.round(seconds)} s`,
     ].join('\n'),
   );

@@ -4,7 +4,7 @@ import type { RunRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../main.ts';
 import { evaluationLine } from '../../progress.ts';
-import { sparkline } from '../../sparkline.ts';
+import { rewardLine } from '../../reward-line.ts';
 import { runArgument } from './run-argument.ts';
 
 const examples = `Examples:
@@ -30,11 +30,10 @@ async function show({ output }: Cli, name: string, withCard: boolean) {
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, evaluations, verdict, alerts } = run;
   const { step: _, ...last } = metrics.at(-1) ?? { step: 0 };
-  const rewards = metrics.flatMap(({ reward }) => reward ?? []);
   const card = withCard ? runCard(run) : undefined;
   const lines = [
     `${directory}: ${statusOf(record)}`,
-    ...(rewards.length > 0 ? [`reward ${sparkline(rewards)} ${rewards.at(-1)!.toFixed(3)}`] : []),
+    `reward: ${rewardLine(metrics)}`,
     ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(alertLine),

@@ -1,9 +1,9 @@
 // gradus runs tail: the latest steps, and what comes.
 import { Command } from 'commander';
-import type { RunRecord } from '../../../runs/records.ts';
 import type { TimedEvent } from '../../../studio/events.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
+import { ofSignal, type StopSignal } from '../../exit-codes.ts';
 import type { Cli } from '../../main.ts';
 import { evaluationLine } from '../../progress.ts';
 import { withStopSignals } from '../../signals.ts';
@@ -57,12 +57,13 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       if (output.mode === 'text' && line !== undefined) output.stdout.write(`${line}\n`);
     }
   };
-  const record: RunRecord = await withStopSignals((signal) =>
-    waitForRun(directory, {
+  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
+    record: await waitForRun(directory, {
       ...{ signal, onLook: tell },
       ...(follow ? timeout !== undefined && { timeout } : { timeout: 0 }),
     }),
-  );
+    stoppedBy: signal.reason as StopSignal | undefined,
+  }));
   tell();
 
   const later = <T extends { readonly step: number }>(records: readonly T[]) =>
@@ -86,7 +87,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       }),
     },
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
-    isStill ? 6 : 0,
+    isStill ? (stoppedBy ? ofSignal[stoppedBy] : 6) : 0,
   );
 }
 

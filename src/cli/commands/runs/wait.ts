@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { RunRecord } from '../../../runs/records.ts';
 import type { TrainResult } from '../../../studio/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
-import { exitCodeOfRun } from '../../exit-codes.ts';
+import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
 import type { DescribedError } from '../../output.ts';
@@ -30,9 +30,10 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
   const started = performance.now();
-  const record = await withStopSignals((signal) =>
-    waitForRun(directory, { signal, ...(timeout !== undefined && { timeout }) }),
-  );
+  const { record, stoppedBy } = await withStopSignals(async (signal) => ({
+    record: await waitForRun(directory, { signal, ...(timeout !== undefined && { timeout }) }),
+    stoppedBy: signal.reason as StopSignal | undefined,
+  }));
   const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
   const error = failureOf(record, directory) ?? result?.error;
   return output.outcome(
@@ -44,7 +45,13 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
       ...(error && { error }),
     },
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
-    record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : isOver(record) ? 1 : 6,
+    record.status === 'completed'
+      ? exitCodeOfRun({ ...(error && { error }) })
+      : isOver(record)
+        ? 1
+        : stoppedBy
+          ? ofSignal[stoppedBy]
+          : 6,
   );
 
   function failureOf({ status, error, step, max_steps, stop_reason }: RunRecord, directory: string) {
