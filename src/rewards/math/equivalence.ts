@@ -1,0 +1,330 @@
+// Whether two parsed answers are the same: numbers by value, expressions at random points, sets, intervals and equations by their parts.
+import { randomStream } from '../../random.ts';
+import { type Complex, hasValue, modulus, subtract } from './complex.ts';
+import { exactValue, valueAt, variablesOf } from './evaluate.ts';
+import { isEqual, roundTo, toNumber } from './rational.ts';
+import {
+  type Interval,
+  infinity,
+  type MathNode,
+  minusInfinity,
+  operation,
+  type Relation,
+  type RelationSign,
+} from './syntax.ts';
+
+/**
+ * - `strict`: names of variables matter, ordered and unordered answers differ, so do `12.5\%` and 12.5, and a set and an inequality;
+ * - `lenient`: variables are matched in order of appearance, sets equal tuples and inequalities equal intervals.
+ */
+export type EquivalenceMode = 'strict' | 'lenient';
+
+// Written decimals are taken to be rounded to so many places, as in math-verify.
+const decimalPlaces = 6;
+const sampledPoints = 8;
+const leastComparedPoints = 3;
+const relativeTolerance = 1e-9;
+const absoluteTolerance = 1e-12;
+
+/**
+ * Whether `answer` says what `gold` says. Not symmetric: `x = 3` answers 3 and 3 answers `x = 3`, but 3 does not answer `2x = 6`.
+ * Equality of expressions is tested at eight points drawn from a fixed seed, which no two different expressions pass but by design.
+ */
+export function isEquivalent(gold: MathNode, answer: MathNode, mode: EquivalenceMode): boolean {
+  return new Comparison(mode).areSame(gold, mode === 'lenient' ? renamed(answer, variablesOf(gold)) : answer);
+}
+
+type Equation = Relation & { readonly signs: readonly '='[] };
+
+class Comparison {
+  private readonly mode: EquivalenceMode;
+
+  constructor(mode: EquivalenceMode) {
+    this.mode = mode;
+  }
+
+  areSame(goldGiven: MathNode, answerGiven: MathNode): boolean {
+    const [gold, answer] = this.withoutNames(goldGiven, answerGiven);
+    if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
+    if (gold.kind === 'relation' && answer.kind === 'relation') return this.areSameRelations(gold, answer);
+    if (gold.kind === 'relation') return this.areSameRegions(intervalOf(gold), answer);
+    if (answer.kind === 'relation') return this.mode === 'lenient' && this.areSameRegions(intervalOf(answer), gold);
+    if (gold.kind === 'matrix' || answer.kind === 'matrix') {
+      return gold.kind === answer.kind && this.areSameInOrder(itemsOf(gold), itemsOf(answer));
+    }
+    if (gold.kind === 'interval' || answer.kind === 'interval') return this.areSameRegions(gold, answer);
+    if (gold.kind === 'union' || answer.kind === 'union') return this.areSameUnions(gold, answer);
+    if (isCollection(gold) || isCollection(answer)) return this.areSameCollections(gold, answer);
+    return this.areSameExpressions(gold, answer);
+  }
+
+  /** `x = 3` without its `x =` where only one of the two has it. */
+  private withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, MathNode] {
+    const isAnswerEquation = isEquation(answer);
+    if (isAnswerEquation && !isEquation(gold)) return [gold, answer.sides.at(-1)!];
+    if (!isAnswerEquation && isAssignment(gold)) return [gold.sides.at(-1)!, answer];
+    return [gold, answer];
+  }
+
+  private areSameExpressions(gold: MathNode, answer: MathNode): boolean {
+    if (isPlainNumber(gold) || isPlainNumber(answer)) {
+      const same = this.areSameNumbers(gold, answer);
+      if (same !== undefined) return same;
+    }
+    const [goldValue, answerValue] = [exactValue(gold), exactValue(answer)];
+    if (goldValue && answerValue) return isEqual(goldValue, answerValue);
+    if (isInfinite(gold) || isInfinite(answer)) return structureOf(gold) === structureOf(answer);
+    return structureOf(gold) === structureOf(answer) || haveSameValues(gold, answer);
+  }
+
+  /** Where one is a number as written: with a point to six places, and 9% is both 0.09 and 9. */
+  private areSameNumbers(gold: MathNode, answer: MathNode): boolean | undefined {
+    const [goldValue, answerValue] = [exactValue(gold), exactValue(answer)];
+    const [goldBare, answerBare] = [withoutPercent(gold), withoutPercent(answer)];
+    if (isPercent(gold) !== isPercent(answer) && isPlainNumber(gold) && isPlainNumber(answer)) {
+      const [goldCount, answerCount] = [exactValue(goldBare)!, exactValue(answerBare)!];
+      const areWhole = !isDecimal(goldBare) && !isDecimal(answerBare);
+      if ((areWhole || this.mode === 'lenient') && isEqual(goldCount, answerCount)) return true;
+    }
+    if (!isDecimal(goldBare) && !isDecimal(answerBare)) return undefined;
+    if (goldValue && answerValue) return roundTo(goldValue, decimalPlaces) === roundTo(answerValue, decimalPlaces);
+    // One is irrational, so that it lies on no border between two rounded values.
+    const written = goldValue ?? answerValue;
+    const other = valueAt(goldValue ? answer : gold, {});
+    if (!written || other.im !== 0 || !Number.isFinite(other.re)) return false;
+    const scale = 10 ** decimalPlaces;
+    return Math.round(toNumber(written) * scale) === Math.round(other.re * scale);
+  }
+
+  private areSameRelations(gold: Relation, answer: Relation): boolean {
+    if (isAssignment(gold) && isEquation(answer)) {
+      const assigned = isAssignment(answer) ? answer : reversed(answer);
+      if (isAssignment(assigned) && this.areSameAssignments(gold, assigned)) return true;
+      // 2x = 6 has yet to be solved to be x = 3; y = 1 − x need not be turned into x + y = 1.
+      if (variablesOf(gold.sides.at(-1)!).length === 0) return false;
+    }
+    if (gold.sides.length !== answer.sides.length) return false;
+    return this.arePairwiseSame(gold, answer) || this.arePairwiseSame(gold, reversed(answer));
+  }
+
+  /** Equal names and equal values; `x = 1 + 2 = 3` has the value behind the last sign. */
+  private areSameAssignments(gold: Relation, answer: Relation): boolean {
+    const isSameName = haveSameValues(gold.sides[0]!, answer.sides[0]!);
+    return isSameName && this.areSame(gold.sides.at(-1)!, answer.sides.at(-1)!);
+  }
+
+  /** Whether each a < b of one chain is, up to a positive factor of b − a, that of the other. */
+  private arePairwiseSame(gold: Relation, answer: Relation): boolean {
+    return gold.signs.every((sign, i) => {
+      const [goldDifference, answerDifference] = [difference(gold, i), difference(answer, i)];
+      const factor = ratio(goldDifference, answerDifference);
+      if (factor === undefined || sign !== answer.signs[i]) return false;
+      return sign === '=' || sign === '!='
+        ? true
+        : factor > 0 && (this.mode === 'lenient' || Math.abs(factor - 1) < 1e-9);
+    });
+  }
+
+  private areSameRegions(goldRegion: MathNode | undefined, answerRegion: MathNode): boolean {
+    const [gold, answer] = [goldRegion && asInterval(goldRegion), asInterval(answerRegion)];
+    if (gold?.kind !== 'interval' || answer.kind !== 'interval') return false;
+    return (
+      (gold.isStartOpen === answer.isStartOpen || isInfinite(gold.start)) &&
+      (gold.isEndOpen === answer.isEndOpen || isInfinite(gold.end)) &&
+      this.areSame(gold.start, answer.start) &&
+      this.areSame(gold.end, answer.end)
+    );
+  }
+
+  private areSameUnions(gold: MathNode, answer: MathNode): boolean {
+    if (gold.kind !== 'union' || answer.kind !== 'union') return false;
+    return this.areSameInAnyOrder(gold.parts.map(asInterval), answer.parts.map(asInterval));
+  }
+
+  private areSameCollections(gold: MathNode, answer: MathNode): boolean {
+    const [goldItems, answerItems] = [this.distinctItems(gold), this.distinctItems(answer)];
+    const isOrdered = this.mode === 'strict' && gold.kind === 'tuple';
+    return isOrdered ? this.areSameInOrder(goldItems, answerItems) : this.areSameInAnyOrder(goldItems, answerItems);
+  }
+
+  /** The items, each once unless their order matters. What is no collection is its own only item. */
+  private distinctItems(node: MathNode): readonly MathNode[] {
+    const items = itemsOf(node);
+    if (node.kind === 'tuple') return items;
+    return items.filter((item, i) => !items.slice(0, i).some((earlier) => this.areSame(earlier, item)));
+  }
+
+  private areSameInOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
+    return gold.length === answer.length && gold.every((item, i) => this.areSame(item, answer[i]!));
+  }
+
+  private areSameInAnyOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
+    if (gold.length !== answer.length) return false;
+    const left = [...answer];
+    return gold.every((item) => {
+      const at = left.findIndex((candidate) => this.areSame(item, candidate));
+      if (at >= 0) left.splice(at, 1);
+      return at >= 0;
+    });
+  }
+}
+
+/** Whether two expressions have one value wherever both have any. */
+function haveSameValues(gold: MathNode, answer: MathNode): boolean {
+  let compared = 0;
+  for (const [goldValue, answerValue] of valuesAtPoints(gold, answer)) {
+    if (!hasValue(goldValue) || !hasValue(answerValue)) continue;
+    if (!areClose(goldValue, answerValue)) return false;
+    compared++;
+  }
+  return compared >= leastComparedPoints;
+}
+
+/** The factor between two expressions if it is one real number other than 0 at every point. */
+function ratio(gold: MathNode, answer: MathNode): number | undefined {
+  let factor: number | undefined;
+  let compared = 0;
+  for (const [goldValue, answerValue] of valuesAtPoints(gold, answer)) {
+    if (!hasValue(goldValue) || !hasValue(answerValue)) continue;
+    if (goldValue.re === 0 || answerValue.re === 0 || goldValue.im !== 0 || answerValue.im !== 0) return undefined;
+    factor ??= goldValue.re / answerValue.re;
+    if (Math.abs(goldValue.re / answerValue.re - factor) > relativeTolerance * Math.abs(factor)) return undefined;
+    compared++;
+  }
+  return compared >= leastComparedPoints ? factor : undefined;
+}
+
+/** Both values at points that are the same in every call: half of them near 1, all within ±4. */
+function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [Complex, Complex]> {
+  const names = [...new Set([...variablesOf(gold), ...variablesOf(answer)])].sort();
+  const random = randomStream(1);
+  for (let i = 0; i < sampledPoints; i++) {
+    const point = Object.fromEntries(
+      names.map((name) => [name, i % 2 === 0 ? 0.5 + random.uniform() : 8 * random.uniform() - 4]),
+    );
+    yield [valueAt(gold, point), valueAt(answer, point)];
+  }
+}
+
+function areClose(a: Complex, b: Complex): boolean {
+  return modulus(subtract(a, b)) <= relativeTolerance * Math.max(modulus(a), modulus(b)) + absoluteTolerance;
+}
+
+function isEquation(node: MathNode): node is Equation {
+  return node.kind === 'relation' && node.signs.every((sign) => sign === '=');
+}
+
+/** An equation whose left side is a name, such as `x` or `f(x)`. */
+function isAssignment(node: MathNode): node is Equation {
+  return isEquation(node) && isName(node.sides[0]!);
+}
+
+function isName(node: MathNode): boolean {
+  if (node.kind === 'symbol') return true;
+  return node.kind === 'operation' && node.name === 'multiply' && node.operands.every(isName);
+}
+
+/** A number as written, its sign and percent sign included. */
+function isPlainNumber(node: MathNode): boolean {
+  if (node.kind === 'number') return true;
+  return (
+    node.kind === 'operation' && (node.name === 'negate' || node.name === 'percent') && isPlainNumber(node.operands[0]!)
+  );
+}
+
+function isDecimal(node: MathNode): boolean {
+  if (node.kind === 'number') return node.isDecimal;
+  return isPlainNumber(node) && node.kind === 'operation' && isDecimal(node.operands[0]!);
+}
+
+function isPercent(node: MathNode): boolean {
+  if (node.kind !== 'operation') return false;
+  return node.name === 'percent' || (node.name === 'negate' && isPercent(node.operands[0]!));
+}
+
+function withoutPercent(node: MathNode): MathNode {
+  if (node.kind !== 'operation') return node;
+  if (node.name === 'percent') return node.operands[0]!;
+  return node.name === 'negate' ? operation('negate', withoutPercent(node.operands[0]!)) : node;
+}
+
+function isInfinite(node: MathNode): boolean {
+  if (node.kind === 'symbol') return node.name === 'infinity';
+  return node.kind === 'operation' && node.name === 'negate' && isInfinite(node.operands[0]!);
+}
+
+function isCollection(node: MathNode): boolean {
+  return node.kind === 'set' || node.kind === 'list' || node.kind === 'tuple';
+}
+
+function itemsOf(node: MathNode): readonly MathNode[] {
+  if (node.kind === 'matrix') return node.items;
+  if (node.kind !== 'set' && node.kind !== 'list' && node.kind !== 'tuple') return [node];
+  // What ± makes of one item of a list are items of the list.
+  return node.items.flatMap((item) => (item.kind === 'set' && node.kind !== 'tuple' ? item.items : [item]));
+}
+
+/** A pair in parentheses as the open interval that it may be. */
+function asInterval(node: MathNode): MathNode {
+  if (node.kind !== 'tuple' || node.items.length !== 2) return node;
+  return { kind: 'interval', start: node.items[0]!, end: node.items[1]!, isStartOpen: true, isEndOpen: true };
+}
+
+/** The interval of a variable that `x < 3` or `1 <= x < 2` allows. */
+function intervalOf(relation: Relation): Interval | undefined {
+  const { sides, signs } = relation;
+  if (signs.includes('=') || signs.includes('!=')) return undefined;
+  if (signs[0]!.startsWith('>')) return intervalOf(reversed(relation));
+  const at = sides.findIndex(isName);
+  if (at < 0 || sides.length > 3 || (sides.length === 3 && at !== 1)) return undefined;
+  return {
+    kind: 'interval',
+    start: sides[at - 1] ?? minusInfinity,
+    end: sides[at + 1] ?? infinity,
+    isStartOpen: signs[at - 1] !== '<=',
+    isEndOpen: signs[at] !== '<=',
+  };
+}
+
+/** `3 > x` for `x < 3`. */
+function reversed({ sides, signs }: Relation): Relation {
+  return { kind: 'relation', sides: sides.toReversed(), signs: signs.map(flip).toReversed() };
+}
+
+function flip(sign: RelationSign): RelationSign {
+  const flipped: Partial<Record<RelationSign, RelationSign>> = { '<': '>', '>': '<', '<=': '>=', '>=': '<=' };
+  return flipped[sign] ?? sign;
+}
+
+/** Right less left of the i-th sign. */
+function difference({ sides }: Relation, i: number): MathNode {
+  return operation('add', sides[i + 1]!, operation('negate', sides[i]!));
+}
+
+/** Letters alone, so that `Tuesday.`, `tuesday` and the product yes are text; of formulas that could not be read all but white space. */
+function textOf(node: MathNode): string {
+  if (node.kind === 'word') {
+    const isFormula = /[\\+=<>^|/]|-\d/.test(node.text);
+    return isFormula ? node.text.replace(/\s/g, '') : node.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  }
+  if (node.kind === 'symbol') return node.name.toLowerCase();
+  return node.kind === 'operation' && node.name === 'multiply' ? node.operands.map(textOf).join('') : '';
+}
+
+function structureOf(node: MathNode): string {
+  return JSON.stringify(node, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
+}
+
+/** The tree with its variables called as `names`, in order; unchanged if there are not as many. */
+function renamed(node: MathNode, names: readonly string[]): MathNode {
+  const own = variablesOf(node);
+  if (own.length !== names.length) return node;
+  const nameOf = new Map(own.map((name, i) => [name, names[i]!]));
+  const rename = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(rename);
+    if (typeof part !== 'object' || part === null) return part;
+    const copy = Object.fromEntries(Object.entries(part).map(([key, value]) => [key, rename(value)]));
+    return copy.kind === 'symbol' ? { ...copy, name: nameOf.get(copy.name as string) ?? copy.name } : copy;
+  };
+  return rename(node) as MathNode;
+}

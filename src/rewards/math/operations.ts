@@ -1,0 +1,120 @@
+// The operations that answers are made of: what each does to complex numbers and, where the result is one, to fractions.
+import * as complex from './complex.ts';
+import { type Complex, notANumber, real } from './complex.ts';
+import * as fraction from './rational.ts';
+import { type Rational, rational } from './rational.ts';
+
+interface Operation {
+  readonly value: (...operands: Complex[]) => Complex;
+  /** `undefined` where the result is no fraction, or a very long one. */
+  readonly exact?: (...operands: Rational[]) => Rational | undefined;
+}
+
+const hundredth = { numerator: 1n, denominator: 100n };
+const largestFactorial = 170n;
+
+/** A function of real numbers alone. */
+function ofReals(compute: (...operands: number[]) => number): Operation['value'] {
+  return (...operands) =>
+    operands.every(complex.isReal) ? real(compute(...operands.map(({ re }) => re))) : notANumber;
+}
+
+function reciprocal(value: Operation['value']): Operation['value'] {
+  return (operand) => complex.divide(real(1), value(operand!));
+}
+
+function tangent(operand: Complex): Complex {
+  return complex.divide(complex.sin(operand), complex.cos(operand));
+}
+
+function ofWholes(compute: (...operands: bigint[]) => bigint | undefined): Operation['exact'] & {} {
+  return (...operands) => {
+    if (operands.some(({ denominator }) => denominator !== 1n)) return undefined;
+    const result = compute(...operands.map(({ numerator }) => numerator));
+    return result === undefined ? undefined : rational(result);
+  };
+}
+
+const onlyExact: Operation['value'] = () => notANumber;
+
+function binomial(n: bigint, k: bigint): bigint | undefined {
+  if (k < 0n || k > n || n > 1000n) return undefined;
+  let result = 1n;
+  for (let i = 1n; i <= k; i++) result = (result * (n - k + i)) / i;
+  return result;
+}
+
+function factorial(n: bigint): bigint | undefined {
+  if (n < 0n || n > largestFactorial) return undefined;
+  let result = 1n;
+  for (let i = 2n; i <= n; i++) result *= i;
+  return result;
+}
+
+function rootOf(degree: Complex, operand: Complex): Complex {
+  // The real root of a negative number, as schools have it, and not the principal one.
+  const isOddRoot = complex.isReal(degree) && degree.re % 2 === 1 && complex.isReal(operand) && operand.re < 0;
+  if (isOddRoot) return real(-((-operand.re) ** (1 / degree.re)));
+  return complex.power(operand, complex.divide(real(1), degree));
+}
+
+export const operations = {
+  add: { value: complex.add, exact: fraction.add },
+  negate: { value: ({ re, im }: Complex) => ({ re: -re, im: im === 0 ? 0 : -im }), exact: fraction.negate },
+  multiply: { value: complex.multiply, exact: fraction.multiply },
+  divide: { value: complex.divide, exact: fraction.divide },
+  power: { value: complex.power, exact: fraction.power },
+  percent: {
+    value: (operand: Complex) => complex.multiply(operand, real(0.01)),
+    exact: (operand: Rational) => fraction.multiply(operand, hundredth),
+  },
+  /** A number of degrees is that number, except as an angle: see `evaluate.ts`. */
+  degrees: { value: (operand: Complex) => operand, exact: (operand: Rational) => operand },
+  sqrt: { value: (operand: Complex) => complex.power(operand, real(0.5)), exact: fraction.squareRoot },
+  root: { value: rootOf },
+  abs: {
+    value: (operand: Complex) => real(complex.modulus(operand)),
+    exact: (operand: Rational) => (operand.numerator < 0n ? fraction.negate(operand) : operand),
+  },
+  floor: {
+    value: ofReals(Math.floor),
+    exact: ({ numerator, denominator }: Rational) => rational(fraction.floorDivide(numerator, denominator)),
+  },
+  ceiling: {
+    value: ofReals(Math.ceil),
+    exact: ({ numerator, denominator }: Rational) => rational(-fraction.floorDivide(-numerator, denominator)),
+  },
+  factorial: { value: onlyExact, exact: ofWholes(factorial) },
+  binomial: { value: onlyExact, exact: ofWholes(binomial) },
+  gcd: { value: onlyExact, exact: ofWholes(fraction.greatestDivisor) },
+  lcm: {
+    value: onlyExact,
+    exact: ofWholes((a, b) => (a! * b! === 0n ? 0n : (a! * b!) / fraction.greatestDivisor(a!, b!))),
+  },
+  min: { value: ofReals(Math.min) },
+  max: { value: ofReals(Math.max) },
+  exp: { value: complex.exp },
+  ln: { value: complex.log },
+  log: { value: (base: Complex, operand: Complex) => complex.divide(complex.log(operand), complex.log(base)) },
+  sin: { value: complex.sin },
+  cos: { value: complex.cos },
+  tan: { value: tangent },
+  cot: { value: reciprocal(tangent) },
+  sec: { value: reciprocal(complex.cos) },
+  csc: { value: reciprocal(complex.sin) },
+  arcsin: { value: ofReals(Math.asin) },
+  arccos: { value: ofReals(Math.acos) },
+  arctan: { value: ofReals(Math.atan) },
+  sinh: { value: ofReals(Math.sinh) },
+  cosh: { value: ofReals(Math.cosh) },
+  tanh: { value: ofReals(Math.tanh) },
+} satisfies Record<string, { value: (...operands: never[]) => Complex; exact?: unknown }>;
+
+export type OperationName = keyof typeof operations;
+
+export function operationNamed(name: OperationName): Operation {
+  return operations[name] as Operation;
+}
+
+/** Operations whose operand is an angle. */
+export const trigonometric: ReadonlySet<OperationName> = new Set(['sin', 'cos', 'tan', 'cot', 'sec', 'csc']);

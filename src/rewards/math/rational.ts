@@ -1,0 +1,107 @@
+// Exact fractions: what numbers in answers are, so that neither 0.1 + 0.2 nor 2^64 + 1 is rounded.
+
+/** A fraction in lowest terms; the denominator is positive. */
+export interface Rational {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+// Results with more digits than any answer has are not worth their time: 9^9^9 has 369 million.
+const longestPower = 4096;
+
+/** `undefined` where the denominator is 0. */
+export function rational(numerator: bigint, denominator = 1n): Rational | undefined {
+  if (denominator === 0n) return undefined;
+  const divisor = greatestDivisor(numerator, denominator) * (denominator < 0n ? -1n : 1n);
+  return { numerator: numerator / divisor, denominator: denominator / divisor };
+}
+
+/** The value of digits with or without a point, for example `12`, `12.50`, `.5`, and with an exponent, `1.5e-3`. */
+export function parseDecimal(text: string): Rational | undefined {
+  const [mantissa = '', exponentText = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const exponent = Number(exponentText) - fraction.length;
+  if (Math.abs(exponent) > longestPower) return undefined;
+  const digits = BigInt(`${whole}${fraction}`);
+  return exponent < 0 ? rational(digits, 10n ** BigInt(-exponent)) : rational(digits * 10n ** BigInt(exponent));
+}
+
+export function add(a: Rational, b: Rational): Rational | undefined {
+  return rational(a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator);
+}
+
+export function negate({ numerator, denominator }: Rational): Rational {
+  return { numerator: -numerator, denominator };
+}
+
+export function multiply(a: Rational, b: Rational): Rational | undefined {
+  return rational(a.numerator * b.numerator, a.denominator * b.denominator);
+}
+
+export function divide(a: Rational, b: Rational): Rational | undefined {
+  return rational(a.numerator * b.denominator, a.denominator * b.numerator);
+}
+
+/** `undefined` for exponents that are not whole and for results that would be very long. */
+export function power(base: Rational, exponent: Rational): Rational | undefined {
+  if (exponent.denominator !== 1n) return undefined;
+  const count = exponent.numerator < 0n ? -exponent.numerator : exponent.numerator;
+  const digits = Math.max(digitCount(base.numerator), digitCount(base.denominator));
+  if (count * BigInt(digits) > longestPower) return undefined;
+  const [numerator, denominator] = [base.numerator ** count, base.denominator ** count];
+  return exponent.numerator < 0n ? rational(denominator, numerator) : rational(numerator, denominator);
+}
+
+/** The square root where it is a fraction. */
+export function squareRoot({ numerator, denominator }: Rational): Rational | undefined {
+  if (numerator < 0n) return undefined;
+  const [top, bottom] = [wholeRoot(numerator), wholeRoot(denominator)];
+  return top * top === numerator && bottom * bottom === denominator ? rational(top, bottom) : undefined;
+}
+
+export function isEqual(a: Rational, b: Rational): boolean {
+  return a.numerator === b.numerator && a.denominator === b.denominator;
+}
+
+/** The nearest multiple of 10^−places as a count of them; halves go to the even one. */
+export function roundTo({ numerator, denominator }: Rational, places: number): bigint {
+  const doubled = 2n * numerator * 10n ** BigInt(places) + denominator;
+  const period = 2n * denominator;
+  const rounded = floorDivide(doubled, period);
+  return doubled % period === 0n && rounded % 2n !== 0n ? rounded - 1n : rounded;
+}
+
+/** The nearest double, or nearly so. */
+export function toNumber({ numerator, denominator }: Rational): number {
+  const direct = Number(numerator) / Number(denominator);
+  if (Number.isFinite(direct) && (direct !== 0 || numerator === 0n)) return direct;
+  // One of the two is beyond all doubles: drop as many digits from both.
+  const surplus = BigInt(Math.max(digitCount(numerator), digitCount(denominator)) - 300);
+  return surplus > 0n ? Number(numerator / 10n ** surplus) / Number(denominator / 10n ** surplus) : direct;
+}
+
+export function greatestDivisor(a: bigint, b: bigint): bigint {
+  let [larger, smaller] = [a < 0n ? -a : a, b < 0n ? -b : b];
+  while (smaller !== 0n) [larger, smaller] = [smaller, larger % smaller];
+  return larger;
+}
+
+export function floorDivide(a: bigint, b: bigint): bigint {
+  const quotient = a / b;
+  return a % b !== 0n && a < 0n !== b < 0n ? quotient - 1n : quotient;
+}
+
+function digitCount(value: bigint): number {
+  return value.toString().length;
+}
+
+/** ⌊√value⌋ by Newton's method, from above. */
+function wholeRoot(value: bigint): bigint {
+  if (value < 2n) return value;
+  let root = 10n ** BigInt(Math.ceil(digitCount(value) / 2));
+  for (;;) {
+    const next = (root + value / root) / 2n;
+    if (next >= root) return root;
+    root = next;
+  }
+}

@@ -1,0 +1,45 @@
+// What an answer is once it is parsed: a tree.
+import type { OperationName } from './operations.ts';
+import type { Rational } from './rational.ts';
+
+export type RelationSign = '=' | '<' | '<=' | '>' | '>=' | '!=';
+
+export type MathNode =
+  /** `isDecimal` where it was written with a point, so that it may be a rounded value. */
+  | { readonly kind: 'number'; readonly value: Rational; readonly isDecimal: boolean }
+  | { readonly kind: 'symbol'; readonly name: string }
+  /** An answer that is text, in lower case, for example `tuesday`. */
+  | { readonly kind: 'word'; readonly text: string }
+  | { readonly kind: 'operation'; readonly name: OperationName; readonly operands: readonly MathNode[] }
+  /**
+   * - `set`: in braces, or numbers with ±;
+   * - `list`: without brackets, so that it may be meant as a set or as a tuple;
+   * - `tuple`: in parentheses; of two it may be an open interval;
+   * - `matrix`: of rows, which are tuples.
+   */
+  | { readonly kind: 'set' | 'list' | 'tuple' | 'matrix'; readonly items: readonly MathNode[] }
+  | Interval
+  | { readonly kind: 'union'; readonly parts: readonly MathNode[] }
+  /** `a < b < c` has three sides and two signs. */
+  | Relation;
+
+export interface Interval {
+  readonly kind: 'interval';
+  readonly start: MathNode;
+  readonly end: MathNode;
+  readonly isStartOpen: boolean;
+  readonly isEndOpen: boolean;
+}
+
+export interface Relation {
+  readonly kind: 'relation';
+  readonly sides: readonly MathNode[];
+  readonly signs: readonly RelationSign[];
+}
+
+export function operation(name: OperationName, ...operands: readonly MathNode[]): MathNode {
+  return { kind: 'operation', name, operands };
+}
+
+export const infinity: MathNode = { kind: 'symbol', name: 'infinity' };
+export const minusInfinity: MathNode = operation('negate', infinity);
