@@ -54,7 +54,9 @@ async function gradus(line: string): Promise<{ code: number; answer: Answer }> {
 /** Training as a process of its own. */
 function train(name: string): ChildProcess {
   const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
-  const child = spawn(process.execPath, [launcher, 'train', 'slow.yaml', '--name', name, '--no-preflight'], { stdio: 'ignore' });
+  const child = spawn(process.execPath, [launcher, 'train', 'slow.yaml', '--name', name, '--no-preflight'], {
+    stdio: 'ignore',
+  });
   children.push(child);
   return child;
 }
