@@ -23,25 +23,26 @@ def sample(random, probabilities, count):
     return np.minimum((points > probabilities.cumsum(axis=1)).sum(axis=2), probabilities.shape[1] - 1)
 
 
-def evaluate(random, logits, task, count):
-    """Success and reward of samples, with Wilson's and bootstrap intervals, and of the likeliest digits."""
+def evaluate(random, logits, task, problems, k):
+    """Success and reward of k samples a problem, with Wilson's and bootstrap intervals over problems, and of the likeliest digits."""
     def rewards(sequences):
         return np.exp(-np.abs(sequences.sum(axis=1) - task["target"]) / task["scale"])
 
-    sampled = rewards(sample(random, np.exp(log_softmax(logits)), count))
-    z = 1.959964
-    rate = float(np.mean(sampled == 1))
-    scale = 1 + z**2 / count
-    center = (rate + z**2 / (2 * count)) / scale
-    spread = z / scale * np.sqrt(rate * (1 - rate) / count + z**2 / (4 * count**2))
-    means = sampled[random.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    sampled = rewards(sample(random, np.exp(log_softmax(logits)), problems * k)).reshape(problems, k)
+    successes = (sampled == 1).mean(axis=1)
+    z, rate = 1.959964, float(successes.mean())
+    scale = 1 + z**2 / problems
+    center = (rate + z**2 / (2 * problems)) / scale
+    spread = z / scale * np.sqrt(rate * (1 - rate) / problems + z**2 / (4 * problems**2))
+    means = sampled.mean(axis=1)[random.integers(problems, size=(RESAMPLES, problems))].mean(axis=1)
     return {
         "accuracy": float(rewards(logits.argmax(axis=1)[None])[0] == 1),
         "sampled_accuracy": rate,
         "sampled_accuracy_interval": [float(center - spread), float(center + spread)],
         "sampled_reward": float(sampled.mean()),
         "sampled_reward_interval": np.quantile(means, [0.025, 0.975]).tolist(),
-        "per_problem": (sampled == 1).astype(int).tolist(),
+        "pass@k": float((sampled == 1).any(axis=1).mean()),
+        "per_problem": successes.tolist(),
     }
 
 
@@ -56,6 +57,7 @@ def rollouts(step, sequences, rewards, advantages, logprobs):
 
 def main(config, folder):
     task, group = config["taskset_config"], config["num_generations"]
+    evaluation = config["eval"]["limit"], max(config["eval"]["k"])
     random = np.random.default_rng(config.get("seed", 0))
     logits = np.zeros((task["digits"], task["vocab"]))
     reference = log_softmax(logits)
@@ -67,7 +69,7 @@ def main(config, folder):
         files[name].write(json.dumps(line) + "\n")
         files[name].flush()
 
-    first = evaluate(random, logits, task, config["eval"]["limit"])
+    first = evaluate(random, logits, task, *evaluation)
     append("evals", {"step": 0, **first})
     mean_rewards = []
     for step in range(1, config["max_steps"] + 1):
@@ -101,7 +103,7 @@ def main(config, folder):
         record = rollouts(step, sequences, rewards, advantages, logprobs[positions, sequences])
         (folder / "rollouts" / f"step_{step:06}.jsonl").write_text(json.dumps(record) + "\n")
 
-    last = evaluate(random, logits, task, config["eval"]["limit"])
+    last = evaluate(random, logits, task, *evaluation)
     append("evals", {"step": config["max_steps"], **last})
     np.savez(folder / "policy.npz", logits=logits)
     print(json.dumps({
