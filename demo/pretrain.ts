@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { writeSafetensors } from '../src/formats/safetensors.ts';
 import {
   arithmetic,
-  type LossSettings,
+  defaultLossSettings,
   learningRateSchedule,
   openNativeModel,
   openRenderer,
@@ -94,19 +94,6 @@ function randomWeights(): Uint8Array {
   return writeSafetensors(tensors, { format: 'pt' });
 }
 
-/** A model must know one, though this stage has no rewards. */
-const lossOfRewards: LossSettings = {
-  loss_type: 'dapo',
-  epsilon: 0.2,
-  epsilon_high: null,
-  delta: null,
-  beta: 0,
-  log_kl: false,
-  use_bias_correction_kl: true,
-  importance_sampling_level: 'token',
-  max_completion_length: 4,
-};
-
 async function pretrain(): Promise<void> {
   mkdirSync(folder, { recursive: true });
   for (const [name, value] of Object.entries(descriptions)) {
@@ -126,7 +113,7 @@ async function pretrain(): Promise<void> {
   const model = await openNativeModel({
     modelPath: folder,
     lora: null,
-    loss: lossOfRewards,
+    loss: defaultLossSettings,
     temperature: 1,
     optimizer: { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
     seed,

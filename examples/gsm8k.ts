@@ -7,6 +7,7 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
+  defaultLossSettings,
   type Example,
   findModel,
   GrpoTrainer,
@@ -64,17 +65,7 @@ const modelPath = findModel(flags['model-name']);
 const model = await openNativeModel({
   modelPath,
   lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
-  loss: {
-    loss_type: 'dapo',
-    epsilon: 0.2,
-    epsilon_high: null,
-    delta: null,
-    beta: 0,
-    log_kl: false,
-    use_bias_correction_kl: true,
-    importance_sampling_level: 'token',
-    max_completion_length: Number(flags['max-tokens']),
-  },
+  loss: { ...defaultLossSettings, max_completion_length: Number(flags['max-tokens']) },
   optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
   temperature: 1,
   seed: Number(flags.seed),

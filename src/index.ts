@@ -28,7 +28,7 @@ export {
 } from './generation.ts';
 // The algorithm and its numbers.
 export { groupAdvantages } from './grpo/advantages.ts';
-export type { LossSettings, LossType } from './grpo/losses.ts';
+export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
 export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';

@@ -213,6 +213,33 @@ test('trajectories that failed are not learnt from, and a step with nothing to l
   assert.ok(!('loss' in reports[0]!.metrics));
 });
 
+test('what a limit on tokens cut off is not learnt from on request, but compared with', async () => {
+  const play = (_: Problem, sample: number) =>
+    trajectory([turn([1], [sample])], sample < 2 ? 'max_tokens' : 'completed');
+  const { trainer, updates } = setUp({ maxSteps: 1, maskTruncated: true, scaleRewards: 'none' }, { play });
+  const [report] = await reportsOf(trainer);
+  assert.deepEqual(report!.advantages[0], [-1.5, -0.5, 0.5, 1.5]);
+  const learnt = updates[0]!.sequences.map(({ completionIds, advantage }) => [completionIds[0], advantage]);
+  assert.deepEqual(learnt, [
+    [2, 0.5],
+    [3, 1.5],
+    [2, 0.5],
+    [3, 1.5],
+  ]);
+});
+
+test('with weights of objectives the parts of rewards are compared, each by itself', async () => {
+  const rewardModel = {
+    score: async (): Promise<Reward[]> =>
+      [0, 1, 2, 3].map((i) => ({ score: i + 1000 * (i % 2), parts: { right: i, long: 1000 * (i % 2) } })),
+  };
+  const objectiveWeights = { right: 1, long: 0 };
+  const { trainer } = setUp({ maxSteps: 1, rewardModel, objectiveWeights });
+  const [report] = await reportsOf(trainer);
+  const [group] = report!.advantages;
+  assert.ok(group!.every((advantage, i) => i === 0 || advantage > group![i - 1]!));
+});
+
 test('what a policy reads between its turns is part of the sequence, but not learnt', () => {
   const steps = [turn([1, 2], [3, 4]), turn([1, 2, 3, 4, 50, 51], [6]), turn([1, 2, 3, 4, 50, 51, 6], [7, 8])];
   const { promptIds, completionIds, mask, advantage } = trainingSequence(trajectory(steps), 0.25);

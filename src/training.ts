@@ -3,13 +3,19 @@
 import type { DataLoader } from './data.ts';
 import { GradusError } from './errors.ts';
 import type { Generator } from './generation.ts';
-import { type GroupAdvantages, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
-import { rolloutMetrics } from './grpo/metrics.ts';
+import {
+  type AdvantageBaseline,
+  type GroupAdvantages,
+  groupAdvantages,
+  multiObjectiveAdvantages,
+  type ScaleRewards,
+} from './grpo/advantages.ts';
+import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { streamSeed } from './random.ts';
 import type { RewardModel } from './rewards.ts';
-import type { Example, Group, Trajectory } from './rl.ts';
+import type { Example, Group, Reward, Trajectory } from './rl.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -24,8 +30,17 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly learningRate: number | ((step: number) => number);
   /** Updates made with the rollouts of one step. @default 1 */
   readonly numIterations?: number;
+  /** What a score is compared with. @default 'group' */
+  readonly advantageBaseline?: AdvantageBaseline;
   /** What advantages are divided by. @default 'group' */
   readonly scaleRewards?: ScaleRewards;
+  /**
+   * Weights of the parts of rewards: each part is an objective of its own, normalised within its group, in place of the score.
+   * @default the score is the one objective
+   */
+  readonly objectiveWeights?: Readonly<Record<string, number>>;
+  /** Learn nothing from completions that a limit on tokens cut off; their scores count in their groups. @default false */
+  readonly maskTruncated?: boolean;
   /** Whether updates need log-probabilities under the frozen reference. @default false */
   readonly useReference?: boolean;
   /** @default 0 */
@@ -103,12 +118,9 @@ export class GrpoTrainer<E extends Example = Example> {
       trajectories: rollouts[i]!,
       rewards: rewards[i]!,
     }));
-    const scored = groupAdvantages(
-      rewards.map((group) => group.map(({ score }) => score)),
-      { scaleRewards: this.#options.scaleRewards ?? 'group' },
-    );
+    const scored = this.#advantages(rewards);
     const learningRate = this.#learningRate(step);
-    const updates = await this.#update(trainingSequences(groups, scored), learningRate, numIterations);
+    const updates = await this.#update(this.#sequences(groups, scored), learningRate, numIterations);
     clock.lap('time/update');
 
     return {
@@ -118,6 +130,30 @@ export class GrpoTrainer<E extends Example = Example> {
       metrics: { ...rolloutMetrics(groups, scored), ...meanMetrics(updates), learning_rate: learningRate },
       timings: clock.laps(),
     };
+  }
+
+  #advantages(rewards: readonly (readonly Reward[])[]): GroupAdvantages {
+    const { advantageBaseline = 'group', scaleRewards = 'group', objectiveWeights } = this.#options;
+    const scores = rewards.map((group) => group.map(({ score }) => score));
+    if (!objectiveWeights) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
+    const objectives = Object.entries(objectiveWeights).map(([name, weight]) => ({
+      weight,
+      scores: rewards.map((group) => group.map(({ parts }) => parts[name] ?? null)),
+    }));
+    return multiObjectiveAdvantages(scores, objectives);
+  }
+
+  /** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
+  #sequences(groups: readonly Group<E>[], { advantages }: GroupAdvantages): TrainingSequence[] {
+    const { maskTruncated = false } = this.#options;
+    return groups.flatMap(({ trajectories }, g) =>
+      trajectories.flatMap((trajectory, i) => {
+        const { steps, stopReason } = trajectory;
+        const usable = steps.length > 0 && stopReason !== 'error' && stopReason !== 'cancelled';
+        const masked = maskTruncated && isTruncated(trajectory);
+        return usable && !masked ? [trainingSequence(trajectory, advantages[g]![i]!)] : [];
+      }),
+    );
   }
 
   async #update(
@@ -146,17 +182,6 @@ export class GrpoTrainer<E extends Example = Example> {
     const { learningRate } = this.#options;
     return typeof learningRate === 'number' ? learningRate : learningRate(step);
   }
-}
-
-/** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
-function trainingSequences(groups: readonly Group[], { advantages }: GroupAdvantages): TrainingSequence[] {
-  return groups.flatMap(({ trajectories }, g) =>
-    trajectories.flatMap((trajectory, i) => {
-      const usable =
-        trajectory.steps.length > 0 && trajectory.stopReason !== 'error' && trajectory.stopReason !== 'cancelled';
-      return usable ? [trainingSequence(trajectory, advantages[g]![i]!)] : [];
-    }),
-  );
 }
 
 /** A trajectory's tokens in one row: the first prompt, then turns of the policy (learnt) and what it read between them (not). */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
-import type { LossSettings } from '../src/grpo/losses.ts';
+import { defaultLossSettings, type LossSettings } from '../src/grpo/loss-settings.ts';
 import type { TrainingSequence } from '../src/model.ts';
 import { randomStream } from '../src/random.ts';
 
@@ -18,17 +18,7 @@ export function readJson<T>(...parts: string[]): T {
   return JSON.parse(readFileSync(join(...parts), 'utf8'));
 }
 
-export const LOSS: LossSettings = {
-  loss_type: 'dapo',
-  epsilon: 0.2,
-  epsilon_high: 0.28,
-  delta: null,
-  beta: 0,
-  log_kl: false,
-  use_bias_correction_kl: true,
-  importance_sampling_level: 'token',
-  max_completion_length: 10,
-};
+export const LOSS: LossSettings = { ...defaultLossSettings, epsilon_high: 0.28, max_completion_length: 10 };
 
 export const ADAMW = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01, maxGradNorm: 1 };
 
@@ -52,11 +42,14 @@ export function randomSequences(groups: Readonly<Record<number, readonly number[
     const promptIds = ids(Number(promptLength));
     return lengths.map((length): TrainingSequence => {
       const logprobs = () => Array.from({ length }, () => -4 * random.uniform());
+      const completionIds = ids(length);
+      const oldLogprobs = logprobs();
       return {
         promptIds,
-        completionIds: ids(length),
+        completionIds,
         mask: Array.from({ length }, (_, i) => i % 5 !== 2),
-        oldLogprobs: logprobs(),
+        oldLogprobs,
+        samplerLogprobs: oldLogprobs.map((logprob, i) => logprob + 0.2 * Math.sin(i)),
         referenceLogprobs: logprobs(),
         advantage: random.normal(),
       };

@@ -4,6 +4,7 @@ import { loadCheckpoint } from '../src/backends/native/checkpoint.ts';
 import { Learner, type Objective } from '../src/backends/native/learner.ts';
 import type { MicroBatchLimits } from '../src/backends/native/micro-batches.ts';
 import { AdamW } from '../src/backends/native/optimizer.ts';
+import { EntropyControl } from '../src/grpo/entropy-control.ts';
 import { type LoraSettings, loraAdapters } from '../src/models/lora.ts';
 import { loadWeights } from './load-weights.ts';
 import { ADAMW, LOSS } from './native-models.ts';
@@ -28,7 +29,8 @@ export async function openLearner({ modelPath, adapter, objective = LOSS, temper
   const optimizer = stack.adopt(new AdamW(layout, values, gradients, ADAMW), (made) => made.dispose());
   if (adapters) {
     const settings = { settings: adapter.settings, adapters };
-    await loadCheckpoint(adapter.folder, { values, optimizer, modelName: '', adapters: settings });
+    const entropyControl = new EntropyControl(LOSS);
+    await loadCheckpoint(adapter.folder, { values, optimizer, entropyControl, modelName: '', adapters: settings });
   } else {
     for (const { name } of learnt) values.values(name).set(tensors.get(name)!.buffer.data);
   }

@@ -4,6 +4,7 @@ import { GradusError } from '../errors.ts';
 import { type Config, configSchema } from './schema.ts';
 
 type Key = keyof Config;
+type LossType = Config['loss_type'];
 
 /** At most one of each. */
 const exclusive: readonly (readonly Key[])[] = [
@@ -21,8 +22,74 @@ const needs: Partial<Record<Key, Key>> = {
   eval_dataset: 'dataset',
   eval_split: 'dataset',
   eval_fraction: 'dataset',
+  entropy_coef_min: 'use_adaptive_entropy',
+  entropy_coef_max: 'use_adaptive_entropy',
+  entropy_coef_delta: 'use_adaptive_entropy',
+  entropy_target: 'use_adaptive_entropy',
   num_train_epochs: 'dataset',
 };
+
+const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
+
+/** Key → the losses that read it. */
+const readBy: Partial<Record<Key, readonly LossType[]>> = {
+  epsilon: clipped,
+  epsilon_high: [...clipped, 'cispo'],
+  delta: clipped,
+  sapo_temperature_pos: ['sapo'],
+  sapo_temperature_neg: ['sapo'],
+  vespo_k_pos: ['vespo'],
+  vespo_lambda_pos: ['vespo'],
+  vespo_k_neg: ['vespo'],
+  vespo_lambda_neg: ['vespo'],
+};
+
+/** What must not be said together. */
+interface Contradiction {
+  readonly key: Key;
+  readonly fault: string;
+  readonly hint: string;
+  readonly holds: (config: Config) => boolean;
+}
+
+const contradictions: readonly Contradiction[] = [
+  {
+    key: 'loss_type',
+    fault: 'cispo needs epsilon_high, the largest ratio that a token may have',
+    hint: 'set epsilon_high: 5.0, or preset: cispo',
+    holds: ({ loss_type, epsilon_high }) => loss_type === 'cispo' && epsilon_high === null,
+  },
+  {
+    key: 'loss_type',
+    fault: 'luspo is for ratios of sequences',
+    hint: 'set importance_sampling_level: sequence, or preset: luspo',
+    holds: ({ loss_type, importance_sampling_level }) => loss_type === 'luspo' && importance_sampling_level === 'token',
+  },
+  {
+    key: 'importance_sampling_level',
+    fault:
+      'sequence is for loss_type grpo (GSPO), luspo or sapo: other losses weigh a sequence by its length, or have ratios of their own',
+    hint: 'set loss_type: grpo, or preset: gspo',
+    holds: ({ loss_type, importance_sampling_level }) =>
+      importance_sampling_level === 'sequence' && !['grpo', 'luspo', 'sapo'].includes(loss_type),
+  },
+  {
+    key: 'loss_type',
+    fault: 'vespo corrects for the sampler within the ratio of a sequence, from ratios of its tokens',
+    hint: 'set importance_sampling_mode: token_truncate, or importance_sampling_correction: false, or preset: vespo',
+    holds: ({ loss_type, importance_sampling_correction, importance_sampling_mode: mode }) =>
+      loss_type === 'vespo' && importance_sampling_correction && mode.startsWith('sequence'),
+  },
+  {
+    key: 'multi_objective_aggregation',
+    fault:
+      'normalize_then_sum divides by standard deviations of its own: scale_rewards and advantage_baseline have no effect',
+    hint: 'leave them out',
+    holds: ({ multi_objective_aggregation, scale_rewards, advantage_baseline }) =>
+      multi_objective_aggregation === 'normalize_then_sum' &&
+      (scale_rewards !== 'group' || advantage_baseline !== 'group'),
+  },
+];
 
 interface Requirement {
   /** At least one of them. */
@@ -73,6 +140,11 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
       path: keys[0]!,
     });
   }
+  for (const [key, losses] of Object.entries(readBy) as [Key, readonly LossType[]][]) {
+    if (!isGiven(key) || losses.includes(config.loss_type)) continue;
+    conflict(key, `has no effect with loss_type ${config.loss_type}`, `it is for ${losses.join(', ')}`);
+  }
+  for (const { key, fault, hint, holds } of contradictions) if (holds(config)) conflict(key, fault, hint);
   const ceiling = 1 + (config.epsilon_high ?? config.epsilon);
   if (config.delta !== null && config.delta <= ceiling) {
     conflict('delta', `must be more than 1 + epsilon_high = ${ceiling}`, 'raise delta or leave it out');

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { GradusError } from '../errors.ts';
+import { defaultLossSettings } from '../grpo/loss-settings.ts';
 import { loadConfigFile, loadConfigObject } from './load.ts';
+import { valueAt } from './values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -143,7 +145,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
-    ...['backend: trl', 'compute: modal', 'preset: dapo', 'loss_type: cispo', 'group_policy: drop', 'max_turns: 2'],
+    ...['backend: trl', 'compute: modal', 'preset: dapo', 'group_policy: drop', 'max_turns: 2'],
     ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
     ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]', 'max_episode_tokens: 9'],
   ];
@@ -160,6 +162,12 @@ describe('keys that contradict or lack one another', () => {
     'taskset: arithmetic': /taskset and dataset exclude/,
     'taskset_config: {digits: 2}': /no effect without taskset/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
+    'loss_type: cispo': /cispo needs epsilon_high/,
+    'loss_type: luspo': /luspo is for ratios of sequences/,
+    'loss_type: vespo': /vespo corrects for the sampler/,
+    'importance_sampling_level: sequence': /sequence is for loss_type grpo/,
+    'sapo_temperature_pos: 2': /no effect with loss_type dapo/,
+    'entropy_target: 0.5': /no effect without use_adaptive_entropy/,
   };
   for (const [line, message] of Object.entries(cases)) {
     test(line, () => {
@@ -170,6 +178,10 @@ describe('keys that contradict or lack one another', () => {
   }
   test('max_steps and num_train_epochs', () => {
     assert.equal(refusal(withLine('max_steps: 3'), ['num_train_epochs=1']).code, 'CONFIG_CONFLICT');
+  });
+  test('objectives normalised by themselves, and a scale for their sum', () => {
+    const error = refusal(withLine('multi_objective_aggregation: normalize_then_sum'), ['scale_rewards=none']);
+    assert.equal(error.code, 'CONFIG_CONFLICT');
   });
   test('nothing to learn from, nothing to learn', () => {
     assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');
@@ -205,4 +217,11 @@ test('a wrong setting says that it is one', () => {
   assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
   assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
+});
+
+test('the defaults of the loss are those that the library has', () => {
+  const { config } = load(withLine('seed: 0'));
+  // What the configuration says of the correction is in keys of its own.
+  const { sampling_correction: _, ...settings } = defaultLossSettings;
+  for (const [key, value] of Object.entries(settings)) assert.deepEqual(valueAt(config, [key]), value, key);
 });

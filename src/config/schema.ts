@@ -129,9 +129,46 @@ export const configSchema = z.strictObject({
   temperature: positive.default(1),
   beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the frozen reference'),
   log_kl: z.boolean().default(false).describe('measure KL even where beta is 0'),
+  kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3'),
+  use_bias_correction_kl: z
+    .boolean()
+    .default(true)
+    .describe('weigh the KL divergence by the importance ratio, so that its gradient is that of the divergence'),
   epsilon: positive.default(0.2),
-  epsilon_high: positive.nullable().default(null).describe('null: epsilon'),
+  epsilon_high: positive
+    .nullable()
+    .default(null)
+    .describe('null: epsilon; with loss_type cispo the largest ratio itself, which has no default'),
   delta: positive.nullable().default(null).describe('upper bound of the ratio on both sides; null: none'),
+  sapo_temperature_pos: positive.default(1),
+  sapo_temperature_neg: positive.default(1.05),
+  vespo_k_pos: z.number().nonnegative().default(2),
+  vespo_lambda_pos: positive.default(3),
+  vespo_k_neg: z.number().nonnegative().default(3),
+  vespo_lambda_neg: positive.default(2),
+  off_policy_mask_threshold: positive
+    .nullable()
+    .default(null)
+    .describe('bad sequences count for nothing once they are further from the policy, in nats a token; null: never'),
+  top_entropy_quantile: z
+    .number()
+    .positive()
+    .max(1)
+    .default(1)
+    .describe('learn from this fraction of tokens, those of the highest entropy; below 1 a step takes one more pass'),
+  entropy_coef: z.number().default(0).describe('weight of the entropy bonus'),
+  use_adaptive_entropy: z
+    .boolean()
+    .default(false)
+    .describe('lead entropy_coef so that entropy stays near entropy_target'),
+  entropy_coef_min: z.number().default(0),
+  entropy_coef_max: z.number().default(1),
+  entropy_coef_delta: positive.default(0.005),
+  entropy_target: positive.default(0.2).describe('nats a token'),
+  mask_truncated_completions: z
+    .boolean()
+    .default(false)
+    .describe('learn nothing from completions that a limit on tokens cut off'),
   importance_sampling_correction: z
     .boolean()
     .default(true)
@@ -140,7 +177,22 @@ export const configSchema = z.strictObject({
     .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])
     .default('sequence_mask'),
   importance_sampling_clip_max: positive.default(3).describe('ratios above are cut down to it, or count for nothing'),
-  scale_rewards: z.enum(['group', 'batch', 'none']).default('group'),
+  importance_sampling_clip_min: positive
+    .nullable()
+    .default(null)
+    .describe('ratios below are raised to it, or count for nothing; null: none'),
+  advantage_baseline: z
+    .enum(['group', 'leave_one_out'])
+    .default('group')
+    .describe('what a reward is compared with: the mean of its group, or that of the others in it'),
+  scale_rewards: z
+    .enum(['group', 'batch', 'none', 'mean'])
+    .default('group')
+    .describe('what advantages are divided by: a standard deviation, nothing, or the mean of the group (max-RL)'),
+  multi_objective_aggregation: z
+    .enum(['sum_then_normalize', 'normalize_then_sum'])
+    .default('sum_then_normalize')
+    .describe('normalize_then_sum: each reward function by itself, within its group'),
   group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
   resample_limit: count.default(3),
   learning_rate: z.number().nonnegative().default(1e-5),

@@ -35,13 +35,13 @@ const missingEverywhere: Limitations = {
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
 const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
+const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
 /** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
 const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
-    loss_type: { ...missing, works: ['dapo', 'grpo', 'bnpo', 'dr_grpo'] },
     'lora.dropout': missing,
     'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
     'native.memory_budget': missing,
@@ -65,10 +65,18 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     importance_sampling_correction: noRatio,
     importance_sampling_mode: noRatio,
     importance_sampling_clip_max: noRatio,
+    importance_sampling_clip_min: noRatio,
     num_iterations: noRatio,
     epsilon: noRatio,
     epsilon_high: noRatio,
     delta: noRatio,
+    use_bias_correction_kl: noRatio,
+    off_policy_mask_threshold: noRatio,
+    kl_estimator: { why: 'computes the KL divergence exactly: it estimates nothing' },
+    top_entropy_quantile: noEntropy,
+    entropy_coef: noEntropy,
+    use_adaptive_entropy: noEntropy,
+    mask_truncated_completions: { why: 'has completions of one length: none is cut off' },
     weight_decay: noOptimizer,
     adam_beta1: noOptimizer,
     adam_beta2: noOptimizer,

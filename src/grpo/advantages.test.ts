@@ -1,18 +1,22 @@
 // Advantages: TRL's own, what they do not depend on, and groups that teach nothing.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { groupAdvantages, type ScaleRewards } from './advantages.ts';
+import { readVectors } from '../studio/conformance.ts';
+import { type AdvantageBaseline, groupAdvantages, multiObjectiveAdvantages, type ScaleRewards } from './advantages.ts';
 
+/** A row of conformance/vectors/advantages.json. */
 interface Case {
+  oracle: string;
   scale_rewards: ScaleRewards;
+  baseline: AdvantageBaseline;
+  multi_objective_aggregation: string;
   num_generations: number;
-  rewards: (number | null)[];
+  rewards: (number | null)[][];
   advantages: number[];
   metrics: Record<'reward' | 'reward_std' | 'frac_reward_zero_std', number>;
 }
 
-const cases: Case[] = JSON.parse(readFileSync(`${import.meta.dirname}/fixtures/losses.json`, 'utf8')).advantages;
+const cases = readVectors<Case[]>('advantages');
 
 function assertNear(actual: readonly number[], expected: readonly number[], tolerance: number, what: string): void {
   assert.equal(actual.length, expected.length, what);
@@ -21,14 +25,19 @@ function assertNear(actual: readonly number[], expected: readonly number[], tole
   }
 }
 
-test("advantages and statistics are TRL's", () => {
-  for (const { scale_rewards, num_generations, rewards, advantages, metrics } of cases) {
+// The advantages of several objectives are compared in studio/conformance.ts.
+test("advantages and statistics are TRL's, or what their definition says", () => {
+  for (const { multi_objective_aggregation, ...vector } of cases) {
+    if (multi_objective_aggregation !== 'sum_then_normalize') continue;
+    const { oracle, scale_rewards, baseline, num_generations, advantages, metrics } = vector;
+    const rewards = vector.rewards[0]!;
     const groups = Array.from({ length: rewards.length / num_generations }, (_, g) =>
       rewards.slice(g * num_generations, (g + 1) * num_generations),
     );
-    const ours = groupAdvantages(groups, { scaleRewards: scale_rewards });
-    const what = JSON.stringify({ scale_rewards, rewards });
+    const ours = groupAdvantages(groups, { baseline, scaleRewards: scale_rewards });
+    const what = JSON.stringify({ scale_rewards, baseline, rewards });
     assertNear(ours.advantages.flat(), advantages, 1e-6, what);
+    if (oracle !== 'TRL') continue;
     assertNear([ours.metrics.reward!, ours.metrics.reward_std!], [metrics.reward, metrics.reward_std], 1e-6, what);
     // Where TRL divides by the deviation of the batch it also judges the batch; ours are always counted by group.
     if (scale_rewards !== 'batch') assert.equal(ours.metrics.frac_reward_zero_std, metrics.frac_reward_zero_std, what);
@@ -90,4 +99,36 @@ test('what there is nothing to compute from is absent, and its advantage 0', () 
   assert.deepEqual(groupAdvantages([[null, null]]), { advantages: [[0, 0]], metrics: {} });
   assert.deepEqual(groupAdvantages([[3]]), { advantages: [[0]], metrics: { reward: 3 } });
   assert.deepEqual(groupAdvantages([]), { advantages: [], metrics: {} });
+});
+
+test('leaving out the score itself changes no sign and no order', () => {
+  const scores = [0.3, 1.7, -2, 0.1, null];
+  const [plain] = groupAdvantages([scores], { scaleRewards: 'none' }).advantages;
+  const [others] = groupAdvantages([scores], { scaleRewards: 'none', baseline: 'leave_one_out' }).advantages;
+  assertNear(
+    others!,
+    plain!.map((advantage) => (4 / 3) * advantage),
+    1e-12,
+    'four of five count',
+  );
+});
+
+test('divided by their mean, scores below 0 make no sense', () => {
+  const hard = groupAdvantages([[1, 0, 0, 0, 0, 0, 0, 0]], { scaleRewards: 'mean' }).advantages[0]!;
+  const easy = groupAdvantages([[1, 1, 1, 1, 1, 1, 1, 0]], { scaleRewards: 'mean' }).advantages[0]!;
+  assert.ok(hard[0]! > 6 && easy[0]! < 0.2);
+  assert.throws(() => groupAdvantages([[1, -1]], { scaleRewards: 'mean' }), { code: 'REWARD_NEGATIVE' });
+});
+
+test('of several objectives none is drowned by its range', () => {
+  const correct = [[1, 0, 0, 1]];
+  const advantagesWith = (factor: number) => {
+    const lengths = [[3, 2, 1, 1]].map((group) => group.map((length) => factor * length));
+    const scores = correct.map((group, g) => group.map((part, i) => part + lengths[g]![i]!));
+    return multiObjectiveAdvantages(scores, [
+      { weight: 1, scores: correct },
+      { weight: 1, scores: lengths },
+    ]).advantages.flat();
+  };
+  assertNear(advantagesWith(1000), advantagesWith(1), 1e-3, 'a thousand times as long');
 });

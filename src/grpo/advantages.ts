@@ -1,11 +1,24 @@
 // Advantages: how much better each trajectory scored than the others of its group.
+import { GradusError } from '../errors.ts';
 
-/** What a score's distance from its group's mean is divided by: the deviation of its group, of the whole batch, or nothing. */
-export type ScaleRewards = 'group' | 'batch' | 'none';
+/** What a score is compared with: the mean of its group, or that of the others in it. */
+export type AdvantageBaseline = 'group' | 'leave_one_out';
+
+/** What the distance is divided by: the deviation of the group, or of the whole batch, nothing, or the mean of the group. */
+export type ScaleRewards = 'group' | 'batch' | 'none' | 'mean';
 
 export interface GroupAdvantagesOptions {
   /** @default 'group' */
+  readonly baseline?: AdvantageBaseline;
+  /** @default 'group' */
   readonly scaleRewards?: ScaleRewards;
+}
+
+/** One of several things that are wanted at once. */
+export interface Objective {
+  readonly weight: number;
+  /** For each group, what each trajectory scored; `null` where it does not apply. */
+  readonly scores: readonly (readonly (number | null)[])[];
 }
 
 export interface GroupAdvantages {
@@ -29,8 +42,13 @@ const NO_SPREAD = 1e-8;
 const GOOD_SCORE = 0.5;
 
 /**
- * Advantages A = (score − mean of the group) / (deviation + 10⁻⁴). Shao et al. 2024, arXiv:2402.03300, section 4.1.2;
- * without the division: Liu et al. 2025, arXiv:2503.20783.
+ * Advantages A = (score − baseline) / (scale + 10⁻⁴), or without the division.
+ *
+ * - By default the baseline is the group's mean and the scale its deviation: Shao et al. 2024, arXiv:2402.03300, section 4.1.2.
+ * - `none` does not divide: no bias towards questions that are nearly always or never answered. Liu et al. 2025, arXiv:2503.20783.
+ * - `mean` divides by the group's mean, so that the gradient is nearer to that of the likelihood of being right than to that of its
+ *   rate, and hard questions count for more. Max-RL, Tajwar et al. 2026, arXiv:2602.02710. Throws `REWARD_NEGATIVE`.
+ * - `leave_one_out` has each score compared with scores that it has no part in. Ahmadian et al. 2024, arXiv:2402.14740.
  *
  * Deviations are sample deviations (n − 1). A score of `null` is left out of every mean and deviation and gets the advantage 0.
  * Unlike TRL's, the fractions are counted by group whatever the scores are divided by.
@@ -39,19 +57,67 @@ const GOOD_SCORE = 0.5;
  */
 export function groupAdvantages(
   scores: readonly (readonly (number | null)[])[],
-  { scaleRewards = 'group' }: GroupAdvantagesOptions = {},
+  { baseline = 'group', scaleRewards = 'group' }: GroupAdvantagesOptions = {},
 ): GroupAdvantages {
   const groups = scores.map(scored);
   const batch = groups.flat();
+  if (scaleRewards === 'mean') assertNotNegative(batch);
   const batchDeviation = deviation(batch) ?? 0;
   const advantages = scores.map((group, i) => {
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
     const center = mean(known)!;
-    const scale = { group: deviation(known)! + EPSILON, batch: batchDeviation + EPSILON, none: 1 }[scaleRewards];
-    return group.map((score) => (score === null ? 0 : (score - center) / scale));
+    // Against the others' mean every distance grows by the same factor.
+    const stretch = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
+    const scale = {
+      group: deviation(known)! + EPSILON,
+      batch: batchDeviation + EPSILON,
+      mean: center + EPSILON,
+      none: 1,
+    }[scaleRewards];
+    return group.map((score) => (score === null ? 0 : (stretch * (score - center)) / scale));
   });
-  return { advantages, metrics: { ...moments('reward', 'reward_std', batch), ...spreadMetrics(groups) } };
+  return { advantages, metrics: scoreMetrics(groups) };
+}
+
+/**
+ * Advantages of several objectives, each normalised within its group before they are added up, so that none is drowned by one of a greater
+ * range: zᶠ = (score − mean of the group) / (deviation + 10⁻⁴) for each objective f, then A = Σ wᶠ zᶠ, normalised over the batch.
+ * GDPO, Liu et al. 2026, arXiv:2601.05242.
+ *
+ * @param scores for each group, the score of each trajectory; `null` for those that are left out
+ */
+export function multiObjectiveAdvantages(
+  scores: readonly (readonly (number | null)[])[],
+  objectives: readonly Objective[],
+): GroupAdvantages {
+  const normalized = objectives.map(({ weight, scores: parts }) =>
+    parts.map((group, g) => {
+      const known = scored(group.filter((_, i) => scores[g]![i] !== null));
+      const [center, spread] = [mean(known) ?? 0, deviation(known) ?? 0];
+      return group.map((part) => (part === null ? 0 : (weight * (part - center)) / (spread + EPSILON)));
+    }),
+  );
+  const sums = scores.map((group, g) =>
+    group.map((score, i) => (score === null ? null : normalized.reduce((sum, parts) => sum + parts[g]![i]!, 0))),
+  );
+  const batch = scored(sums.flat());
+  const [center, spread] = [mean(batch) ?? 0, deviation(batch) ?? 0];
+  const advantages = sums.map((group) => group.map((sum) => (sum === null ? 0 : (sum - center) / (spread + EPSILON))));
+  return { advantages, metrics: scoreMetrics(scores.map(scored)) };
+}
+
+function assertNotNegative(scores: readonly number[]): void {
+  const negative = scores.find((score) => score < 0);
+  if (negative === undefined) return;
+  throw new GradusError('REWARD_NEGATIVE', `scale_rewards mean needs rewards of at least 0, got ${negative}`, {
+    hint: 'set scale_rewards: group, or change the reward',
+    path: 'scale_rewards',
+  });
+}
+
+function scoreMetrics(groups: readonly (readonly number[])[]): Record<string, number> {
+  return { ...moments('reward', 'reward_std', groups.flat()), ...spreadMetrics(groups) };
 }
 
 /** The mean and the sample deviation (n − 1) of what is known among some values, each under its name and absent where undefined. */

@@ -2,15 +2,19 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { add, and, cast, div, greater, less, maximum, mul, neg, reduceMax, reduceSum, where } from '../tensor/ops.ts';
 
-export interface ClipMetricsInputs {
-  /** [R, C], or [R, 1] with one ratio a sequence. */
+/** Which ratios count. */
+export interface Counted {
+  /** 1 for the ratios that count, else 0: [R, C], or [R, 1] with one ratio a sequence. */
+  readonly mask: Tensor;
+  /** Scalar: how many count in the whole optimiser step. */
+  readonly total: Tensor;
+}
+
+export interface ClipMetricsInputs extends Counted {
+  /** As `mask`. */
   readonly ratio: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
-  /** As `ratio`: 1 for the ratios that count, else 0. */
-  readonly mask: Tensor;
-  /** Scalar: how many ratios count in the whole optimiser step. */
-  readonly total: Tensor;
   /** Ratios below are clipped where the advantage is negative. */
   readonly lowest: number;
   /** Ratios above are clipped where the advantage is positive. */
@@ -22,19 +26,28 @@ export interface ClipMetricsInputs {
  * micro-batch's shares of the step's fractions; `low_min` and `high_max` are the extremes among its sequences.
  */
 export function clipMetrics({ ratio, advantages, mask, total, lowest, highest }: ClipMetricsInputs) {
-  const low = mul(mask, cast(and(less(ratio, lowest), less(advantages, 0)), 'float32'));
-  const high = mul(mask, cast(and(greater(ratio, highest), greater(advantages, 0)), 'float32'));
+  const low = and(less(ratio, lowest), less(advantages, 0));
+  const high = and(greater(ratio, highest), greater(advantages, 0));
+  const [lowMean, highMean] = [fractionOf(low, { mask, total }), fractionOf(high, { mask, total })];
   const counts = sumTokens(mask); // [R, 1]
-  const share = (clipped: Tensor) => div(reduceSum(clipped), maximum(total, 1));
-  const bySequence = (clipped: Tensor) => div(sumTokens(clipped), maximum(counts, 1)); // [R, 1]
+  const bySequence = (clipped: Tensor) => div(sumTokens(ones(clipped, mask)), maximum(counts, 1)); // [R, 1]
   return {
-    'clip_ratio/low_mean': share(low),
-    'clip_ratio/high_mean': share(high),
-    'clip_ratio/region_mean': share(add(low, high)),
+    'clip_ratio/low_mean': lowMean,
+    'clip_ratio/high_mean': highMean,
+    'clip_ratio/region_mean': add(lowMean, highMean),
     // A sequence without ratios must not be the lowest.
     'clip_ratio/low_min': neg(reduceMax(neg(where(greater(counts, 0), bySequence(low), 1)))),
     'clip_ratio/high_max': reduceMax(bySequence(high)),
   } satisfies Record<string, Tensor>;
+}
+
+/** This micro-batch's share of the fraction of the step's ratios for which a condition holds. */
+export function fractionOf(holds: Tensor, { mask, total }: Counted): Tensor {
+  return div(reduceSum(ones(holds, mask)), maximum(total, 1));
+}
+
+function ones(holds: Tensor, mask: Tensor): Tensor {
+  return mul(mask, cast(holds, 'float32'));
 }
 
 const extremes: Readonly<Record<string, (a: number, b: number) => number>> = {

@@ -1,198 +1,177 @@
 // The losses: TRL's own numbers and gradients, finite differences, and that neither padding nor the split changes anything.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
-import { runOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
-import { gradients } from '../tensor/gradients.ts';
-import { interpret, type Value, value } from '../tensor/interpret.ts';
-import { input, stopGradient } from '../tensor/ops.ts';
-import { size } from '../tensor/shape.ts';
+import { conformance, readVectors } from '../studio/conformance.ts';
+import {
+  type LossLayout,
+  type LossSequence,
+  type LossVector,
+  longest,
+  lossGraph,
+  lossInputs,
+  rowsOf,
+  sequencesOf,
+  settingsOf,
+  type VectorBatch,
+} from '../studio/loss-vectors.ts';
+import { interpret, value } from '../tensor/interpret.ts';
+import { input } from '../tensor/ops.ts';
 import { foldMetrics } from './loss-metrics.ts';
-import { grpoLoss, type LossSettings } from './losses.ts';
+import { defaultLossSettings, type LossSettings, type LossType } from './loss-settings.ts';
+import { grpoLoss } from './losses.ts';
 
-interface Fixtures {
-  inputs: { logprobs: number[][]; old: number[][]; ref: number[][]; advantages: number[] };
-  cases: (Partial<LossSettings> & {
-    on_policy: boolean;
-    loss: number;
-    metrics: Record<string, number>;
-    gradient: number[][];
-  })[];
-}
+const batches = readVectors<Record<string, VectorBatch>>('batches');
+const vectors = readVectors<LossVector[]>('losses');
+const oneGroup = sequencesOf(batches['one group']!);
 
-/** One completion; `mask` is all ones unless given. */
-interface Sequence {
-  logprobs: number[];
-  old: number[];
-  reference: number[];
-  advantage: number;
-  mask?: number[];
-}
+const lossTypes: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'];
+const correction = { mode: 'token_truncate', clip_max: 1.4, clip_min: 0.7 } as const;
 
-interface Layout {
-  /** @default the longest sequence */
-  width?: number;
-  /** What the places hold that no token is at. @default 0 */
-  padding?: number;
-  /** Of the whole optimiser step. @default those of the given sequences */
-  totals?: { tokens: number; sequences: number };
-  onPolicy?: boolean;
-  run?: typeof runOnnx;
-}
+/** Each loss with all that can be combined with it, and its plain form. */
+const variants: Partial<LossSettings>[] = lossTypes.flatMap((loss_type) => {
+  const loss = { loss_type, epsilon_high: loss_type === 'cispo' ? 1.3 : 0.28 };
+  const combined = { ...loss, delta: 1.6, beta: 0.3, entropy_coef: 0.1, sampling_correction: correction };
+  return [
+    loss,
+    { ...combined, off_policy_mask_threshold: 0.15 },
+    { ...combined, top_entropy_quantile: 0.6, sampling_correction: { ...correction, mode: 'token_mask' } },
+    { ...combined, importance_sampling_level: 'sequence', use_bias_correction_kl: false, kl_estimator: 'k2' },
+  ];
+});
 
-const fixtures: Fixtures = JSON.parse(readFileSync(`${import.meta.dirname}/fixtures/losses.json`, 'utf8'));
-const trlSequences: Sequence[] = fixtures.inputs.logprobs.map((logprobs, i) => ({
-  logprobs,
-  old: fixtures.inputs.old[i]!,
-  reference: fixtures.inputs.ref[i]!,
-  advantage: fixtures.inputs.advantages[i]!,
-}));
-
-const defaults: LossSettings = {
-  loss_type: 'dapo',
-  epsilon: 0.2,
-  epsilon_high: null,
-  delta: null,
-  beta: 0,
-  log_kl: false,
-  use_bias_correction_kl: true,
-  importance_sampling_level: 'token',
-  max_completion_length: 5,
-};
-
-const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const;
-const variants: Partial<LossSettings>[] = lossTypes.flatMap((loss_type) =>
-  (['token', 'sequence'] as const).map((importance_sampling_level) => ({
-    loss_type,
-    importance_sampling_level,
-    epsilon_high: 0.28,
-    delta: 1.6,
-    beta: 0.3,
-  })),
-);
-
-function tokensOf(sequences: Sequence[]): number {
-  return sequences.flatMap(({ logprobs, mask }) => mask ?? logprobs.map(() => 1)).reduce((sum, one) => sum + one, 0);
-}
-
-/** The loss, its metrics, and its gradient with respect to each log-probability, without padding. */
-function evaluate(sequences: Sequence[], settings: Partial<LossSettings>, layout: Layout = {}) {
-  const { padding = 0, onPolicy = false, run = (outputs, inputs) => interpret(outputs, inputs) } = layout;
-  const { width = Math.max(...sequences.map(({ logprobs }) => logprobs.length)) } = layout;
-  const { totals = { tokens: tokensOf(sequences), sequences: sequences.length } } = layout;
-  const shape = [size('R'), size('C')];
-  const logprobs = input('logprobs', 'float32', shape);
-  const { loss, metrics } = grpoLoss(
-    {
-      logprobs,
-      oldLogprobs: onPolicy ? stopGradient(logprobs) : input('old', 'float32', shape),
-      referenceLogprobs: input('reference', 'float32', shape),
-      advantages: input('advantages', 'float32', [size('R'), 1]),
-      mask: input('mask', 'float32', shape),
-      totals: { tokens: input('tokens', 'float32', []), sequences: input('sequences', 'float32', []) },
-    },
-    { ...defaults, ...settings },
-  );
-  const padded = (rows: number[][], filler: number): Value =>
-    value(
-      rows.flatMap((row) => [...row, ...Array<number>(width - row.length).fill(filler)]),
-      [rows.length, width],
-    );
-  const values = run(
-    [loss, gradients(loss, [logprobs])[0]!, ...Object.values(metrics)],
-    {
-      logprobs: padded(
-        sequences.map((sequence) => sequence.logprobs),
-        padding,
-      ),
-      old: padded(
-        sequences.map((sequence) => sequence.old),
-        -padding,
-      ),
-      reference: padded(
-        sequences.map((sequence) => sequence.reference),
-        padding / 2,
-      ),
-      advantages: value(
-        sequences.map(({ advantage }) => advantage),
-        [sequences.length, 1],
-      ),
-      mask: padded(
-        sequences.map((sequence) => sequence.mask ?? sequence.logprobs.map(() => 1)),
-        0,
-      ),
-      tokens: value([totals.tokens], []),
-      sequences: value([totals.sequences], []),
-    },
-    { R: sequences.length, C: width },
-  );
-  const [lossValue, gradient, ...metricValues] = values.map(({ data }) => Array.from(data));
+/** The loss, its metrics, and its gradients with respect to log-probabilities and entropies, without padding; in 64 bits. */
+function evaluate(
+  sequences: readonly LossSequence[],
+  given: Partial<LossSettings>,
+  layout: LossLayout = {},
+  onPolicy = false,
+) {
+  const settings = { ...defaultLossSettings, max_completion_length: 5, ...given };
+  const inputs = lossInputs(sequences, settings, layout);
+  const graph = lossGraph(settings, onPolicy);
+  const values = interpret(Object.values(graph), inputs);
+  const results = Object.fromEntries(Object.keys(graph).map((name, i) => [name, values[i]!]));
+  const { loss, gradient, entropy_gradient: entropyGradient, ...metrics } = results;
+  const width = layout.width ?? longest(sequences);
   return {
-    loss: lossValue![0]!,
-    gradient: sequences.map((sequence, i) => gradient!.slice(i * width, i * width + sequence.logprobs.length)),
-    beyond: sequences.flatMap((sequence, i) => gradient!.slice(i * width + sequence.logprobs.length, (i + 1) * width)),
-    metrics: Object.fromEntries(Object.keys(metrics).map((name, i) => [name, metricValues[i]![0]!])),
+    loss: loss!.data[0]!,
+    gradient: rowsOf(gradient!, sequences),
+    entropyGradient: entropyGradient ? rowsOf(entropyGradient, sequences) : undefined,
+    beyond: sequences.flatMap(({ logprobs }, i) => [
+      ...gradient!.data.slice(i * width + logprobs.length, (i + 1) * width),
+    ]),
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, { data }]) => [name, data[0]!])),
   };
 }
 
-function assertNear(actual: number[], expected: number[], tolerance: number, what: string): void {
-  assertClose(value(actual, [actual.length]), value(expected, [expected.length]), tolerance, what);
+function assertNear(actual: readonly number[], expected: readonly number[], tolerance: number, what: string): void {
+  assertClose(value([...actual], [actual.length]), value([...expected], [expected.length]), tolerance, what);
 }
 
-function randomSequences(lengths: number[], seed: number): Sequence[] {
+function randomSequences(lengths: readonly number[], seed: number): LossSequence[] {
   const random = randomStream(seed);
   return lengths.map((length) => {
-    const near = (center: number[]) => center.map((logprob) => logprob + 0.4 * random.normal());
+    const near = (center: readonly number[]) => center.map((logprob) => logprob + 0.4 * random.normal());
     const old = Array.from({ length }, () => -1 - Math.abs(random.normal()));
-    return { logprobs: near(old), old, reference: near(old), advantage: random.normal() };
+    const entropies = old.map(() => Math.abs(random.normal()));
+    const mask = old.map(() => true);
+    return {
+      ...{ logprobs: near(old), old, reference: near(old), sampler: near(old), entropies, mask },
+      advantage: random.normal(),
+    };
   });
 }
 
-for (const engine of ['interpreter', 'ONNX Runtime'] as const) {
-  test(`losses, metrics and gradients are TRL's, whatever padding holds: ${engine}`, () => {
-    for (const { on_policy, loss, metrics, gradient, ...settings } of fixtures.cases) {
-      const what = JSON.stringify({ ...settings, on_policy });
-      const run = engine === 'interpreter' ? {} : { run: runOnnx };
-      const ours = evaluate(trlSequences, settings, { width: 6, padding: 1e4, onPolicy: on_policy, ...run });
-      assertNear([ours.loss], [loss], 1e-6, `loss of ${what}`);
-      assertNear(ours.gradient.flat(), gradient.flat(), 1e-6, `gradient of ${what}`);
-      assert.ok(
-        ours.beyond.every((number) => number === 0),
-        `padding has a gradient: ${what}`,
-      );
-      assert.deepEqual(Object.keys(ours.metrics).sort(), Object.keys(metrics).sort(), what);
-      for (const [name, expected] of Object.entries(metrics)) {
-        assertNear([ours.metrics[name]!], [expected], 1e-6, `${name} of ${what}`);
-      }
+test("losses, metrics and gradients are TRL's, whatever padding holds", () => {
+  for (const vector of vectors) {
+    const batch = batches[vector.batch]!;
+    const sequences = sequencesOf(batch);
+    const layout = { width: longest(sequences) + 1, padding: 1e4 };
+    const ours = evaluate(sequences, settingsOf(vector, batch), layout, vector.on_policy);
+    const what = `${vector.loss_type}, ${vector.variant}, ${vector.condition}`;
+    assertNear([ours.loss], [vector.loss], 1e-6, `loss of ${what}`);
+    assertNear(ours.gradient.flat(), vector.gradient.flat(), 1e-6, `gradient of ${what}`);
+    assertNear(ours.entropyGradient?.flat() ?? [], vector.entropy_gradient?.flat() ?? [], 1e-6, `entropies of ${what}`);
+    assert.ok(
+      ours.beyond.every((number) => number === 0),
+      `padding has a gradient: ${what}`,
+    );
+    // The entropy is measured where it is made, and TRL's measurements of the sampler are left out where rows are truncated.
+    const { entropy: _, ...metrics } = vector.metrics;
+    for (const [name, expected] of Object.entries(metrics)) {
+      assertNear([ours.metrics[name]!], [expected], 1e-6, `${name} of ${what}`);
     }
-  });
-}
+    if (vector.condition === 'truncated') continue;
+    assert.deepEqual(Object.keys(ours.metrics).sort(), Object.keys(metrics).sort(), what);
+  }
+});
+
+test('they are TRL’s in ONNX Runtime, too, as are advantages, divergences and the entropy control', () => {
+  const { checks, tolerance } = conformance();
+  assert.deepEqual(
+    checks.filter(({ ok }) => !ok),
+    [],
+  );
+  // The contract allows 1e-4; more than rounding is an error nevertheless.
+  const largest = Math.max(...checks.map(({ difference }) => difference));
+  assert.ok(largest <= tolerance / 10, `${largest}`);
+});
+
+test('every loss has vectors of every condition', () => {
+  for (const loss_type of lossTypes) {
+    const conditions = vectors.filter((vector) => vector.loss_type === loss_type).map(({ condition }) => condition);
+    assert.deepEqual([...new Set(conditions)], ['on-policy', 'off-policy', 'masked', 'truncated', 'multi-group']);
+  }
+});
+
+test('TRL counts truncated rows among the sequences that it divides by; here they are absent', () => {
+  const plain = vectors.filter(({ condition, variant }) => condition === 'truncated' && variant === 'plain');
+  assert.equal(plain.length, lossTypes.length);
+  for (const { loss_type, loss, with_truncated_rows } of plain) {
+    const bySequences = ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type);
+    assertNear([with_truncated_rows!], [bySequences ? (loss * 3) / 4 : loss], 1e-7, loss_type);
+  }
+});
 
 test('on the tokens that were sampled from it, the policy gains nothing by length under grpo', () => {
-  assert.ok(Math.abs(evaluate(trlSequences, { loss_type: 'grpo' }, { onPolicy: true }).loss) < 1e-8);
+  assert.ok(Math.abs(evaluate(oneGroup, { loss_type: 'grpo' }, {}, true).loss) < 1e-8);
 });
 
 test('gradients are those that finite differences find', () => {
   const sequences = randomSequences([3, 5, 1, 4], 11);
   const step = 1e-6;
-  for (const settings of variants) {
-    const { gradient } = evaluate(sequences, settings);
-    const numeric = sequences.map(({ logprobs }, r) =>
-      logprobs.map((_, t) => {
-        const moved = (by: number) =>
-          sequences.with(r, { ...sequences[r]!, logprobs: logprobs.with(t, logprobs[t]! + by) });
-        return (evaluate(moved(step), settings).loss - evaluate(moved(-step), settings).loss) / (2 * step);
-      }),
-    );
-    assertNear(gradient.flat(), numeric.flat(), 1e-7, JSON.stringify(settings));
+  // What is held constant, the weight of cispo and vespo, finite differences would move.
+  for (const settings of variants.filter(({ loss_type }) => loss_type !== 'cispo' && loss_type !== 'vespo')) {
+    const slopes = (name: 'logprobs' | 'entropies') =>
+      sequences.map((sequence, r) =>
+        sequence[name].map((number, t) => {
+          const moved = (by: number) =>
+            evaluate(sequences.with(r, { ...sequence, [name]: sequence[name].with(t, number + by) }), settings).loss;
+          return (moved(step) - moved(-step)) / (2 * step);
+        }),
+      );
+    const { gradient, entropyGradient } = evaluate(sequences, settings);
+    const what = JSON.stringify(settings);
+    assertNear(gradient.flat(), slopes('logprobs').flat(), 1e-7, what);
+    if (entropyGradient) assertNear(entropyGradient.flat(), slopes('entropies').flat(), 1e-7, what);
   }
+});
+
+test('cispo and vespo follow the gradient of log-probabilities, however far tokens have moved', () => {
+  const [sequence] = randomSequences([4], 3);
+  const far = { ...sequence!, advantage: 1, logprobs: sequence!.old.map((old) => old + 3) };
+  const capped = evaluate([far], { loss_type: 'cispo', epsilon_high: 5 }).gradient[0]!;
+  assertNear(capped, [-5 / 4, -5 / 4, -5 / 4, -5 / 4], 1e-12, 'cispo');
+  assert.equal(evaluate([far], { loss_type: 'dapo' }).gradient[0]![0], 0);
+  // φ(1) = 1: on policy it is REINFORCE.
+  const onPolicy = evaluate([far], { loss_type: 'vespo' }, {}, true).gradient[0]!;
+  assertNear(onPolicy, [-1 / 4, -1 / 4, -1 / 4, -1 / 4], 1e-12, 'vespo');
 });
 
 test('a step is the same however it is split into micro-batches', () => {
   const sequences = randomSequences([3, 7, 1, 4, 2, 6], 5);
-  const totals = { tokens: tokensOf(sequences), sequences: sequences.length };
   for (const settings of variants) {
     const whole = evaluate(sequences, settings);
     for (const [first, second] of [
@@ -202,19 +181,26 @@ test('a step is the same however it is split into micro-batches', () => {
     ]) {
       const parts = [sequences.slice(0, first), sequences.slice(first, second), sequences.slice(second)]
         .filter((part) => part.length > 0)
-        .map((part) => evaluate(part, settings, { totals }));
+        .map((part) => evaluate(part, settings, { step: sequences }));
       const what = JSON.stringify({ ...settings, first, second });
-      assertNear([parts.reduce((sum, { loss }) => sum + loss, 0)], [whole.loss], 1e-12, what);
-      assertNear(
-        parts.flatMap(({ gradient }) => gradient.flat()),
-        whole.gradient.flat(),
-        1e-12,
-        what,
-      );
+      const total = parts.reduce((sum, { loss }) => sum + loss, 0);
+      assertNear([total], [whole.loss], 1e-12, what);
+      const joined = parts.flatMap(({ gradient }) => gradient.flat());
+      assertNear(joined, whole.gradient.flat(), 1e-12, what);
       const folded = foldMetrics(parts.map(({ metrics }) => metrics));
       assert.deepEqual(Object.keys(folded), Object.keys(whole.metrics));
       assertNear(Object.values(folded), Object.values(whole.metrics), 1e-12, what);
     }
+  }
+});
+
+test('the order of sequences changes nothing', () => {
+  const sequences = randomSequences([3, 7, 1, 4], 6);
+  for (const settings of variants) {
+    const forward = evaluate(sequences, settings);
+    const backward = evaluate(sequences.toReversed(), settings);
+    assertNear([backward.loss], [forward.loss], 1e-12, JSON.stringify(settings));
+    assertNear(backward.gradient.toReversed().flat(), forward.gradient.flat(), 1e-12, JSON.stringify(settings));
   }
 });
 
@@ -226,13 +212,13 @@ test('a sequence without tokens to learn from is as good as absent', () => {
     advantage: -1,
     logprobs: sequence.old.map((old) => old - 1),
   }));
-  const empty = { ...randomSequences([5], 9)[0]!, mask: [0, 0, 0, 0, 0] };
-  const totals = { tokens: 12, sequences: 3 };
+  const empty = { ...randomSequences([5], 9)[0]!, mask: [false, false, false, false, false] };
   for (const sequences of [some, clipped]) {
     for (const settings of variants) {
-      const without = evaluate(sequences, settings, { totals });
-      const withEmpty = evaluate([...sequences, empty], settings, { totals });
+      const without = evaluate(sequences, settings);
+      const withEmpty = evaluate([...sequences, empty], settings);
       assert.deepEqual(withEmpty.gradient.pop(), [0, 0, 0, 0, 0]);
+      if (withEmpty.entropyGradient) assert.deepEqual(withEmpty.entropyGradient.pop(), [0, 0, 0, 0, 0]);
       assert.deepEqual(withEmpty, { ...without, beyond: withEmpty.beyond });
     }
   }
@@ -253,19 +239,17 @@ test('shares of micro-batches add up, and of their extremes the most extreme cou
 });
 
 test('tokens that the policy did not sample change nothing, wherever they stand', () => {
-  const sequences = randomSequences([4, 3], 21);
-  const { logprobs, old, reference } = sequences[0]!;
-  const among = (row: number[]) => [...row.slice(0, 2), -30, -40, ...row.slice(2)];
+  const [first, second] = randomSequences([4, 3], 21) as [LossSequence, LossSequence];
+  const among = (row: readonly number[]) => [...row.slice(0, 2), -30, -40, ...row.slice(2)];
   const observed = {
-    ...sequences[0]!,
-    logprobs: among(logprobs),
-    old: old.toSpliced(2, 0, -1, -2),
-    reference: among(reference),
-    mask: [1, 1, 0, 0, 1, 1],
+    ...{ logprobs: among(first.logprobs), reference: among(first.reference), entropies: among(first.entropies) },
+    ...{ old: first.old.toSpliced(2, 0, -1, -2), sampler: first.sampler.toSpliced(2, 0, -3, -9) },
+    mask: [true, true, false, false, true, true],
+    advantage: first.advantage,
   };
   for (const settings of variants) {
-    const plain = evaluate(sequences, settings);
-    const interleaved = evaluate([observed, sequences[1]!], settings);
+    const plain = evaluate([first, second], settings);
+    const interleaved = evaluate([observed, second], settings);
     assertNear([interleaved.loss], [plain.loss], 1e-12, 'loss');
     assertNear(interleaved.gradient[0]!, plain.gradient[0]!.toSpliced(2, 0, 0, 0), 1e-12, 'gradient');
     assertNear(Object.values(interleaved.metrics), Object.values(plain.metrics), 1e-12, 'metrics');
@@ -273,10 +257,8 @@ test('tokens that the policy did not sample change nothing, wherever they stand'
 });
 
 test('a clipped token has no gradient, and only on the side that is clipped', () => {
-  const token = (ratio: number, advantage: number) => ({
-    logprobs: [Math.log(ratio)],
-    old: [0],
-    reference: [0],
+  const token = (ratio: number, advantage: number): LossSequence => ({
+    ...{ logprobs: [Math.log(ratio)], old: [0], reference: [0], sampler: [0], entropies: [0], mask: [true] },
     advantage,
   });
   const gradientAt = (ratio: number, advantage: number, settings: Partial<LossSettings> = {}) =>
@@ -289,16 +271,34 @@ test('a clipped token has no gradient, and only on the side that is clipped', ()
   assertNear([gradientAt(0.79, 1)], [-0.79], 1e-12, 'a good token below the bounds');
 });
 
+test('only bad sequences that the policy has left behind are masked', () => {
+  const threshold = { off_policy_mask_threshold: 0.2 };
+  const sequence = (moved: number, advantage: number): LossSequence => {
+    const sampler = [-1, -2, -0.5];
+    const logprobs = sampler.map((logprob) => logprob + moved);
+    return {
+      ...{ logprobs, sampler, old: logprobs, reference: sampler, entropies: [1, 1, 1], mask: [true, true, true] },
+      advantage,
+    };
+  };
+  const isMasked = (moved: number, advantage: number) =>
+    evaluate([sequence(moved, advantage)], threshold).gradient[0]!.every((slope) => slope === 0);
+  assert.equal(isMasked(-0.3, -1), true);
+  assert.equal(isMasked(-0.3, 1), false);
+  assert.equal(isMasked(-0.1, -1), false);
+  assert.equal(isMasked(0.3, -1), false);
+});
+
 test('the KL divergence is measured on request and then changes nothing', () => {
-  const silent = evaluate(trlSequences, {});
-  const measured = evaluate(trlSequences, { log_kl: true, use_bias_correction_kl: false });
+  const silent = evaluate(oneGroup, {});
+  const measured = evaluate(oneGroup, { log_kl: true, use_bias_correction_kl: false });
   assert.ok(!('kl' in silent.metrics));
   assertNear([measured.metrics.kl!], [0.007983], 1e-6, 'kl');
   assert.equal(measured.loss, silent.loss);
   assert.deepEqual(measured.gradient, silent.gradient);
 });
 
-test('a KL divergence without a reference is an error', () => {
+test('a KL divergence without a reference is an error, as is a cap that nobody chose', () => {
   const tensor = (name: string) => input(name, 'float32', [2, 3]);
   const inputs = {
     logprobs: tensor('logprobs'),
@@ -307,5 +307,6 @@ test('a KL divergence without a reference is an error', () => {
     mask: tensor('mask'),
     totals: { tokens: input('tokens', 'float32', []), sequences: input('sequences', 'float32', []) },
   };
-  assert.throws(() => grpoLoss(inputs, { ...defaults, beta: 0.1 }), /referenceLogprobs/);
+  assert.throws(() => grpoLoss(inputs, { ...defaultLossSettings, beta: 0.1 }), /referenceLogprobs/);
+  assert.throws(() => grpoLoss(inputs, { ...defaultLossSettings, loss_type: 'cispo' }), /epsilon_high/);
 });

@@ -3,25 +3,25 @@
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
+  and,
   cast,
-  clip,
   div,
   exp,
   greater,
+  less,
   maximum,
-  minimum,
   mul,
-  neg,
   reciprocal,
   reduceSum,
+  stopGradient,
   sub,
   where,
 } from '../tensor/ops.ts';
 import { klDivergence } from './kl.ts';
-import { clipMetrics, sumTokens } from './loss-metrics.ts';
-import { type SamplingCorrection, samplingCorrection } from './sampling-correction.ts';
-
-export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo';
+import { sumTokens } from './loss-metrics.ts';
+import type { LossSettings, LossType } from './loss-settings.ts';
+import { samplingCorrection } from './sampling-correction.ts';
+import { cappedWeight, clippedRatio, gammaWeight, type Surrogate, softGate } from './surrogates.ts';
 
 export interface LossInputs {
   /** [R, C] under the weights that are trained: what the loss is differentiated by. */
@@ -30,61 +30,57 @@ export interface LossInputs {
   readonly oldLogprobs: Tensor;
   /** [R, C] under the frozen reference; needed if `beta` is not 0 or `log_kl` is set. */
   readonly referenceLogprobs?: Tensor;
-  /** [R, C] as the sampler told them; needed if `sampling_correction` is set. */
+  /** [R, C] as the sampler told them; needed if `sampling_correction` is set, and what the off-policy mask goes by if given. */
   readonly samplerLogprobs?: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
   /** [R, C] float32: 1 for tokens to learn from, else 0. What the inputs hold elsewhere has no effect. */
   readonly mask: Tensor;
+  /** [R, C] float32: 1 for the tokens of the mask that `top_entropy_quantile` leaves, else 0. @default the mask */
+  readonly entropyMask?: Tensor;
+  /** Rewards entropy. @default not */
+  readonly entropyBonus?: {
+    /** Scalar: nats of entropy are worth this much. */
+    readonly coefficient: Tensor;
+    /** [R, C] of the distribution that each token was drawn from, in nats. */
+    readonly entropy: Tensor;
+  };
   /** Scalars of the whole optimiser step, the same for each of its micro-batches. */
   readonly totals: {
     /** Tokens to learn from. */
     readonly tokens: Tensor;
+    /** Sequences with such a token. */
     readonly sequences: Tensor;
+    /** Tokens of the entropy mask. @default tokens */
+    readonly entropyTokens?: Tensor;
   };
-}
-
-/** Hyper-parameters under TRL's names. */
-export interface LossSettings {
-  readonly loss_type: LossType;
-  /** How far a ratio may fall below 1 until a bad token is bad enough. */
-  readonly epsilon: number;
-  /** How far a ratio may rise above 1 until a good token is good enough; `null` is `epsilon`. Yu et al. 2025, arXiv:2503.14476. */
-  readonly epsilon_high: number | null;
-  /** Bounds the ratio of bad tokens too; more than 1 + epsilon_high. Prime Intellect 2025, arXiv:2505.07291. */
-  readonly delta: number | null;
-  /** Weight of the KL divergence from the reference. */
-  readonly beta: number;
-  /** Measure the KL divergence even where `beta` is 0. */
-  readonly log_kl: boolean;
-  /** Weigh the KL divergence by the importance ratio: see `KlOptions`. */
-  readonly use_bias_correction_kl: boolean;
-  /** One ratio a token, or one a sequence: the geometric mean over its tokens. GSPO, Zheng et al. 2025, arXiv:2507.18071. */
-  readonly importance_sampling_level: 'token' | 'sequence';
-  /** Weigh tokens by trainer / sampler, where those differ. @default null: not */
-  readonly sampling_correction?: SamplingCorrection | null;
-  /** What `dr_grpo` takes for the length of every completion. */
-  readonly max_completion_length: number;
 }
 
 export interface GrpoLoss {
   /** Scalar: this micro-batch's share of the step's loss. */
   readonly loss: Tensor;
-  /** Scalars under TRL's names: `clip_ratio/…`, and `kl` if it is used or logged. `foldMetrics` makes the step's of the micro-batches'. */
+  /**
+   * Scalars under TRL's names: those of the surrogate such as `clip_ratio/…`; `kl` if it is used or logged; `sampling/…` with a sampling
+   * correction; with an entropy bonus `policy_loss`, the loss without it. `foldMetrics` makes the step's of the micro-batches'.
+   */
   readonly metrics: Readonly<Record<string, Tensor>>;
 }
 
-/** The loss of one micro-batch: the clipped surrogate and β KL of each token, weighted as `loss_type` says. */
+/** The loss of one micro-batch: the surrogate and β KL of each token, weighted as `loss_type` says, less the entropy bonus. */
 export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
-  const { advantages, mask, totals } = inputs;
+  const { advantages, mask, totals, entropyMask, entropyBonus } = inputs;
   // Whatever padding holds must not reach exp: 0 · ∞ is not a number.
   const unpadded = (x: Tensor) => where(greater(mask, 0), x, 0);
   const logprobs = unpadded(inputs.logprobs);
   const oldLogprobs = unpadded(inputs.oldLogprobs);
+  const samplerLogprobs = inputs.samplerLogprobs && unpadded(inputs.samplerLogprobs);
   const logRatio = sub(logprobs, oldLogprobs); // [R, C]
   const lengths = sumTokens(mask); // [R, 1]
-  const sizes = { lengths: maximum(lengths, 1), tokens: maximum(totals.tokens, 1), sequences: totals.sequences };
-
+  const sizes = {
+    lengths: maximum(lengths, 1),
+    tokens: maximum(totals.tokens, 1),
+    sequences: maximum(totals.sequences, 1),
+  };
   const level = {
     token: () => ({ ratio: exp(logRatio), mask, total: totals.tokens }),
     sequence: () => ({
@@ -93,29 +89,51 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
       total: totals.sequences,
     }),
   }[settings.importance_sampling_level]();
-  const range = clipRange(settings);
-  let tokenLoss = clippedSurrogate(level.ratio, advantages, range, settings.delta); // [R, C] or [R, 1]
-  const metrics: Record<string, Tensor> = clipMetrics({ ...level, ...range, advantages });
-  if (settings.sampling_correction) {
-    if (!inputs.samplerLogprobs) throw new Error('a sampling correction needs samplerLogprobs');
-    const samplerLogprobs = unpadded(inputs.samplerLogprobs);
-    const correction = samplingCorrection(
-      { oldLogprobs, samplerLogprobs, mask, tokens: totals.tokens },
-      settings.sampling_correction,
-    );
-    tokenLoss = mul(tokenLoss, correction.ratio);
-    Object.assign(metrics, correction.metrics);
+
+  const correction = settings.sampling_correction
+    ? samplingCorrection(
+        { oldLogprobs, samplerLogprobs: needed(samplerLogprobs, 'samplerLogprobs'), mask, totals },
+        settings.sampling_correction,
+      )
+    : undefined;
+  const { surrogate, weight } = losses[settings.loss_type];
+  const sequences = totals.sequences;
+  const { tokenLoss: plainLoss, metrics: surrogateMetrics } = surrogate(
+    { logprobs, logRatio, advantages, mask, level, sequences, ...(correction && { correction: correction.ratio }) },
+    settings,
+  );
+  const metrics: Record<string, Tensor> = { ...surrogateMetrics, ...correction?.metrics };
+
+  let tokenLoss = plainLoss; // [R, C] or [R, 1]
+  if (settings.off_policy_mask_threshold !== null) {
+    const distance = sub(samplerLogprobs ?? oldLogprobs, stopGradient(logprobs));
+    const stale = greater(div(sumTokens(distance), sizes.lengths), settings.off_policy_mask_threshold);
+    tokenLoss = where(and(stale, less(advantages, 0)), 0, tokenLoss);
   }
+  if (entropyMask) tokenLoss = mul(tokenLoss, entropyMask);
   if (settings.beta !== 0 || settings.log_kl) {
-    if (!inputs.referenceLogprobs) throw new Error('a KL divergence needs referenceLogprobs');
-    const divergence = klDivergence(logprobs, unpadded(inputs.referenceLogprobs), {
+    const reference = unpadded(needed(inputs.referenceLogprobs, 'referenceLogprobs'));
+    const divergence = klDivergence(logprobs, reference, {
+      estimator: settings.kl_estimator,
       ...(settings.use_bias_correction_kl && { importanceRatio: level.ratio }),
     });
     metrics.kl = div(reduceSum(mul(divergence, mask)), sizes.tokens);
     if (settings.beta !== 0) tokenLoss = add(tokenLoss, mul(settings.beta, divergence));
   }
-  const weights = mul(mask, tokenWeights[settings.loss_type](sizes, settings)); // [R, C]
-  return { loss: reduceSum(mul(tokenLoss, weights)), metrics };
+  const loss = reduceSum(mul(tokenLoss, mul(mask, weight(sizes, settings))));
+  if (!entropyBonus) return { loss, metrics };
+
+  metrics.policy_loss = loss;
+  const total = maximum(totals.entropyTokens ?? totals.tokens, 1);
+  const entropy = div(reduceSum(mul(unpadded(entropyBonus.entropy), entropyMask ?? mask)), total);
+  return { loss: sub(loss, mul(entropyBonus.coefficient, entropy)), metrics };
+}
+
+interface LossDefinition {
+  /** What one token's loss is. */
+  readonly surrogate: Surrogate;
+  /** What a token counts for: [R, 1] or a scalar. */
+  readonly weight: (sizes: Sizes, settings: LossSettings) => Tensor;
 }
 
 interface Sizes {
@@ -126,29 +144,39 @@ interface Sizes {
   readonly sequences: Tensor;
 }
 
-/** What a token counts for, the one thing in which the losses differ: [R, 1] or a scalar. */
-const tokenWeights: Record<LossType, (sizes: Sizes, settings: LossSettings) => Tensor> = {
-  /** The mean over sequences of the mean over tokens: a token of a short sequence counts more. Shao et al. 2024, arXiv:2402.03300. */
-  grpo: ({ lengths, sequences }) => reciprocal(mul(lengths, sequences)),
-  /** The mean over tokens. Yu et al. 2025, arXiv:2503.14476. */
-  dapo: ({ tokens }) => reciprocal(tokens),
-  /** TRL's means over each micro-batch. Here a step is one batch however it is split, and so this is `dapo`. */
-  bnpo: ({ tokens }) => reciprocal(tokens),
-  /** As the mean over tokens, were all completions of the greatest length: no bias towards any length. Liu et al. 2025, arXiv:2503.20783. */
-  dr_grpo: ({ sequences }, { max_completion_length }) => reciprocal(mul(sequences, max_completion_length)),
+type Weight = LossDefinition['weight'];
+
+/** The mean over sequences of the mean over tokens: a token of a short sequence counts more. */
+const sequenceMeans: Weight = ({ lengths, sequences }) => reciprocal(mul(lengths, sequences));
+/** The mean over tokens. */
+const tokenMean: Weight = ({ tokens }) => reciprocal(tokens);
+/** As the mean over tokens, were all completions of the greatest length. */
+const fixedLength: Weight = ({ sequences }, { max_completion_length }) =>
+  reciprocal(mul(sequences, max_completion_length));
+/** The mean over sequences of the sum over tokens. */
+const sequenceSums: Weight = ({ sequences }) => reciprocal(sequences);
+
+/** In what the losses differ. */
+const losses: Readonly<Record<LossType, LossDefinition>> = {
+  /** Shao et al. 2024, arXiv:2402.03300. */
+  grpo: { surrogate: clippedRatio, weight: sequenceMeans },
+  /** TRL's mean over each micro-batch. Here a step is one batch however it is split, and so this is `dapo`. */
+  bnpo: { surrogate: clippedRatio, weight: tokenMean },
+  /** No bias towards any length. Liu et al. 2025, arXiv:2503.20783. */
+  dr_grpo: { surrogate: clippedRatio, weight: fixedLength },
+  /** Yu et al. 2025, arXiv:2503.14476. */
+  dapo: { surrogate: clippedRatio, weight: tokenMean },
+  /** MiniMax 2025, arXiv:2506.13585. */
+  cispo: { surrogate: cappedWeight, weight: tokenMean },
+  /** Gao et al. 2025, arXiv:2511.20347. */
+  sapo: { surrogate: softGate, weight: sequenceMeans },
+  /** Shen et al. 2026, arXiv:2602.10693. */
+  vespo: { surrogate: gammaWeight, weight: tokenMean },
+  /** GSPO without its bias towards short sequences: meant for ratios of sequences. Liu et al. 2026, arXiv:2602.05261. */
+  luspo: { surrogate: clippedRatio, weight: sequenceSums },
 };
 
-interface ClipRange {
-  readonly lowest: number;
-  readonly highest: number;
-}
-
-function clipRange({ epsilon, epsilon_high }: LossSettings): ClipRange {
-  return { lowest: 1 - epsilon, highest: 1 + (epsilon_high ?? epsilon) };
-}
-
-/** −min(ratio · A, clipped ratio · A): PPO's objective, to be minimised. Schulman et al. 2017, arXiv:1707.06347. */
-function clippedSurrogate(ratio: Tensor, advantages: Tensor, { lowest, highest }: ClipRange, delta: number | null) {
-  const bounded = delta === null ? ratio : minimum(ratio, delta);
-  return neg(minimum(mul(bounded, advantages), mul(clip(ratio, lowest, highest), advantages)));
+function needed(tensor: Tensor | undefined, name: keyof LossInputs): Tensor {
+  if (!tensor) throw new Error(`the loss needs ${name}`);
+  return tensor;
 }

@@ -41,7 +41,7 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
 function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   const acted = trajectories.filter(({ steps }) => steps.length > 0);
   if (acted.length === 0) return {};
-  const terminated = acted.filter((trajectory) => !isClipped(trajectory));
+  const terminated = acted.filter((trajectory) => !isTruncated(trajectory));
   return {
     ...lengthMetrics('length', acted),
     'completions/clipped_ratio': 1 - terminated.length / acted.length,
@@ -59,7 +59,8 @@ function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Recor
   };
 }
 
-function isClipped({ stopReason }: Trajectory): boolean {
+/** Whether a limit on tokens cut a trajectory off. */
+export function isTruncated({ stopReason }: Trajectory): boolean {
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 

@@ -24,7 +24,12 @@ const mask = [
 function corrected(mode: SamplingCorrection['mode'], rows = [0, 1]) {
   const matrix = (name: string) => input(name, 'float32', [size('R'), 3]);
   const { ratio, metrics } = samplingCorrection(
-    { oldLogprobs: matrix('old'), samplerLogprobs: matrix('sampler'), mask: matrix('mask'), tokens: constant([5], []) },
+    {
+      oldLogprobs: matrix('old'),
+      samplerLogprobs: matrix('sampler'),
+      mask: matrix('mask'),
+      totals: { tokens: constant([5], []), sequences: constant([2], []) },
+    },
     { mode, clip_max: 3 },
   );
   const given = (of: number[][]) =>

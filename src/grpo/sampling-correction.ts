@@ -1,14 +1,33 @@
 // Correction for a sampler that is not quite the model being trained: rounded weights, other kernels, filters.
 import type { Tensor } from '../tensor/graph.ts';
-import { abs, div, exp, greater, maximum, minimum, mul, neg, reduceMax, reduceSum, sub, where } from '../tensor/ops.ts';
+import {
+  abs,
+  and,
+  cast,
+  clip,
+  div,
+  exp,
+  greater,
+  less,
+  maximum,
+  mul,
+  neg,
+  not,
+  reduceMax,
+  reduceSum,
+  sub,
+  where,
+} from '../tensor/ops.ts';
 import { sumTokens } from './loss-metrics.ts';
 
 /** Named as TRL names its correction for vLLM, which this is. */
 export interface SamplingCorrection {
-  /** One ratio for each token, or one for each sequence; ratios above the limit are cut down to it, or count for nothing. */
+  /** One ratio for each token, or one for each sequence; ratios beyond the limits are held to them, or count for nothing. */
   readonly mode: 'token_truncate' | 'token_mask' | 'sequence_truncate' | 'sequence_mask';
   /** The largest ratio. */
   readonly clip_max: number;
+  /** The smallest ratio; those below are raised to it, or count for nothing. @default null: none */
+  readonly clip_min?: number | null;
 }
 
 export interface SamplingCorrectionInputs {
@@ -18,27 +37,38 @@ export interface SamplingCorrectionInputs {
   readonly samplerLogprobs: Tensor;
   /** [R, C] */
   readonly mask: Tensor;
-  /** Scalar: tokens to learn from in the whole step. */
-  readonly tokens: Tensor;
+  /** Scalars of the whole optimiser step: tokens to learn from, and sequences with such a token. */
+  readonly totals: { readonly tokens: Tensor; readonly sequences: Tensor };
 }
 
 /**
  * The importance ratio trainer / sampler that each token's loss is weighed by, [R, C] or [R, 1]; no gradient flows through it as long as
  * `oldLogprobs` has none. Yao et al. 2025, Your efficient RL framework secretly brings you off-policy RL training.
  */
-export function samplingCorrection(inputs: SamplingCorrectionInputs, { mode, clip_max }: SamplingCorrection) {
-  const { oldLogprobs, samplerLogprobs, mask, tokens } = inputs;
+export function samplingCorrection(
+  inputs: SamplingCorrectionInputs,
+  { mode, clip_max, clip_min = null }: SamplingCorrection,
+) {
+  const { oldLogprobs, samplerLogprobs, mask, totals } = inputs;
   const difference = sub(oldLogprobs, samplerLogprobs);
-  const raw = exp(mode.startsWith('sequence') ? sumTokens(difference) : difference);
-  const ratio = mode.endsWith('mask') ? where(greater(raw, clip_max), 0, raw) : minimum(raw, clip_max);
+  const ofSequences = mode.startsWith('sequence');
+  const raw = exp(ofSequences ? sumTokens(difference) : difference);
+  const lowest = clip_min ?? 0;
+  const ratio = mode.endsWith('mask')
+    ? where(or(greater(raw, clip_max), less(raw, lowest)), 0, raw)
+    : clip(raw, lowest, clip_max);
+  const counted = ofSequences
+    ? { mask: cast(greater(sumTokens(mask), 0), 'float32'), total: totals.sequences }
+    : { mask, total: totals.tokens };
   const distance = mul(abs(difference), mask);
-  const everyToken = mul(ratio, mask);
   const metrics: Record<string, Tensor> = {
-    'sampling/sampling_logp_difference/mean': div(reduceSum(distance), maximum(tokens, 1)),
+    'sampling/sampling_logp_difference/mean': div(reduceSum(distance), maximum(totals.tokens, 1)),
     'sampling/sampling_logp_difference/max': reduceMax(distance),
-    'sampling/importance_sampling_ratio/min': neg(reduceMax(neg(where(greater(mask, 0), ratio, clip_max)))),
-    'sampling/importance_sampling_ratio/mean': div(reduceSum(everyToken), maximum(tokens, 1)),
-    'sampling/importance_sampling_ratio/max': reduceMax(everyToken),
+    'sampling/importance_sampling_ratio/min': neg(reduceMax(neg(where(greater(counted.mask, 0), ratio, clip_max)))),
+    'sampling/importance_sampling_ratio/mean': div(reduceSum(mul(ratio, counted.mask)), maximum(counted.total, 1)),
+    'sampling/importance_sampling_ratio/max': reduceMax(mul(ratio, counted.mask)),
   };
   return { ratio, metrics };
 }
+
+const or = (a: Tensor, b: Tensor) => not(and(not(a), not(b)));

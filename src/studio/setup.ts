@@ -26,6 +26,7 @@ export interface Setup {
   readonly rewardModel: RewardModel;
   /** In the order of the configuration; the first decides what is correct. */
   readonly rewardNames: readonly string[];
+  readonly rewardWeights: Readonly<Record<string, number>>;
   /** Of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
   /** Plays episodes as training does, but for what `options` say. */
@@ -53,6 +54,7 @@ export async function openSetup(config: Config): Promise<Setup> {
       problems: fitted.problems,
       rewardModel: weightedRewards(rewards),
       rewardNames,
+      rewardWeights: Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
       versions: backend.versions(),
       generator: (options) =>
         new RolloutGenerator(singleTurn({ prompt }), fitted.renderer, {

@@ -81,7 +81,7 @@ export class TrainingRun {
   }
 
   #trainer(): GrpoTrainer {
-    const { config, model, problems, rewardModel, generator } = this.#setup;
+    const { config, model, problems, rewardModel, rewardWeights, generator } = this.#setup;
     const { max_steps } = this.#store.record;
     return new GrpoTrainer({
       model,
@@ -92,7 +92,10 @@ export class TrainingRun {
       numGenerations: config.num_generations,
       learningRate: learningRateSchedule({ ...config, max_steps }),
       numIterations: config.num_iterations,
+      advantageBaseline: config.advantage_baseline,
       scaleRewards: config.scale_rewards,
+      ...(config.multi_objective_aggregation === 'normalize_then_sum' && { objectiveWeights: rewardWeights }),
+      maskTruncated: config.mask_truncated_completions,
       useReference: config.beta > 0 || config.log_kl,
       seed: config.seed,
     });

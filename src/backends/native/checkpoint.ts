@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
+import type { EntropyState } from '../../grpo/entropy-control.ts';
 import { type LoraAdapters, type LoraSettings, peftConfig, peftName } from '../../models/lora.ts';
 import type { Arena } from './arena.ts';
 import { fileError } from './file-error.ts';
@@ -13,6 +14,7 @@ import type { AdamW } from './optimizer.ts';
 export interface Checkpoint {
   readonly values: Arena;
   readonly optimizer: AdamW;
+  readonly entropyControl: { state: EntropyState };
   readonly modelName: string;
   readonly adapters: { readonly settings: LoraSettings; readonly adapters: LoraAdapters } | undefined;
 }
@@ -23,7 +25,7 @@ const weightsFile = ({ adapters }: Checkpoint) => (adapters ? 'adapter_model.saf
 const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
 
 export async function saveCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
-  const { values, optimizer, adapters, modelName } = checkpoint;
+  const { values, optimizer, entropyControl, adapters, modelName } = checkpoint;
   await mkdir(directory, { recursive: true });
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
@@ -43,6 +45,8 @@ export async function saveCheckpoint(directory: string, checkpoint: Checkpoint):
       ],
       {
         step: String(optimizer.steps),
+        entropy_coef: String(entropyControl.state.coefficient),
+        last_entropy: String(entropyControl.state.entropy),
       },
     ),
   );
@@ -54,7 +58,7 @@ export async function saveCheckpoint(directory: string, checkpoint: Checkpoint):
 
 /** Reads weights, and the optimiser's state if it is there, into place. */
 export async function loadCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
-  const { values, optimizer } = checkpoint;
+  const { values, optimizer, entropyControl } = checkpoint;
   const weights = await openTensors(join(directory, weightsFile(checkpoint)));
   if (!weights) {
     throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weightsFile(checkpoint)}`, {
@@ -69,7 +73,9 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
-  optimizer.steps = Number(state.metadata.step);
+  const { step, entropy_coef, last_entropy } = state.metadata;
+  optimizer.steps = Number(step);
+  entropyControl.state = { coefficient: Number(entropy_coef), entropy: Number(last_entropy) };
 }
 
 async function openTensors(path: string) {

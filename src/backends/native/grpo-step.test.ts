@@ -5,7 +5,7 @@ import { largestDifference, most } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, readJson } from '../../../test/native-models.ts';
 import { openLearner } from '../../../test/open-learner.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
-import type { LossSettings, LossType } from '../../grpo/losses.ts';
+import type { LossSettings, LossType } from '../../grpo/loss-settings.ts';
 import type { TrainingSequence } from '../../model.ts';
 import { peftName } from '../../models/lora.ts';
 

@@ -18,17 +18,18 @@ const tinyLlama = {
 type OpenedLearner = Awaited<ReturnType<typeof openLearner>>;
 
 async function gradientOf({ learner, values, gradients }: OpenedLearner, sequences: readonly TrainingSequence[]) {
-  const { metrics, logprobs } = await learner.gradient(sequences, values, gradients);
+  const { metrics, logprobs } = await learner.gradient(sequences, values, gradients, 0.2);
   return { metrics, logprobs, gradient: gradients.buffer.data.slice() };
 }
 
 const dr_grpo = { ...LOSS, loss_type: 'dr_grpo' } as const;
 const objectives: Record<string, NonNullable<LearnerSetup['objective']>> = {
   grpo: { ...LOSS, loss_type: 'grpo', beta: 0.04 },
-  bnpo: { ...LOSS, loss_type: 'bnpo', beta: 0.04 },
   dr_grpo: { ...dr_grpo, beta: 0.04 },
   dapo: { ...LOSS, beta: 0.04 },
+  vespo: { ...LOSS, loss_type: 'vespo', sampling_correction: { mode: 'token_truncate', clip_max: 2 } },
   'ratios of sequences': { ...LOSS, importance_sampling_level: 'sequence', log_kl: true },
+  'tokens of high entropy': { ...LOSS, top_entropy_quantile: 0.6, entropy_coef: 0.2, off_policy_mask_threshold: 0.5 },
   supervised: 'supervised',
 };
 
@@ -73,7 +74,8 @@ for (const [how, limits] of Object.entries({ together: {}, alone: { rows: 1 } })
     const idle = [...others.map((sequence) => ({ ...sequence, advantage: 0 })), read];
     const alone = await gradientOf(opened, [first]);
     const among = await gradientOf(opened, [read, first, ...idle]);
-    const scaled = among.gradient.map((entry) => entry * (2 + idle.length));
+    // What nothing is learnt from is not among them.
+    const scaled = among.gradient.map((entry) => entry * (1 + others.length));
     assert.ok(largestDifference(scaled, alone.gradient) <= 1e-5);
   });
 }

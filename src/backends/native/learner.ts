@@ -1,6 +1,9 @@
 // Forward and backward passes over a batch, micro-batch by micro-batch; gradients add up in one flat vector.
+import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
+import { topEntropyMask } from '../../grpo/entropy-mask.ts';
 import { foldMetrics } from '../../grpo/loss-metrics.ts';
-import { grpoLoss, type LossSettings } from '../../grpo/losses.ts';
+import type { LossSettings } from '../../grpo/loss-settings.ts';
+import { grpoLoss } from '../../grpo/losses.ts';
 import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
@@ -11,9 +14,10 @@ import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
 import { gradients } from '../../tensor/gradients.ts';
 import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
-import { add, div, greater, input, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
+import { add, div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
 import { size, times } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
+import { layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 
@@ -46,6 +50,8 @@ export class Learner {
   readonly #inputs: ReadonlySet<string>;
   readonly #metricNames: readonly string[];
   readonly #accumulator: Session;
+  /** Where the loss learns from tokens of high entropy alone: which those are must be known before the first micro-batch. */
+  readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
 
   constructor(options: LearnerOptions) {
@@ -55,16 +61,25 @@ export class Learner {
     this.#session = compile(outputs, options, 'training step');
     this.#inputs = new Set(this.#session.inputs);
     this.#accumulator = createSession(accumulatorModel(), { name: 'gradient sum' });
+    if (keptFraction(options.objective) < 1) this.#entropies = new Scorer(options, 'entropy');
   }
 
-  /** The gradient of the batch's loss at `values`, written to `into`. */
-  async gradient(sequences: readonly TrainingSequence[], values: Arena, into: Arena): Promise<PassResult> {
-    const totals = { tokens: trainedTokens(sequences), sequences: sequences.length };
+  /**
+   * The gradient of the batch's loss at `values`, written to `into`.
+   * @param entropyCoefficient of a loss with an entropy bonus
+   */
+  async gradient(
+    sequences: readonly TrainingSequence[],
+    values: Arena,
+    into: Arena,
+    entropyCoefficient = 0,
+  ): Promise<PassResult> {
+    const step = { entropyCoefficient, ...(await this.#entropyMasks(sequences, values)) };
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
     for (const [index, part] of microBatches(sequences, this.#options.limits).entries()) {
       const target = index === 0 ? into : this.#scratchArena();
-      metrics.push(await this.#run(part, sequences, totals, values, target, logprobs));
+      metrics.push(await this.#run(part, sequences, step, values, target, logprobs));
       if (index > 0) await this.#accumulate(into, target);
     }
     return { metrics: foldMetrics(metrics), logprobs };
@@ -73,13 +88,21 @@ export class Learner {
   dispose(): void {
     this.#session.dispose();
     this.#accumulator.dispose();
+    this.#entropies?.dispose();
     this.#scratch?.dispose();
+  }
+
+  async #entropyMasks(sequences: readonly TrainingSequence[], values: Arena) {
+    if (!this.#entropies) return {};
+    const entropies = await this.#entropies.score(sequences, values);
+    const masks = sequences.map(({ mask }) => mask);
+    return { entropyMasks: topEntropyMask(entropies, masks, keptFraction(this.#options.objective)) };
   }
 
   async #run(
     part: MicroBatch,
     sequences: readonly TrainingSequence[],
-    totals: { tokens: number; sequences: number },
+    step: StepInputs,
     values: Arena,
     into: Arena,
     logprobs: number[][],
@@ -90,7 +113,7 @@ export class Learner {
     const { C: width } = part.sizes;
     bindInputs(binding, this.#inputs, values.tensors);
     bindInputs(binding, this.#inputs, layoutInputs(part, sequences, run));
-    bindInputs(binding, this.#inputs, lossInputs(part, sequences, totals, run));
+    bindInputs(binding, this.#inputs, lossInputs(part, sequences, step, run));
     const outputs = new Map<string, BoundTensor<'float32'>>();
     for (const name of ['loss', ...this.#metricNames]) outputs.set(name, run.create('float32', []));
     outputs.set('logprobs', run.create('float32', [rows, width]));
@@ -117,32 +140,36 @@ export class Learner {
   }
 }
 
-/** Log-probabilities without gradients. */
+/** One number for each token, without gradients. */
 export class Scorer {
   readonly #options: Omit<LearnerOptions, 'objective'>;
+  readonly #output: 'logprobs' | 'entropy';
   readonly #session: Session;
   readonly #inputs: ReadonlySet<string>;
 
-  constructor(options: Omit<LearnerOptions, 'objective'>) {
+  /** @param output log-probabilities of the tokens, or entropies of the distributions that they are drawn from */
+  constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
     this.#options = options;
-    this.#session = compile({ logprobs: trainingGraph(options.architecture, options).logprobs }, options, 'scoring');
+    this.#output = output;
+    const graph = trainingGraph(options.architecture, options);
+    this.#session = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
     this.#inputs = new Set(this.#session.inputs);
   }
 
-  /** For each sequence the log-probability of each completion token at `values`; 0 where the mask is false. */
-  async logprobs(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
-    const logprobs: number[][] = [];
+  /** For each sequence the number of each completion token at `values`; 0 where the mask is false. */
+  async score(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
+    const scores: number[][] = [];
     for (const part of microBatches(sequences, this.#options.limits)) {
       using run = new RunTensors();
       using binding = this.#session.bind();
       bindInputs(binding, this.#inputs, values.tensors);
       bindInputs(binding, this.#inputs, layoutInputs(part, sequences, run));
       const output = run.create('float32', [part.rows.length, part.sizes.C]);
-      binding.output('logprobs', output);
+      binding.output(this.#output, output);
       await binding.run();
-      readRows(part, sequences, output.buffer.data, logprobs);
+      readRows(part, sequences, output.buffer.data, scores);
     }
-    return logprobs;
+    return scores;
   }
 
   dispose(): void {
@@ -171,36 +198,57 @@ function trainingOutputs(options: LearnerOptions): Record<string, Tensor> {
   return outputs;
 }
 
-const TOTALS = { tokens: input('total_tokens', 'float32', []), sequences: input('total_sequences', 'float32', []) };
+const scalar = (name: string) => input(name, 'float32', []);
 const perToken = (name: string) => input(name, 'float32', [times(U, G), C]);
+const TOTALS = {
+  tokens: scalar('total_tokens'),
+  sequences: scalar('total_sequences'),
+  entropyTokens: scalar('total_entropy_tokens'),
+};
 
 function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings) {
   const mask = perToken('mask');
-  const measured = settings.beta !== 0 || settings.log_kl;
+  const usesReference = settings.beta !== 0 || settings.log_kl;
+  const usesSampler = Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
+  const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
   const { loss, metrics } = grpoLoss(
     {
       logprobs,
       // On the first update of a batch the old weights are these very ones.
-      oldLogprobs: where(greater(input('has_old', 'float32', []), 0), perToken('old_logprobs'), stopGradient(logprobs)),
-      ...(measured && { referenceLogprobs: perToken('reference_logprobs') }),
-      ...(settings.sampling_correction && { samplerLogprobs: perToken('sampler_logprobs') }),
+      oldLogprobs: where(greater(scalar('has_old'), 0), perToken('old_logprobs'), stopGradient(logprobs)),
+      ...(usesReference && { referenceLogprobs: perToken('reference_logprobs') }),
+      ...(usesSampler && { samplerLogprobs: perToken('sampler_logprobs') }),
+      ...(entropyMask && { entropyMask }),
+      ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
       advantages: input('advantages', 'float32', [times(U, G), 1]),
       mask,
-      totals: TOTALS,
+      totals: entropyMask ? TOTALS : { tokens: TOTALS.tokens, sequences: TOTALS.sequences },
     },
     settings,
   );
-  return { loss, metrics: { ...metrics, entropy: meanOverTokens(entropy, mask) } };
+  const entropies = {
+    entropy: meanOver(mask, TOTALS.tokens, entropy),
+    ...(entropyMask && { top_entropy: meanOver(entropyMask, TOTALS.entropyTokens, entropy) }),
+  };
+  return { loss, metrics: { ...metrics, ...entropies } };
+}
+
+/** The fraction of tokens, those of the highest entropy, that an objective learns from. */
+function keptFraction(objective: Objective): number {
+  return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
 }
 
 /** Cross-entropy of the completions: the mean over tokens. */
 function supervisedLoss({ logprobs, entropy }: TrainingGraph) {
   const mask = perToken('mask');
-  return { loss: neg(meanOverTokens(logprobs, mask)), metrics: { entropy: meanOverTokens(entropy, mask) } };
+  return {
+    loss: neg(meanOver(mask, TOTALS.tokens, logprobs)),
+    metrics: { entropy: meanOver(mask, TOTALS.tokens, entropy) },
+  };
 }
 
-function meanOverTokens(x: Tensor, mask: Tensor): Tensor {
-  return div(reduceSum(mul(x, mask)), TOTALS.tokens);
+function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
+  return div(reduceSum(mul(x, mask)), maximum(total, 1));
 }
 
 function compile(outputs: Record<string, Tensor>, options: Omit<LearnerOptions, 'objective'>, name: string): Session {
@@ -216,105 +264,6 @@ function accumulatorModel(): Uint8Array {
   return lowerToOnnx({ sum: add(vector('a'), vector('b')) });
 }
 
-/** A finite stand-in for −∞: exp of it is 0. */
-const HIDDEN = -1e9;
-
-/** The inputs of models/training-graph.ts and models/prefix-attention.ts for a micro-batch. */
-function layoutInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  run: RunTensors,
-): [string, BoundTensor][] {
-  const { U: prompts, P: promptWidth, G: group, C: width } = part.sizes;
-  const promptRows = prompts * promptWidth;
-  const rows = promptRows + part.rows.length * width;
-  const ids = new Array<number>(rows).fill(0);
-  const positions = new Array<number>(rows).fill(0);
-  const sources: number[] = [];
-  const targets: number[] = [];
-  const places: number[] = [];
-  const untrained: number[] = [];
-
-  for (const [u, promptIds] of part.prompts.entries()) {
-    for (let p = 0; p < promptWidth; p++) {
-      ids[u * promptWidth + p] = promptIds[p] ?? 0;
-      positions[u * promptWidth + p] = p;
-    }
-  }
-  for (const [row, index] of part.rows.entries()) {
-    const prompt = Math.floor(row / group);
-    const promptLength = part.prompts[prompt]!.length;
-    const start = promptRows + row * width;
-    const sequence = index === undefined ? undefined : sequences[index]!;
-    for (let c = 0; c < width; c++) {
-      ids[start + c] = sequence?.completionIds[c] ?? 0;
-      // Padding behind a completion must stay within the rotary tables.
-      positions[start + c] = promptLength + (sequence && c < sequence.completionIds.length ? c : 0);
-      if (sequence?.mask[c]) {
-        places.push(sources.length);
-        // A completion's first token is predicted by its prompt's last.
-        sources.push(c === 0 ? prompt * promptWidth + promptLength - 1 : start + c - 1);
-        targets.push(sequence.completionIds[c]!);
-      } else {
-        untrained.push(places.length);
-        places.push(0);
-      }
-    }
-  }
-  for (const place of untrained) places[place] = sources.length;
-
-  const padding = part.prompts.flatMap(({ length }) =>
-    Array.from({ length: promptWidth }, (_, p) => (p < length ? 0 : HIDDEN)),
-  );
-  return [
-    ['ids', run.integers([rows], ids)],
-    ['positions', run.integers([rows, 1], positions)],
-    ['sources', run.integers([sources.length], sources)],
-    ['targets', run.integers([targets.length], targets)],
-    ['places', run.integers([prompts, group, width], places)],
-    ['prompt_causal', run.floats([promptWidth, promptWidth], causal(promptWidth))],
-    ['completion_causal', run.floats([width, width], causal(width))],
-    ['prompt_padding', run.floats([prompts, 1, 1, 1, 1, promptWidth], padding)],
-  ];
-}
-
-function lossInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  totals: { tokens: number; sequences: number },
-  run: RunTensors,
-): [string, BoundTensor][] {
-  const width = part.sizes.C;
-  const of = part.rows.map((index) => (index === undefined ? undefined : sequences[index]));
-  const perToken = (values: (sequence: TrainingSequence) => readonly (number | boolean)[] | undefined) =>
-    run.floats(
-      [of.length, width],
-      of.flatMap((sequence) =>
-        Array.from({ length: width }, (_, c) => Number((sequence && values(sequence)?.[c]) ?? 0)),
-      ),
-    );
-  return [
-    ['mask', perToken(({ mask }) => mask)],
-    ['has_old', run.floats([], [Number(sequences.every(({ oldLogprobs }) => oldLogprobs))])],
-    ['old_logprobs', perToken(({ oldLogprobs }) => oldLogprobs)],
-    ['sampler_logprobs', perToken(({ samplerLogprobs }) => samplerLogprobs)],
-    ['reference_logprobs', perToken(({ referenceLogprobs }) => referenceLogprobs)],
-    [
-      'advantages',
-      run.floats(
-        [of.length, 1],
-        of.map((sequence) => sequence?.advantage ?? 0),
-      ),
-    ],
-    ['total_tokens', run.floats([], [totals.tokens])],
-    ['total_sequences', run.floats([], [totals.sequences])],
-  ];
-}
-
-function causal(width: number): Float32Array {
-  return Float32Array.from({ length: width * width }, (_, i) => (i % width <= Math.floor(i / width) ? 0 : HIDDEN));
-}
-
 function readRows(
   part: MicroBatch,
   sequences: readonly TrainingSequence[],
@@ -326,8 +275,4 @@ function readRows(
     const start = row * part.sizes.C;
     into[index] = [...data.subarray(start, start + sequences[index]!.completionIds.length)];
   }
-}
-
-function trainedTokens(sequences: readonly TrainingSequence[]): number {
-  return sequences.reduce((sum, { mask }) => sum + mask.filter(Boolean).length, 0);
 }

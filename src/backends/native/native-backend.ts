@@ -1,6 +1,6 @@
 // The native backend: a language model in this process, sampled from and trained by ONNX Runtime.
 import type { Config } from '../../config/schema.ts';
-import type { LossSettings, LossType } from '../../grpo/losses.ts';
+import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import type { Backend } from '../backend.ts';
 import { findModel } from '../find-model.ts';
@@ -46,6 +46,7 @@ function openModel(config: Config, modelPath: string): Promise<NativeModel> {
       maxGradNorm: config.max_grad_norm,
     },
     seed,
+/** The configuration has the settings under their own names, but for the correction. */
     device: native.device,
     rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
     ...(native.threads !== 'auto' && { threads: native.threads }),
@@ -53,19 +54,7 @@ function openModel(config: Config, modelPath: string): Promise<NativeModel> {
 }
 
 function lossSettings(config: Config): LossSettings {
-  return {
-    // Others were refused when the configuration was loaded.
-    loss_type: config.loss_type as LossType,
-    epsilon: config.epsilon,
-    epsilon_high: config.epsilon_high,
-    delta: config.delta,
-    beta: config.beta,
-    log_kl: config.log_kl,
-    use_bias_correction_kl: true,
-    sampling_correction: config.importance_sampling_correction
-      ? { mode: config.importance_sampling_mode, clip_max: config.importance_sampling_clip_max }
-      : null,
-    importance_sampling_level: config.importance_sampling_level,
-    max_completion_length: config.max_completion_length,
-  };
+  const { importance_sampling_correction, importance_sampling_mode: mode } = config;
+  const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };
+  return { ...config, sampling_correction: importance_sampling_correction ? { mode, ...limits } : null };
 }

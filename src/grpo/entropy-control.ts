@@ -1,0 +1,45 @@
+// The coefficient of the entropy bonus from step to step: constant, or led towards a target.
+import type { EntropyBonusSettings } from './loss-settings.ts';
+
+/** What a run that goes on needs to know. */
+export interface EntropyState {
+  /** Where the coefficient stands, whether or not it is applied. */
+  readonly coefficient: number;
+  /** Of the last step; infinite before the first. */
+  readonly entropy: number;
+}
+
+/**
+ * With `use_adaptive_entropy` the coefficient rises by `entropy_coef_delta` after each step whose entropy was at most `entropy_target` and
+ * falls after every other, within its bounds, and a step applies it only if the one before was at most the target. He et al. 2025,
+ * Skywork-OR1, arXiv:2505.22312.
+ */
+export class EntropyControl {
+  readonly #settings: EntropyBonusSettings;
+  state: EntropyState;
+
+  constructor(settings: EntropyBonusSettings) {
+    this.#settings = settings;
+    this.state = { coefficient: settings.entropy_coef, entropy: Number.POSITIVE_INFINITY };
+  }
+
+  /** What the next step is to weigh its entropy by. */
+  get applied(): number {
+    const { use_adaptive_entropy, entropy_target } = this.#settings;
+    return use_adaptive_entropy && this.state.entropy > entropy_target ? 0 : this.state.coefficient;
+  }
+
+  /** @param entropy the mean over the tokens that the step learnt from, in nats */
+  observe(entropy: number): void {
+    const { use_adaptive_entropy, entropy_target, entropy_coef_delta, ...settings } = this.#settings;
+    if (!use_adaptive_entropy) return;
+    const moved = this.state.coefficient + (entropy <= entropy_target ? entropy_coef_delta : -entropy_coef_delta);
+    const coefficient = Math.min(Math.max(moved, settings.entropy_coef_min), settings.entropy_coef_max);
+    this.state = { coefficient, entropy };
+  }
+}
+
+/** Whether the loss has the bonus: an adaptive one has it even while its coefficient is 0. */
+export function hasEntropyBonus({ entropy_coef, use_adaptive_entropy }: EntropyBonusSettings): boolean {
+  return entropy_coef !== 0 || use_adaptive_entropy;
+}

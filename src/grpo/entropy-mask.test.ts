@@ -1,0 +1,47 @@
+// Which tokens are those of the highest entropy.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { topEntropyMask } from './entropy-mask.ts';
+
+const entropies = [
+  [0.1, 0.9, 0.5],
+  [0.7, 0.3],
+];
+const all = entropies.map((row) => row.map(() => true));
+
+test('the quantile is taken over the tokens of all sequences', () => {
+  assert.deepEqual(topEntropyMask(entropies, all, 0.5), [
+    [false, true, true],
+    [true, false],
+  ]);
+  assert.deepEqual(topEntropyMask(entropies, all, 0.2), [
+    [false, true, false],
+    [false, false],
+  ]);
+  assert.deepEqual(topEntropyMask(entropies, all, 1), all);
+});
+
+test('a rank that falls on a token takes it, whatever the product is rounded to', () => {
+  const eleven = [Array.from({ length: 11 }, (_, i) => i / 10)];
+  for (const [fraction, kept] of [
+    [0.2, 3],
+    [0.3, 4],
+    [0.7, 8],
+    [0.9, 10],
+  ] as const) {
+    const [mask] = topEntropyMask(eleven, [eleven[0]!.map(() => true)], fraction);
+    assert.equal(mask!.filter(Boolean).length, kept, String(fraction));
+  }
+});
+
+test('tokens that are not learnt neither count nor come in', () => {
+  const masks = [
+    [true, false, true],
+    [true, true],
+  ];
+  assert.deepEqual(topEntropyMask(entropies, masks, 0.5), [
+    [false, false, true],
+    [true, false],
+  ]);
+  assert.deepEqual(topEntropyMask([[1, 2]], [[false, false]], 0.5), [[false, false]]);
+});

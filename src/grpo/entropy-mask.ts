@@ -1,0 +1,22 @@
+// Which tokens a loss learns from that takes those of the highest entropy alone.
+
+/** Ranks are products such as 0.8 · 10, whose rounding must not move them. */
+const RANK_ROUNDING = 1e-9;
+
+/**
+ * True for the tokens whose entropy is at least the (1 − `fraction`)-quantile over all tokens of the optimiser step: few tokens, at which
+ * the text could go on in several ways, carry most of the signal. Wang et al. 2025, arXiv:2506.01939.
+ *
+ * @param entropies for each sequence, of each completion token, in nats
+ * @param masks which of them are learnt from
+ */
+export function topEntropyMask(
+  entropies: readonly (readonly number[])[],
+  masks: readonly (readonly boolean[])[],
+  fraction: number,
+): boolean[][] {
+  const learnt = entropies.flatMap((row, i) => row.filter((_, t) => masks[i]![t])).sort((a, b) => a - b);
+  const rank = Math.ceil((1 - fraction) * (learnt.length - 1) - RANK_ROUNDING);
+  const threshold = learnt[rank] ?? 0;
+  return entropies.map((row, i) => row.map((entropy, t) => masks[i]![t]! && entropy >= threshold));
+}
