@@ -63,6 +63,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train tiny.yaml --detach', 2, 'error/1'],
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
+    ['train tiny.yaml --dry-run', 0, 'train.plan/1'],
+    ['train absent-model.yaml --dry-run', 3, 'error/1'],
     ['train absent-model.yaml', 3, 'error/1'],
     ['train', 2, 'error/1'],
   ],

@@ -1,6 +1,7 @@
 // What a backend is: whatever opens, for a configuration, a model that the loop can sample from, train, save and load.
 import type { Config } from '../config/schema.ts';
 import type { Model } from '../model.ts';
+import type { Architecture } from '../models/families.ts';
 import type { Renderer } from '../rendering.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
@@ -23,6 +24,37 @@ export interface ModelInterface {
   readonly contextLength: number;
 }
 
+/** What a step asks of a model, every sequence as long as it may be. */
+export interface Workload {
+  readonly prompts: number;
+  /** Completions of each. */
+  readonly generations: number;
+  /** Tokens of the longest prompt. */
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** Seconds, roughly. */
+export interface TimeEstimate {
+  /** Reading the model and compiling its graphs, once. */
+  readonly start: number;
+  /** Sampling the completions of a step, to their full length. */
+  readonly generate: number;
+  /** One update with them. */
+  readonly update: number;
+}
+
+export interface ModelDescription extends ModelInterface {
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  /** What it computes on, in words. */
+  readonly device: string;
+  /** Absent where there is no language model. */
+  readonly architecture?: Architecture;
+  /** The peak of the whole process in bytes, by what takes them; an estimate. */
+  memory(workload: Workload): Readonly<Record<string, number>>;
+  time(workload: Workload): TimeEstimate;
+}
+
 export interface OpenBackend extends ModelInterface {
   readonly model: TrainableModel;
 }
@@ -32,7 +64,7 @@ export interface Backend {
   /** Versions of what it computes with, by name, for the record of a run. */
   versions(): Record<string, string>;
   /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
-  describe(config: Config): Promise<ModelInterface>;
+  describe(config: Config): Promise<ModelDescription>;
   /** Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`. */
   open(config: Config): Promise<OpenBackend>;
 }

@@ -7,11 +7,26 @@ import type { Renderer } from '../../rendering.ts';
 import type { Backend, ModelInterface } from '../backend.ts';
 import { TabularModel } from './tabular-model.ts';
 
+/** Measured: Node and our code; to sample a number of a completion, or to learn from it. */
+const NODE_BYTES = 120 * 2 ** 20;
+const SECONDS_PER_NUMBER = 3e-6;
+
 export const builtinBackend: Backend = {
   versions: () => ({}),
   async describe(config) {
-    answersOf(config);
-    return textless;
+    const { length, vocabulary } = answersOf(config);
+    const size = length * vocabulary;
+    return {
+      ...textless,
+      parameters: { total: size, trainable: size },
+      device: 'cpu, 1 thread',
+      // Logits, their start and their gradient are doubles.
+      memory: () => ({ process: NODE_BYTES, table: 3 * 8 * size }),
+      time: ({ prompts, generations }) => {
+        const completions = prompts * generations * SECONDS_PER_NUMBER * length;
+        return { start: 0.1, generate: completions, update: completions };
+      },
+    };
   },
   async open(config) {
     return { ...textless, model: new TabularModel({ shape: answersOf(config), beta: config.beta }) };

@@ -5,18 +5,12 @@ import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import type { Backend } from '../backend.ts';
 import { findModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
-import { openModelFiles } from './model-files.ts';
+import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
   versions: () => ({ onnxruntime: loadOnnxRuntime().version }),
-  async describe(config) {
-    const modelPath = pathOf(config);
-    const text = openModelText(modelPath, config.chat_template);
-    const files = await openModelFiles(modelPath);
-    await files.close();
-    return { ...text, contextLength: files.architecture.config.contextLength };
-  },
+  describe: (config) => describeNativeModel(config, pathOf(config)),
   async open(config) {
     const modelPath = pathOf(config);
     const text = openModelText(modelPath, config.chat_template);

@@ -5,11 +5,13 @@ import { collect, given } from '../arguments.ts';
 import { exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
+import { planText } from '../plan-text.ts';
 import { Progress } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
 const examples = `Examples:
   gradus train grpo.yaml
+  gradus train grpo.yaml --dry-run             what it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
   gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo tells how it ends
@@ -26,6 +28,7 @@ interface TrainFlags {
   readonly require: readonly string[];
   readonly detach?: boolean;
   readonly preflight: boolean;
+  readonly dryRun?: boolean;
 }
 
 export function trainCommand(cli: Cli): Command {
@@ -37,6 +40,7 @@ export function trainCommand(cli: Cli): Command {
     .option('--out <dir>', 'the run directory itself')
     .option('--resume', 'go on from the latest checkpoint of the run that is there')
     .option('--overwrite', 'replace the run that is there')
+    .option('--dry-run', 'tell what it would take, and do nothing')
     .option('--no-preflight', 'do not look first whether anything stands in the way of learning')
     .option('--require <bar>', 'exit 5 below it: a metric, >=, >, <= or <, and a number (repeatable)', collect, [])
     .option(
@@ -50,7 +54,8 @@ export function trainCommand(cli: Cli): Command {
 }
 
 async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
-  const { set, name, out, resume, overwrite, require, detach, preflight } = flags;
+  const { set, name, out, resume, overwrite, require, detach, preflight, dryRun } = flags;
+  if (dryRun) return showPlan(cli, config, flags);
   if (detach) return startTraining(cli, config, flags);
   const { output } = cli;
   const { train } = await import('../../studio/train.ts');
@@ -74,6 +79,17 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
   } finally {
     progress.close();
   }
+}
+
+async function showPlan({ output, argv }: Cli, file: string, { set, name, out, resume, overwrite }: TrainFlags) {
+  const { loadConfigFile } = await import('../../config/load.ts');
+  const { planTraining } = await import('../../studio/plan.ts');
+  const plan = await planTraining(loadConfigFile(file, set), {
+    ...given({ name, out, resume, overwrite }),
+    argv: argv.filter((argument) => argument !== '--dry-run'),
+  });
+  output.result({ ok: true, schema: 'train.plan/1', command: 'train', ...plan }, planText(plan));
+  return 0 as const;
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {

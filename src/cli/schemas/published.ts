@@ -27,6 +27,7 @@ import { trainSchema } from './train.ts';
 import { trainDetachedSchema } from './train-detached.ts';
 import { trainEventSchema } from './train-event.ts';
 import { versionSchema } from './version.ts';
+import { trainPlanSchema } from './train-plan.ts';
 
 /** A change that adds a key keeps the number; one that removes or changes a key raises it. */
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
@@ -57,6 +58,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'train.event/1': trainEventSchema,
   'train.result/1': trainSchema,
   'version.result/1': versionSchema,
+  'train.plan/1': trainPlanSchema,
 };
 
 /** The JSON Schema (draft 2020-12) of a kind of output. */

@@ -1,0 +1,64 @@
+// A plan as people read it.
+import { valueAt } from '../config/values.ts';
+import type { Plan } from '../studio/plan.ts';
+import { duration, shortNumber, table } from './formatting.ts';
+
+export function planText(plan: Plan): string {
+  const { parameters, problems, steps, per_step: step, memory, time, gpu } = plan;
+  const settings = Object.entries(plan.origins).map(([key, origin]) => {
+    return [`  ${key}`, JSON.stringify(valueAt(plan.config, key.split('.'))), origin] as const;
+  });
+  const [preset, chosen] = [true, false].map((is) => settings.filter(([, , origin]) => (origin === 'default') === is));
+  const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);
+  return [
+    table([...chosen!, ...preset!]),
+    '',
+    table([
+      ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
+      ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
+      ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
+      ['problems', `${problems.train} to train on, ${problems.eval} held out`],
+      [
+        'a step',
+        `${step.prompts} prompts × ${step.completions / step.prompts} completions = ${step.completions}, ${updates(step)}`,
+      ],
+      ['prompts', `${step.prompt_tokens.mean.toFixed(0)} tokens on average, ${step.prompt_tokens.max} at most`],
+      ['tokens a step', `${step.tokens.mean} with average prompts, ${step.tokens.worst} at worst`],
+      [
+        'memory',
+        `about ${gibibytes(memory.estimate)} at the peak, ${gibibytes(memory.available)} available${memory.fits ? '' : ': TOO LITTLE'}`,
+      ],
+      [
+        '',
+        largest
+          .slice(0, 4)
+          .map(([name, bytes]) => `${name} ${gibibytes(bytes)}`)
+          .join(', '),
+      ],
+      [
+        'time',
+        `about ${duration(time.estimate)}: ${steps} steps of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
+      ],
+      ...(gpu
+        ? [
+            [
+              'on a GPU',
+              `backend trl on ${gpu.gpu}: ${gibibytes(gpu.needed)} of ${gibibytes(gpu.memory)}, num_generations up to ${gpu.largest_num_generations}`,
+            ],
+          ]
+        : []),
+      ['would be spent', plan.spend.note],
+      ['would run', plan.would_run],
+    ]),
+    '',
+    plan.note,
+  ].join('\n');
+}
+
+function updates({ updates: count }: Plan['per_step']): string {
+  return count === 1 ? '1 update' : `${count} updates`;
+}
+
+function gibibytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toPrecision(2)} GiB`;
+}

@@ -1,0 +1,64 @@
+// train.plan/1: what training would take, as `train --dry-run` tells.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+
+const bytes = z.number().nonnegative();
+const seconds = z.number().nonnegative();
+
+const perStep = z.strictObject({
+  prompts: z.int(),
+  completions: z.int().describe('prompts × num_generations'),
+  updates: z.int().describe('of the optimiser'),
+  prompt_tokens: z.strictObject({ mean: z.number(), max: z.int() }).describe('with the chat template applied'),
+  tokens: z
+    .strictObject({ mean: z.int(), worst: z.int() })
+    .describe('read and written, every completion to its full length: with average prompts, and with the longest'),
+});
+
+const memory = z.strictObject({
+  estimate: bytes.describe('of the peak of the whole process'),
+  parts: z.record(z.string(), bytes),
+  available: bytes.describe('on this machine, now'),
+  fits: z.boolean(),
+});
+
+const time = z.strictObject({
+  estimate: seconds.describe('of the whole run; right within a factor of three'),
+  start: seconds.describe('reading the model, compiling its graphs'),
+  per_step: seconds,
+  evaluations: seconds,
+});
+
+const gpu = z.strictObject({
+  gpu: z.string(),
+  memory: bytes,
+  needed: bytes,
+  fits: z.boolean(),
+  largest_num_generations: z.int().describe('0: not even the weights fit'),
+});
+
+export const trainPlanSchema = resultSchema(
+  'train.plan/1',
+  'train',
+  'What training would take, told by --dry-run, which runs, writes and spends nothing. Bytes and seconds.',
+  {
+    config: z.record(z.string(), z.unknown()).describe('with a value for every key'),
+    origins: z
+      .record(z.string(), z.enum(['default', 'file', '--set']))
+      .describe('where each value comes from, keys in dots'),
+    backend: z.string(),
+    compute: z.string(),
+    device: z.string(),
+    parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
+    problems: z.strictObject({ train: z.int(), eval: z.int() }),
+    run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
+    steps: z.int(),
+    per_step: perStep,
+    memory,
+    time,
+    spend: z.strictObject({ usd: z.number(), note: z.string() }),
+    gpu: gpu.exactOptional().describe('the same with backend trl on the GPU that modal.gpu names'),
+    would_run: z.string().describe('the command that trains'),
+    note: z.string(),
+  },
+);

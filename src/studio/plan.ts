@@ -1,0 +1,144 @@
+// What training with a configuration would take, told without doing any of it: nothing is compiled, sampled, written or spent.
+import { existsSync } from 'node:fs';
+import type { TimeEstimate, Workload } from '../backends/backend.ts';
+import { backends } from '../backends/backends.ts';
+import type { LoadedConfig, Origin } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import type { SupportedBackend } from '../config/support.ts';
+import { type GpuEstimate, gpuEstimate } from './gpu-memory.ts';
+import { promptLengths } from './length-distribution.ts';
+import { openRewards } from './open-rewards.ts';
+import { type RunPlace, runDirectory } from './open-run.ts';
+import { loadProblems, type Problems, promptOf, stepCount } from './problems.ts';
+import { fitPrompts } from './prompt-lengths.ts';
+
+export interface Plan {
+  /** With a value for every key. */
+  readonly config: Config;
+  /** Where each value comes from, keys in dots. */
+  readonly origins: Readonly<Record<string, Origin>>;
+  readonly backend: string;
+  readonly compute: string;
+  readonly device: string;
+  readonly parameters: { readonly total: number; readonly trainable: number };
+  readonly problems: { readonly train: number; readonly eval: number };
+  readonly run: { readonly dir: string; readonly exists: boolean };
+  readonly steps: number;
+  readonly per_step: StepPlan;
+  readonly memory: MemoryPlan;
+  readonly time: TimePlan;
+  readonly spend: { readonly usd: number; readonly note: string };
+  /** The same with TRL on the GPU that the configuration names; absent where the backend has no language model. */
+  readonly gpu?: GpuEstimate;
+  readonly would_run: string;
+  readonly note: string;
+}
+
+export interface StepPlan {
+  readonly prompts: number;
+  /** prompts × num_generations */
+  readonly completions: number;
+  /** Optimiser updates with them. */
+  readonly updates: number;
+  /** With the chat template applied. */
+  readonly prompt_tokens: { readonly mean: number; readonly max: number };
+  /** Read and written, every completion to its full length: with prompts of mean, and of the greatest length. */
+  readonly tokens: { readonly mean: number; readonly worst: number };
+}
+
+/** Bytes. */
+export interface MemoryPlan {
+  readonly estimate: number;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly available: number;
+  readonly fits: boolean;
+}
+
+/** Seconds, right within a factor of three; completions that end early take less. */
+export interface TimePlan {
+  readonly estimate: number;
+  readonly start: number;
+  readonly per_step: number;
+  readonly evaluations: number;
+}
+
+export interface PlanOptions extends RunPlace {
+  /** The command line that trains, without the program's name. @default `train` and the configuration's file */
+  readonly argv?: readonly string[];
+}
+
+/** Throws what opening the data, the rewards and the model's files throws, and `PROMPT_TOO_LONG`, as training would. */
+export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
+  const { config, origins, file } = loaded;
+  const { argv = ['train', file ?? 'CONFIG'] } = options;
+  const { columns } = await openRewards(config);
+  const opened = await loadProblems(config, columns);
+  const backend = await backends[config.backend as SupportedBackend]();
+  const model = await backend.describe(config);
+  const prompt = promptOf(config);
+  const { problems, renderer } = fitPrompts(config, opened, { ...model, prompt });
+  const lengths = promptLengths(problems.train, prompt, renderer)!;
+  const workload: Workload = {
+    ...{ prompts: config.prompts_per_step, generations: config.num_generations },
+    ...{ promptTokens: lengths.max, completionTokens: config.max_completion_length },
+  };
+  const steps = stepCount(config, problems);
+  const dir = runDirectory(loaded, options);
+  const exists = existsSync(dir);
+  const gpu =
+    model.architecture &&
+    gpuEstimate(config.modal.gpu, model.architecture.config, model.architecture.parameters, {
+      ...{ ...workload, trainable: model.parameters.trainable, reference: config.beta > 0 },
+    });
+  return {
+    ...{ config, origins },
+    ...{ backend: config.backend, compute: config.compute, device: model.device, parameters: model.parameters },
+    problems: { train: problems.train.length, eval: problems.eval.length },
+    ...{ run: { dir, exists }, steps, per_step: stepPlan(config, lengths) },
+    memory: memoryPlan(model.memory(workload)),
+    time: timePlan(config, problems, steps, model.time({ ...workload, promptTokens: Math.ceil(lengths.mean) })),
+    spend: { usd: 0, note: 'nothing: it runs on this machine' },
+    ...(gpu && { gpu }),
+    would_run: ['gradus', ...argv].map(shellWord).join(' '),
+    note: noteOf(exists && !options.resume && !options.overwrite),
+  };
+}
+
+function stepPlan(config: Config, { mean, max }: { mean: number; max: number }): StepPlan {
+  const { prompts_per_step: prompts, num_generations, num_iterations, max_completion_length } = config;
+  const completions = prompts * num_generations;
+  const tokens = (length: number) => Math.ceil(prompts * length) + completions * max_completion_length;
+  return {
+    ...{ prompts, completions, updates: num_iterations },
+    prompt_tokens: { mean, max },
+    tokens: { mean: tokens(mean), worst: tokens(max) },
+  };
+}
+
+function memoryPlan(parts: Readonly<Record<string, number>>): MemoryPlan {
+  const estimate = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  const available = process.availableMemory();
+  return { estimate, parts, available, fits: estimate <= available };
+}
+
+function timePlan(config: Config, problems: Problems, steps: number, times: TimeEstimate): TimePlan {
+  const { eval: evaluation, prompts_per_step, num_generations } = config;
+  const perCompletion = times.generate / (prompts_per_step * num_generations);
+  const every = evaluation?.every_steps ?? steps;
+  const count = evaluation ? (evaluation.on_start ? 1 : 0) + Math.ceil(steps / every) : 0;
+  // A greedy answer to each problem, and the samples that the largest pass@k needs.
+  const answers = evaluation ? problems.eval.length * (1 + Math.max(...evaluation.k)) : 0;
+  const evaluations = count * answers * perCompletion;
+  const per_step = times.generate + times.update;
+  return { estimate: times.start + steps * per_step + evaluations, start: times.start, per_step, evaluations };
+}
+
+/** A word as a shell takes it. */
+function shellWord(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function noteOf(taken: boolean): string {
+  const estimates = 'nothing was run, written or spent; memory and time are estimates (docs/planning.md)';
+  return taken ? `${estimates}; there is a run already: add --resume, --overwrite or another --name` : estimates;
+}
