@@ -29,6 +29,7 @@ import {
   reduceSum,
   reshape,
   rmsNorm,
+  scatterAddRows,
   silu,
   slice,
   softmax,
@@ -197,4 +198,23 @@ test('a model of 5,000 operators is lowered in less than a second', () => {
   const milliseconds = performance.now() - start;
   console.log(`lowered ${count} operators to ${model.length} bytes in ${milliseconds.toFixed(0)} ms`);
   assert.ok(milliseconds < 1000, `${milliseconds} ms for ${count} operators`);
+});
+
+test('rows that are added to the same place are all counted, however many threads there are', () => {
+  const [rows, width] = [4, 512];
+  const ids = Array.from({ length: 2000 }, (_, i) => i % rows);
+  const sum = scatterAddRows(
+    full(0, [rows, width]),
+    input('ids', 'int64', [B]),
+    input('updates', 'float32', [B, width]),
+  );
+  using graph = compileOnnx([sum], { threads: 4 });
+  const inputs = {
+    ids: value(ids, [ids.length]),
+    updates: value(Array(ids.length * width).fill(1), [ids.length, width]),
+  };
+  for (let run = 0; run < 20; run++) {
+    const wrong = graph.run(inputs, { B: ids.length })[0]!.data.findIndex((total) => total !== ids.length / rows);
+    assert.equal(wrong, -1, `run ${run}`);
+  }
 });

@@ -6,7 +6,7 @@ import { lowerCachedAttention } from './onnx-cached-attention.ts';
 import { Emitter, MICROSOFT } from './onnx-emitter.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
-import { formatShape, sameDimension } from './shape.ts';
+import { formatShape, sameDimension, times } from './shape.ts';
 
 export interface LoweringOptions {
   /** Names of inputs whose values the session is given once, when it is created: weights that stay as they are. @default none */
@@ -124,10 +124,15 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   slice: ({ attributes: { axis, start, end } }, [x], emit) =>
     emit.node('Slice', [x!, emit.dimension(start), emit.dimension(end), emit.integers([axis])]),
   gatherRows: (_, [table, ids], emit) => emit.node('Gather', [table!, ids!], { axis: 0 }),
-  scatterAddRows: ({ inputs: [, ids] }, [base, at, updates], emit) =>
-    emit.node('ScatterND', [base!, emit.node('Unsqueeze', [at!, emit.integers([ids!.shape.length])]), updates!], {
-      reduction: 'add',
-    }),
+  scatterAddRows: ({ inputs: [base, ids] }, [into, at, updates], emit) => {
+    // Not ScatterND: it adds from several threads at once, and where ids repeat, updates are lost.
+    const rest = base!.shape.slice(1);
+    const shape = emit.shape([ids!.shape.reduce(times, 1), ...rest]);
+    const column = emit.node('Reshape', [at!, emit.integers([-1, ...rest.map(() => 1)])]);
+    const rows = ids!.shape.length === 1 ? updates! : emit.node('Reshape', [updates!, shape]);
+    const operands = [into!, emit.node('Expand', [column, shape]), rows];
+    return emit.node('ScatterElements', operands, { axis: 0, reduction: 'add' });
+  },
   gatherElements: (_, [x, ids], emit) => emit.node('GatherElements', [x!, ids!], { axis: -1 }),
   scatterAddElements: (_, operands, emit) => emit.node('ScatterElements', operands, { axis: -1, reduction: 'add' }),
 
