@@ -4,10 +4,16 @@ import type { TensorFile } from './tensor-file.ts';
 
 /** GGUF's architectures that are read, under the same names as Hugging Face's model types. Its `llama` includes Mistral. */
 const architectures = ['llama', 'qwen2', 'qwen3'] as const;
+const transformersClasses = {
+  llama: 'LlamaForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+} as const;
 
 /** The keys of a config.json that decide what the model computes. */
 export interface GgufConfig {
   readonly model_type: (typeof architectures)[number];
+  readonly architectures: readonly string[];
   readonly hidden_act: 'silu';
   readonly vocab_size: number;
   readonly hidden_size: number;
@@ -60,6 +66,7 @@ export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
     model_type: architecture,
+    architectures: [transformersClasses[architecture]],
     hidden_act: 'silu',
     vocab_size: number(`${architecture}.vocab_size`, tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,

@@ -332,6 +332,7 @@ describe('makes a config', () => {
     const config = ggufConfig({ metadata, tensors });
     assert.deepEqual(config, {
       model_type: 'llama',
+      architectures: ['LlamaForCausalLM'],
       hidden_act: 'silu',
       vocab_size: 512,
       hidden_size: 64,

@@ -9,7 +9,7 @@ import { openLearner } from '../../test/open-learner.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
 import { architectureOf } from './families.ts';
-import { peftName } from './lora.ts';
+import { peftName, peftSettings } from './lora.ts';
 
 interface Golden {
   readonly ids: readonly number[];
@@ -120,8 +120,8 @@ for (const { name, path, goldens, skip = false } of models) {
 for (const name of withGradients) {
   test(`${name}: adapter gradients`, async (t) => {
     const { prompt, completion, loss, gradients: expected } = readJson<Gradients>(fixturePath(name), 'gradients.json');
-    const settings = { r: 2, alpha: 6, targetModules: 'all-linear' } as const;
-    const adapter = { settings, folder: fixturePath(name, 'adapter') };
+    const folder = fixturePath(name, 'adapter');
+    const adapter = { settings: peftSettings(readJson(folder, 'adapter_config.json')), folder };
     using opened = await openLearner({ modelPath: fixturePath(name), adapter, objective: 'supervised' });
     const mask = completion.map(() => true);
     const sequence = { promptIds: prompt, completionIds: completion, mask, advantage: 0 };

@@ -21,6 +21,8 @@ export interface Architecture {
   readonly family: ModelFamily;
   readonly config: ModelConfig;
   readonly parameters: readonly ParameterSpec[];
+  /** The config.json itself. */
+  readonly json: Readonly<Record<string, unknown>>;
 }
 
 /** The architecture that a config.json describes. */
@@ -36,5 +38,5 @@ export function architectureOf(json: Readonly<Record<string, unknown>>): Archite
     });
   }
   const config = family.config(json);
-  return { family, config, parameters: family.parameters(config) };
+  return { family, config, parameters: family.parameters(config), json };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath, LORA, readJson } from '../../test/native-models.ts';
 import { architectureOf } from './families.ts';
-import { type LoraSettings, loraAdapters, peftConfig, peftName } from './lora.ts';
+import { type LoraSettings, loraAdapters, peftConfig, peftName, peftSettings } from './lora.ts';
 
 const { parameters } = architectureOf(readJson(fixturePath('tiny-llama-b'), 'config.json'));
 const adaptersOf = (targetModules: LoraSettings['targetModules']) =>
@@ -23,13 +23,58 @@ test('target modules are the last parts of names', () => {
   assert.equal(adaptersOf([]).size, 0);
 });
 
+test('target modules are longer ends of names, or a regular expression', () => {
+  assert.deepEqual([...adaptersOf(['1.self_attn.q_proj']).keys()], ['model.layers.1.self_attn.q_proj']);
+  assert.deepEqual(
+    [...adaptersOf('.*\\.[01]\\..*\\.[qv]_proj').keys()].map((name) => name.slice(13)),
+    [...['0.self_attn.q_proj', '0.self_attn.v_proj', '1.self_attn.q_proj', '1.self_attn.v_proj']],
+  );
+  assert.throws(() => adaptersOf('q_proj'), { code: 'LORA_TARGET_UNKNOWN', message: 'no layer is called q_proj' });
+  assert.throws(() => adaptersOf('[q_proj'), { code: 'LORA_TARGET_UNKNOWN', hint: /a list/ });
+});
+
+test('ranks and alphas by pattern, and scales by the root of the rank', () => {
+  const rankPattern = { '1.self_attn.q_proj': 16, '(q|v)_proj': 2 };
+  const alphaPattern = { 'mlp\\..*': 1 };
+  const adapters = loraAdapters(parameters, { ...LORA, rankPattern, alphaPattern, rslora: true });
+  const { a, b, scale } = adapters.get('model.layers.1.self_attn.q_proj')!;
+  assert.deepEqual([a.shape[0], b.shape[1], scale], [16, 16, 8 / 4]);
+  assert.deepEqual(adapters.get('model.layers.0.self_attn.v_proj')!.scale, 8 / Math.sqrt(2));
+  assert.deepEqual(adapters.get('model.layers.0.mlp.up_proj')!.scale, 1 / 2);
+  assert.deepEqual(adapters.get('model.layers.0.self_attn.k_proj')!.scale, 8 / 2);
+});
+
+test('settings come back from what PEFT is told', () => {
+  const settings: LoraSettings[] = [
+    { ...LORA, targetModules: ['q_proj', '0.mlp.up_proj'], rankPattern: { q_proj: 2 }, alphaPattern: {}, rslora: true },
+    { ...LORA, targetModules: '.*_proj', rankPattern: {}, alphaPattern: { k_proj: 3 }, rslora: false },
+  ];
+  for (const given of settings) {
+    assert.deepEqual(peftSettings(peftConfig(given, loraAdapters(parameters, given), 'base')), given);
+  }
+  const { targetModules, ...rest } = peftSettings(peftConfig(LORA, adaptersOf('all-linear'), 'base'));
+  assert.deepEqual(rest, { r: 4, alpha: 8, rankPattern: {}, alphaPattern: {}, rslora: false });
+  assert.deepEqual([...adaptersOf(targetModules).keys()], [...adaptersOf('all-linear').keys()]);
+});
+
+test('adapters that do more than ours are refused by what they do', () => {
+  const plain = peftConfig(LORA, adaptersOf('all-linear'), 'base');
+  for (const [field, value] of Object.entries({
+    ...{ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], peft_type: 'IA3', layers_to_transform: [0] },
+  })) {
+    const message = new RegExp(field);
+    assert.throws(() => peftSettings({ ...plain, [field]: value }), { code: 'ADAPTER_UNSUPPORTED', message });
+  }
+  assert.throws(() => peftSettings({ ...plain, r: '4' }), { code: 'CHECKPOINT_INVALID' });
+});
+
 test('an adapter has the shapes of its layer and the scale alpha / r', () => {
   const { a, b, scale } = adaptersOf('all-linear').get('model.layers.2.self_attn.k_proj')!;
   assert.deepEqual([a.shape, b.shape, scale], [[4, 21], [6, 4], 2]);
 });
 
 test('a target module that no layer has is an error that names those it has', () => {
-  for (const target of ['qproj', 'lm_head', 'embed_tokens', 'input_layernorm', 'self_attn.q_proj']) {
+  for (const target of ['qproj', 'lm_head', 'embed_tokens', 'input_layernorm', 'attn.q_proj', 'proj']) {
     assert.throws(() => adaptersOf(['q_proj', target]), {
       code: 'LORA_TARGET_UNKNOWN',
       path: 'lora.target_modules',

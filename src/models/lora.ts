@@ -1,5 +1,5 @@
 // Low-rank adapters: which layers carry one, what they start as, and their names in PEFT's files. Hu et al. 2021, arXiv:2106.09685.
-import { GradusError } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import type { ParameterSpec } from './layers.ts';
 
 export interface LoraSettings {
@@ -7,8 +7,17 @@ export interface LoraSettings {
   readonly r: number;
   /** The product of the two matrices is scaled by alpha / r. */
   readonly alpha: number;
-  /** Every linear layer but the output, or the last parts of their names, for example `q_proj`. */
-  readonly targetModules: 'all-linear' | readonly string[];
+  /**
+   * Every linear layer but the output; or the ends of their names, whole parts of them, for example `q_proj` or `0.mlp.up_proj`;
+   * or one regular expression that matches whole names, for example `.*\.self_attn\.[qv]_proj`.
+   */
+  readonly targetModules: string | readonly string[];
+  /** Other ranks for some layers: by the ends of their names, which may be regular expressions; the first that fits holds. */
+  readonly rankPattern?: Readonly<Record<string, number>>;
+  /** Other values of alpha, likewise. */
+  readonly alphaPattern?: Readonly<Record<string, number>>;
+  /** Scale by alpha / √r instead: Kalajdzievski 2023, arXiv:2312.03732. @default false */
+  readonly rslora?: boolean;
 }
 
 export interface AdapterMatrix {
@@ -31,29 +40,50 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
   const linear = parameters
     .filter(({ kind }) => kind === 'linear')
     .map(({ name, shape }) => ({ name: name.replace(/\.weight$/, ''), shape }));
-  const targets = settings.targetModules;
-  const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);
-  if (targets !== 'all-linear') {
+  const { targetModules } = settings;
+  const targets = typeof targetModules === 'string' ? [targetModules] : targetModules;
+  const fits = typeof targetModules === 'string' ? isTarget : endsWith;
+  const unknown = targets.find((target) => !linear.some(({ name }) => fits(name, target)));
+  if (unknown !== undefined) {
     const known = new Set(linear.map(({ name }) => lastPart(name)));
-    const unknown = targets.find((target) => !known.has(target));
-    if (unknown !== undefined) {
-      throw new GradusError('LORA_TARGET_UNKNOWN', `no layer is called ${unknown}`, {
-        path: 'lora.target_modules',
-        hint: `this model has ${[...known].join(', ')}; or use all-linear`,
-      });
-    }
+    throw new GradusError('LORA_TARGET_UNKNOWN', `no layer is called ${unknown}`, {
+      path: 'lora.target_modules',
+      hint: `this model has ${[...known].join(', ')}; or use all-linear`,
+    });
   }
-  const chosen = linear.filter(({ name }) => targets === 'all-linear' || targets.includes(lastPart(name)));
+  const chosen = linear.filter(({ name }) => targets.some((target) => fits(name, target)));
   return new Map(
-    chosen.map(({ name, shape }) => [
-      name,
-      {
-        a: { name: `${name}.lora_A.weight`, shape: [settings.r, shape[1]!] },
-        b: { name: `${name}.lora_B.weight`, shape: [shape[0]!, settings.r] },
-        scale: settings.alpha / settings.r,
-      },
-    ]),
+    chosen.map(({ name, shape }) => {
+      const rank = patternValue(settings.rankPattern, name) ?? settings.r;
+      const alpha = patternValue(settings.alphaPattern, name) ?? settings.alpha;
+      const adapter: LoraAdapter = {
+        a: { name: `${name}.lora_A.weight`, shape: [rank, shape[1]!] },
+        b: { name: `${name}.lora_B.weight`, shape: [shape[0]!, rank] },
+        scale: alpha / (settings.rslora ? Math.sqrt(rank) : rank),
+      };
+      return [name, adapter];
+    }),
   );
+}
+
+const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);
+const endsWith = (name: string, target: string) => name === target || name.endsWith(`.${target}`);
+const isTarget = (name: string, target: string) => target === 'all-linear' || expression(target).test(name);
+
+function expression(source: string): RegExp {
+  try {
+    return new RegExp(`^(?:${source})$`);
+  } catch (cause) {
+    throw new GradusError('LORA_TARGET_UNKNOWN', `${source} is no regular expression: ${messageOf(cause)}`, {
+      path: 'lora.target_modules',
+      hint: 'one text is a regular expression; several names are a list: [q_proj, v_proj]',
+      cause,
+    });
+  }
+}
+
+function patternValue(pattern: Readonly<Record<string, number>> = {}, name: string): number | undefined {
+  return Object.entries(pattern).find(([key]) => expression(`(?:.*\\.)?(?:${key})`).test(name))?.[1];
 }
 
 /** The name of an adapter matrix in PEFT's adapter_model.safetensors. */
@@ -63,17 +93,51 @@ export function peftName(matrix: string): string {
 
 /** PEFT's adapter_config.json. */
 export function peftConfig(settings: LoraSettings, adapters: LoraAdapters, baseModel: string): Record<string, unknown> {
+  const { targetModules, rankPattern = {}, alphaPattern = {}, rslora = false } = settings;
   return {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
     base_model_name_or_path: baseModel,
     r: settings.r,
     lora_alpha: settings.alpha,
+    rank_pattern: rankPattern,
+    alpha_pattern: alphaPattern,
     lora_dropout: 0,
-    target_modules: [...new Set([...adapters.keys()].map((name) => name.slice(name.lastIndexOf('.') + 1)))].sort(),
+    // PEFT knows all-linear too, but means by it what the base model has, not what carries an adapter.
+    target_modules:
+      targetModules === 'all-linear' ? [...new Set([...adapters.keys()].map(lastPart))].sort() : targetModules,
     bias: 'none',
     fan_in_fan_out: false,
-    use_rslora: false,
+    use_rslora: rslora,
     inference_mode: true,
+  };
+}
+
+/** The settings that an adapter_config.json, of PEFT's or ours, tells. Throws `ADAPTER_UNSUPPORTED` for what the adapter does beyond them. */
+export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSettings {
+  const unsupported = (what: string) =>
+    new GradusError('ADAPTER_UNSUPPORTED', `adapter_config.json: ${what} is not supported`, {
+      hint: 'merge the adapter into its base with PEFT, and open the result',
+    });
+  if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${JSON.stringify(json.peft_type) ?? 'absent'}`);
+  if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${JSON.stringify(json.bias)}`);
+  const beyond = [
+    ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'modules_to_save', 'exclude_modules'],
+    ...['layers_to_transform', 'target_parameters', 'trainable_token_indices', 'layer_replication'],
+  ];
+  const used = beyond.find((field) => json[field] && String(json[field]) !== '');
+  if (used) throw unsupported(used);
+  const { r, lora_alpha: alpha, target_modules: targetModules } = json;
+  const isTargets = Array.isArray(targetModules) && targetModules.every((target) => typeof target === 'string');
+  if (typeof r !== 'number' || typeof alpha !== 'number' || !(typeof targetModules === 'string' || isTargets)) {
+    throw new GradusError('CHECKPOINT_INVALID', 'adapter_config.json lacks r, lora_alpha or target_modules', {
+      hint: 'the adapter may be damaged; fetch it again',
+    });
+  }
+  return {
+    ...{ r, alpha, targetModules },
+    rankPattern: (json.rank_pattern ?? {}) as Record<string, number>,
+    alphaPattern: (json.alpha_pattern ?? {}) as Record<string, number>,
+    rslora: json.use_rslora === true,
   };
 }

@@ -5,8 +5,14 @@ import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
-import type { EntropyState } from '../../grpo/entropy-control.ts';
-import { type LoraAdapters, type LoraSettings, peftConfig, peftName } from '../../models/lora.ts';
+import {
+  type LoraAdapters,
+  type LoraSettings,
+  loraAdapters,
+  peftConfig,
+  peftName,
+  peftSettings,
+} from '../../models/lora.ts';
 import type { Arena } from './arena.ts';
 import { fileError } from './file-error.ts';
 import type { AdamW } from './optimizer.ts';
@@ -14,9 +20,13 @@ import type { AdamW } from './optimizer.ts';
 export interface Checkpoint {
   readonly values: Arena;
   readonly optimizer: AdamW;
-  readonly entropyControl: { state: EntropyState };
   readonly modelName: string;
-  readonly adapters: { readonly settings: LoraSettings; readonly adapters: LoraAdapters } | undefined;
+  readonly adapters: AdapterSet | undefined;
+}
+
+interface AdapterSet {
+  readonly settings: LoraSettings;
+  readonly adapters: LoraAdapters;
 }
 
 const ADAPTER_CONFIG = 'adapter_config.json';
@@ -24,8 +34,13 @@ const OPTIMIZER = 'optimizer.safetensors';
 const weightsFile = ({ adapters }: Checkpoint) => (adapters ? 'adapter_model.safetensors' : 'model.safetensors');
 const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
 
-export async function saveCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
-  const { values, optimizer, entropyControl, adapters, modelName } = checkpoint;
+/** @param config the model's config.json, which goes with full weights so that the folder opens as a model */
+export async function saveCheckpoint(
+  directory: string,
+  checkpoint: Checkpoint,
+  config: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { values, optimizer, adapters, modelName } = checkpoint;
   await mkdir(directory, { recursive: true });
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
@@ -45,27 +60,33 @@ export async function saveCheckpoint(directory: string, checkpoint: Checkpoint):
       ],
       {
         step: String(optimizer.steps),
-        entropy_coef: String(entropyControl.state.coefficient),
-        last_entropy: String(entropyControl.state.entropy),
       },
     ),
   );
-  if (adapters) {
-    const config = peftConfig(adapters.settings, adapters.adapters, modelName);
-    await writeFile(join(directory, ADAPTER_CONFIG), `${JSON.stringify(config, null, 2)}\n`);
-  }
+  const json = adapters
+    ? peftConfig(adapters.settings, adapters.adapters, modelName)
+    : writtenConfig(config, 'float32');
+  await writeFile(join(directory, adapters ? ADAPTER_CONFIG : 'config.json'), `${JSON.stringify(json, null, 2)}\n`);
+}
+
+/** A model's config.json for weights in this type. */
+export function writtenConfig(
+  { quantization_config: _, torch_dtype: __, ...config }: Readonly<Record<string, unknown>>,
+  dtype: 'float32' | 'bfloat16',
+): Record<string, unknown> {
+  return { ...config, dtype };
 }
 
 /** Reads weights, and the optimiser's state if it is there, into place. */
 export async function loadCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
-  const { values, optimizer, entropyControl } = checkpoint;
+  const { values, optimizer } = checkpoint;
   const weights = await openTensors(join(directory, weightsFile(checkpoint)));
   if (!weights) {
     throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weightsFile(checkpoint)}`, {
       hint: 'was it saved with the same lora settings?',
     });
   }
-  if (checkpoint.adapters) await checkScale(directory, checkpoint.adapters.settings);
+  if (checkpoint.adapters) await checkScales(directory, checkpoint.adapters);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length];
   if (held > known) throw mismatch(`${directory} holds ${held} tensors, of which ${known} have a place here`);
@@ -73,9 +94,7 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
-  const { step, entropy_coef, last_entropy } = state.metadata;
-  optimizer.steps = Number(step);
-  entropyControl.state = { coefficient: Number(entropy_coef), entropy: Number(last_entropy) };
+  optimizer.steps = Number(state.metadata.step);
 }
 
 async function openTensors(path: string) {
@@ -88,16 +107,32 @@ async function openTensors(path: string) {
 }
 
 /** A matrix product says nothing of its scale: adapters trained with another alpha would load, and be wrong. */
-async function checkScale(directory: string, settings: LoraSettings): Promise<void> {
+async function checkScales(directory: string, { settings, adapters }: AdapterSet): Promise<void> {
+  const found = await readAdapterSettings(directory);
+  const parameters = [...adapters].map(([name, { a, b }]) => {
+    return { name: `${name}.weight`, shape: [b.shape[0], a.shape[1]], kind: 'linear' as const };
+  });
+  const stored = loraAdapters(parameters, { ...found, targetModules: 'all-linear' });
+  const differs = [...adapters].find(
+    ([name, { a, scale }]) => stored.get(name)!.scale !== scale || stored.get(name)!.a.shape[0] !== a.shape[0],
+  );
+  if (!differs) return;
+  const described = ({ r, alpha, rslora }: LoraSettings) =>
+    `r ${r} and lora_alpha ${alpha}${rslora ? ', scaled by the root of r' : ''}`;
+  throw mismatch(
+    `${join(directory, ADAPTER_CONFIG)} has ${described(found)}, not ${described(settings)}, at ${differs[0]}`,
+  );
+}
+
+/** What the adapter_config.json of a folder says. Throws `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`. */
+export async function readAdapterSettings(directory: string): Promise<LoraSettings> {
   const path = join(directory, ADAPTER_CONFIG);
-  const { r, lora_alpha, use_rslora }: ReturnType<typeof peftConfig> = await readFile(path, 'utf8')
+  const json: Record<string, unknown> = await readFile(path, 'utf8')
     .then(JSON.parse)
     .catch((cause) => {
       throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
     });
-  if (r === settings.r && lora_alpha === settings.alpha && !use_rslora) return;
-  const found = `r ${r} and lora_alpha ${lora_alpha}${use_rslora ? ', scaled by the root of r' : ''}`;
-  throw mismatch(`${path} has ${found}, not r ${settings.r} and lora_alpha ${settings.alpha}`);
+  return peftSettings(json);
 }
 
 async function readArena(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
+import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 
@@ -31,10 +31,6 @@ const contents = (folder: string) =>
 const trainings: Record<string, Partial<NativeModelOptions>> = {
   adapters: { lora: LORA },
   'adapters on some layers': { lora: { r: 2, alpha: 8, targetModules: ['q_proj', 'down_proj'] } },
-  'adapters and entropy': {
-    lora: LORA,
-    loss: { ...LOSS, use_adaptive_entropy: true, entropy_target: 3, entropy_coef_delta: 0.01 },
-  },
   'all parameters': { lora: null },
   'all parameters, with biases and an output layer': { lora: null, modelPath: fixturePath('tiny-llama-b') },
 };
@@ -128,6 +124,20 @@ test('adapters start as the base model, and other seeds start others', async (t)
   assert.equal(full!.parameters.trainable, full!.parameters.total);
   const { total, trainable } = adapted[0]!.parameters;
   assert.equal(total - trainable, full!.parameters.total);
+});
+
+test('what full fine-tuning saves opens as a model, whatever its base was stored as', async (t) => {
+  const folder = temporaryFolder(t);
+  for (const base of ['tiny-llama-b', 'gguf-qwen3']) {
+    const model = await open(t, { lora: null, modelPath: fixturePath(base) });
+    const sequences = randomSequences({ 3: [4] }, 30);
+    await model.updateSupervised({ sequences }, options);
+    await model.save(join(folder, base));
+    const reopened = await open(t, { lora: LORA, modelPath: join(folder, base) });
+    assert.deepEqual(await reopened.logprobs(sequences, 'current'), await reopened.logprobs(sequences, 'reference'));
+    const [ours, theirs] = [await model.logprobs(sequences, 'current'), await reopened.logprobs(sequences, 'current')];
+    assert.ok(largestDifference(theirs.flat(), ours.flat()) <= 1e-5);
+  }
 });
 
 test('a gradient that is not finite is an error and changes nothing', async (t) => {

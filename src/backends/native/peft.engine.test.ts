@@ -1,7 +1,7 @@
 // What we trained and saved, loaded by PEFT and by transformers: their logits say what our model's log-probabilities say.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -23,6 +23,10 @@ function logitsBy(script: string, folders: readonly string[], ids: readonly (rea
 const settings: Record<string, LoraSettings | null> = {
   'an adapter on every linear layer': LORA,
   'an adapter on some layers, of another scale': { r: 3, alpha: 12, targetModules: ['v_proj', 'gate_proj'] },
+  'an adapter of several ranks, scaled by their roots': {
+    ...{ r: 4, alpha: 8, targetModules: '.*_proj', rslora: true },
+    ...{ rankPattern: { '0.self_attn.q_proj': 2, '(up|down)_proj': 3 }, alphaPattern: { v_proj: 3 } },
+  },
   'all weights': null,
 };
 
@@ -38,7 +42,6 @@ for (const [what, lora] of Object.entries(settings)) {
     });
     for (let step = 0; step < 5; step++) await model.updateSupervised({ sequences }, { learningRate: 0.02 });
     await model.save(folder);
-    if (!lora) copyFileSync(join(modelPath, 'config.json'), join(folder, 'config.json'));
 
     const ours = await model.logprobs(sequences, 'current');
     const base = await model.logprobs(sequences, 'reference');
