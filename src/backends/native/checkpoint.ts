@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
+import type { EntropyState } from '../../grpo/entropy-control.ts';
 import {
   type LoraAdapters,
   type LoraSettings,
@@ -20,6 +21,7 @@ import type { AdamW } from './optimizer.ts';
 export interface Checkpoint {
   readonly values: Arena;
   readonly optimizer: AdamW;
+  readonly entropyControl: { state: EntropyState };
   readonly modelName: string;
   readonly adapters: AdapterSet | undefined;
 }
@@ -40,7 +42,7 @@ export async function saveCheckpoint(
   checkpoint: Checkpoint,
   config: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { values, optimizer, adapters, modelName } = checkpoint;
+  const { values, optimizer, entropyControl, adapters, modelName } = checkpoint;
   await mkdir(directory, { recursive: true });
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
@@ -60,6 +62,8 @@ export async function saveCheckpoint(
       ],
       {
         step: String(optimizer.steps),
+        entropy_coef: String(entropyControl.state.coefficient),
+        last_entropy: String(entropyControl.state.entropy),
       },
     ),
   );
@@ -79,7 +83,7 @@ export function writtenConfig(
 
 /** Reads weights, and the optimiser's state if it is there, into place. */
 export async function loadCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
-  const { values, optimizer } = checkpoint;
+  const { values, optimizer, entropyControl } = checkpoint;
   const weights = await openTensors(join(directory, weightsFile(checkpoint)));
   if (!weights) {
     throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weightsFile(checkpoint)}`, {
@@ -94,7 +98,9 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
-  optimizer.steps = Number(state.metadata.step);
+  const { step, entropy_coef, last_entropy } = state.metadata;
+  optimizer.steps = Number(step);
+  entropyControl.state = { coefficient: Number(entropy_coef), entropy: Number(last_entropy) };
 }
 
 async function openTensors(path: string) {

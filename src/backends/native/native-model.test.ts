@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 
@@ -31,6 +31,10 @@ const contents = (folder: string) =>
 const trainings: Record<string, Partial<NativeModelOptions>> = {
   adapters: { lora: LORA },
   'adapters on some layers': { lora: { r: 2, alpha: 8, targetModules: ['q_proj', 'down_proj'] } },
+  'adapters and entropy': {
+    lora: LORA,
+    loss: { ...LOSS, use_adaptive_entropy: true, entropy_target: 3, entropy_coef_delta: 0.01 },
+  },
   'all parameters': { lora: null },
   'all parameters, with biases and an output layer': { lora: null, modelPath: fixturePath('tiny-llama-b') },
 };

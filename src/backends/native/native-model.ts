@@ -1,7 +1,8 @@
 // The native engine as a `Model`: weights in this process, sampled from and trained by ONNX Runtime.
 import { GradusError } from '../../errors.ts';
 import type { Policy } from '../../generation.ts';
-import type { LossSettings } from '../../grpo/losses.ts';
+import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
+import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName, type ParameterSpec } from '../../models/layers.ts';
@@ -95,6 +96,7 @@ class Engine implements NativeModel {
   readonly #frozen: ReadonlyMap<string, Tensor>;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
+  readonly #entropyControl: EntropyControl;
   /** What training started from: the weights themselves, or adapters that do nothing. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
@@ -116,6 +118,7 @@ class Engine implements NativeModel {
     this.#frozen = frozen;
     const { layout } = values;
     this.#gradients = new Arena(layout);
+    this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
     this.#reference = new Arena(layout);
     if (!adapters) this.#reference.buffer.data.set(values.buffer.data);
@@ -136,12 +139,16 @@ class Engine implements NativeModel {
   }
 
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
-    this.#scorer ??= new Scorer(this.#trainingOptions());
-    return this.#scorer.logprobs(sequences, weights === 'current' ? this.#values : this.#reference);
+    this.#scorer ??= new Scorer(this.#trainingOptions(), 'logprobs');
+    return this.#scorer.score(sequences, weights === 'current' ? this.#values : this.#reference);
   }
 
-  update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
-    return this.#step('reward', this.#options.loss, batch, learningRate);
+  async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    const { loss } = this.#options;
+    const { metrics, logprobs } = await this.#step('reward', loss, batch, learningRate);
+    if (!hasEntropyBonus(loss)) return { metrics, logprobs };
+    this.#entropyControl.observe(metrics.top_entropy ?? metrics.entropy!);
+    return { metrics: { ...metrics, entropy_coef: this.#entropyControl.state.coefficient }, logprobs };
   }
 
   updateSupervised(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
@@ -177,7 +184,12 @@ class Engine implements NativeModel {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
     const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
     this.#learners.set(kind, learner);
-    const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients);
+    const { metrics, logprobs } = await learner.gradient(
+      batch.sequences,
+      this.#values,
+      this.#gradients,
+      this.#entropyControl.applied,
+    );
     const norm = await this.#optimizer.step(learningRate);
     return { metrics: { ...metrics, grad_norm: norm }, logprobs };
   }
@@ -215,6 +227,7 @@ class Engine implements NativeModel {
     return {
       values: this.#values,
       optimizer: this.#optimizer,
+      entropyControl: this.#entropyControl,
       modelName,
       adapters: lora && this.#adapters ? { settings: lora, adapters: this.#adapters } : undefined,
     };
