@@ -9,6 +9,7 @@ import { dataCommand } from './commands/data.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
+import { gpuTrainCommand } from './commands/gpu-train.ts';
 import { helpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { preflightCommand } from './commands/preflight.ts';
@@ -95,7 +96,7 @@ function createProgram(cli: Cli, help: string[]): Command {
     });
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
-    ...[doctorCommand, initCommand, agentDocsCommand, skillsCommand],
+    ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
     ...[dataCommand],
     ...[preflightCommand],

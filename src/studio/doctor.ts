@@ -47,10 +47,10 @@ const always: readonly CheckId[] = ['node', 'disk'];
 const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
   builtin: [],
   native: ['hardware', 'memory', 'onnxruntime'],
-  trl: ['uv', 'trl'],
-  unsloth: ['uv', 'unsloth'],
-  verl: ['uv', 'verl'],
-  tinker: ['uv', 'tinker', 'tinker_key'],
+  trl: ['trl', 'uv'],
+  unsloth: ['unsloth', 'uv'],
+  verl: ['verl', 'uv'],
+  tinker: ['tinker', 'uv', 'tinker_key'],
 };
 const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token', 'tinker_key'];
 
@@ -71,7 +71,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
     schema: 'doctor.result/1',
     command: 'doctor',
     ...{ backend, compute, checks },
-    ...(failing.length > 0 && { error: notReady(failing, backend) }),
+    ...(failing.length > 0 && { error: notReady(failing, `backend ${backend}`) }),
   };
 }
 
@@ -88,12 +88,15 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
 }
 
 /** `CREDENTIALS_MISSING` where nothing but credentials is missing, else `NOT_READY`. */
-function notReady(failing: readonly CheckResult[], backend: Backend): NonNullable<DoctorResult['error']> {
+export function notReady(
+  failing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[],
+  what: string,
+): NonNullable<DoctorResult['error']> {
   const onlyCredentials = failing.every(({ id }) => credentialChecks.includes(id));
   const [first] = failing;
   return {
     code: onlyCredentials ? 'CREDENTIALS_MISSING' : 'NOT_READY',
-    message: `backend ${backend} is not ready: ${failing.map(({ id, detail }) => `${id} (${detail})`).join(', ')}`,
+    message: `${what} is not ready: ${failing.map(({ id, detail }) => `${id} (${detail})`).join(', ')}`,
     hint: first!.fix ?? 'see the checks',
   };
 }

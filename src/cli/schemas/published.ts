@@ -7,6 +7,7 @@ import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
+import { gpuTrainSchema } from './gpu-train.ts';
 import { helpSchema } from './help.ts';
 import { initSchema } from './init.ts';
 import { preflightSchema } from './preflight.ts';
@@ -26,8 +27,8 @@ import { skillsInstallSchema } from './skills-install.ts';
 import { trainSchema } from './train.ts';
 import { trainDetachedSchema } from './train-detached.ts';
 import { trainEventSchema } from './train-event.ts';
-import { versionSchema } from './version.ts';
 import { trainPlanSchema } from './train-plan.ts';
+import { versionSchema } from './version.ts';
 
 /** A change that adds a key keeps the number; one that removes or changes a key raises it. */
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
@@ -38,6 +39,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'doctor.result/1': doctorSchema,
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
+  'gpu-train.result/1': gpuTrainSchema,
   'help.result/1': helpSchema,
   'init.result/1': initSchema,
   'preflight.result/1': preflightSchema,
@@ -56,9 +58,9 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'skills.install.result/1': skillsInstallSchema,
   'train.detached/1': trainDetachedSchema,
   'train.event/1': trainEventSchema,
+  'train.plan/1': trainPlanSchema,
   'train.result/1': trainSchema,
   'version.result/1': versionSchema,
-  'train.plan/1': trainPlanSchema,
 };
 
 /** The JSON Schema (draft 2020-12) of a kind of output. */

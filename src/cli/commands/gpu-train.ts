@@ -1,0 +1,51 @@
+// gradus gpu-train: the ways to train a configuration on a GPU, explained; it starts and spends nothing.
+import { Command } from 'commander';
+import type { GpuPathResult, GpuPlace } from '../../studio/gpu-path.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus gpu-train grpo.yaml
+  gradus gpu-train grpo.yaml --json
+`;
+
+export function gpuTrainCommand(cli: Cli): Command {
+  return new Command('gpu-train')
+    .description('what training on a GPU would run where, what is missing, and what it would cost; spends nothing')
+    .argument('<config>', 'a YAML or JSON file')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((config: string) => explain(cli, config)));
+}
+
+async function explain({ output }: Cli, config: string) {
+  const { explainGpuPath } = await import('../../studio/gpu-path.ts');
+  const result = await explainGpuPath(config);
+  const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
+  return output.outcome(result, explanation(result), exitCode);
+}
+
+function explanation({ model, data, chosen, places, note }: GpuPathResult): string {
+  const head = `${model} on ${data}`;
+  return [head, ...places.map((place) => section(place, place.id === chosen)), note].join('\n\n');
+}
+
+function section({ id, description, command, ready, missing, memory, cost }: GpuPlace, isChosen: boolean): string {
+  const gibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+  return [
+    `${isChosen ? '→ ' : '  '}${id}: ${description}`,
+    `    ${command}`,
+    ...(ready
+      ? ['    ready']
+      : missing.map(({ id, detail, fix }) => `    missing ${id}: ${detail}${fix ? `; ${fix}` : ''}`)),
+    ...(memory
+      ? [
+          `    memory: about ${gibibytes(memory.needed)} of ${gibibytes(memory.memory)}; groups of up to ${memory.largest_num_generations} fit`,
+        ]
+      : []),
+    ...(cost
+      ? [
+          `    estimate: ${cost.hours.toFixed(1)} h, $${cost.usd.toFixed(2)}; the time limit lets it cost $${cost.usd_at_most.toFixed(2)}`,
+        ]
+      : []),
+  ].join('\n');
+}

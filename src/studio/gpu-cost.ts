@@ -1,0 +1,75 @@
+// What training on a rented GPU would take and cost, by the formula in docs/gpu.md. An estimate: nothing here asks anyone for a price.
+
+export interface GpuWork {
+  readonly steps: number;
+  /** Of the whole model. */
+  readonly parameters: number;
+  /** Read and written in one step. */
+  readonly tokensPerStep: number;
+  /** Of one completion, at most. */
+  readonly completionTokens: number;
+  readonly useVllm: boolean;
+  /** Seconds after which the machine is given back, whatever has happened. */
+  readonly timeout: number;
+}
+
+export interface GpuCost {
+  readonly gpu: string;
+  readonly hours: number;
+  readonly usd: number;
+  /** What the time limit lets it cost. */
+  readonly usd_at_most: number;
+  readonly usd_per_hour: number;
+}
+
+interface RentedGpu {
+  /** Modal's list price, May 2026. */
+  readonly usdPerHour: number;
+  /** Of dense bfloat16 (T4: float16) multiplications, a second. */
+  readonly flops: number;
+  /** Bytes a second. */
+  readonly bandwidth: number;
+}
+
+/** By the names that configurations give them; speeds from NVIDIA's data sheets. */
+const rented: Readonly<Record<string, RentedGpu>> = {
+  T4: { usdPerHour: 0.59, flops: 65e12, bandwidth: 320e9 },
+  L4: { usdPerHour: 0.8, flops: 121e12, bandwidth: 300e9 },
+  A10G: { usdPerHour: 1.1, flops: 70e12, bandwidth: 600e9 },
+  L40S: { usdPerHour: 1.95, flops: 362e12, bandwidth: 864e9 },
+  'A100-40GB': { usdPerHour: 2.1, flops: 312e12, bandwidth: 1555e9 },
+  'A100-80GB': { usdPerHour: 2.5, flops: 312e12, bandwidth: 2039e9 },
+  H100: { usdPerHour: 3.95, flops: 989e12, bandwidth: 3350e9 },
+  H200: { usdPerHour: 4.54, flops: 989e12, bandwidth: 4800e9 },
+};
+
+/** Seconds until the first step: the container starts, packages and weights are loaded. */
+const startup = 180;
+/** Seconds that sampling one token of every completion takes at least, in Python: transformers' generate, or vLLM. */
+const slowestToken = { transformers: 0.03, vllm: 0.008 };
+/** Part of a GPU's multiplications that training makes use of. */
+const utilisation = 0.3;
+/** Forward 2, again for gradient checkpointing 2, backward 4: multiplications and additions of a parameter and a token. */
+const flopsPerParameterAndToken = 8;
+const bytesPerParameter = 2;
+
+/** `undefined` for a GPU that is not known. */
+export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
+  const machine = rented[gpu];
+  if (!machine) return undefined;
+  const perToken = Math.max(
+    slowestToken[work.useVllm ? 'vllm' : 'transformers'],
+    (bytesPerParameter * work.parameters) / machine.bandwidth,
+  );
+  const sampling = work.completionTokens * perToken;
+  const learning = (flopsPerParameterAndToken * work.parameters * work.tokensPerStep) / (utilisation * machine.flops);
+  const seconds = startup + work.steps * (sampling + learning);
+  const usd = (time: number) => (time / 3600) * machine.usdPerHour;
+  return {
+    gpu,
+    hours: seconds / 3600,
+    usd: usd(seconds),
+    usd_at_most: usd(work.timeout),
+    usd_per_hour: machine.usdPerHour,
+  };
+}

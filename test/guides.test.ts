@@ -1,0 +1,96 @@
+// What the guides and the skill tell agents to do: every command and option exists, every configuration is valid, the code runs.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { parse } from 'yaml';
+import type { ListedCommand } from '../src/cli/command-list.ts';
+import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
+import { main } from '../src/cli/main.ts';
+import { readPackageFile } from '../src/cli/package-files.ts';
+import { loadConfigObject } from '../src/config/load.ts';
+import type { EnvBuilder } from '../src/index.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const texts: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(guideTopics().map((topic) => [topic, readGuide(topic)])),
+  SKILL: readPackageFile('skills', 'gradus', 'SKILL.md'),
+};
+
+async function stdoutOf(...args: string[]): Promise<string> {
+  let stdout = '';
+  const write = (text: string) => {
+    stdout += text;
+  };
+  await main(args, { stdout: { write }, stderr: { write: () => {} } });
+  return stdout;
+}
+
+function blocks(text: string, language: string): string[] {
+  return [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)]
+    .filter(([, name]) => name === language)
+    .map(([, , code]) => code!);
+}
+
+/** What follows `gradus` in code: in blocks of shell commands, comments aside, and between backticks. */
+function invocations(text: string): string[] {
+  const lines = blocks(text, 'sh').flatMap((block) => block.split('\n'));
+  const spans = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/`([^`\n]+)`/g)].map(([, code]) => code!);
+  return [...lines, ...spans].flatMap((code) => /^gradus (.*)$/.exec(code.replace(/ +#.*$/, ''))?.[1] ?? []);
+}
+
+test('commands and options exist', async () => {
+  const { commands } = JSON.parse(await stdoutOf('--json')) as { commands: ListedCommand[] };
+  const names = commands.map(({ name }) => name).toSorted((a, b) => b.length - a.length);
+  const unknown: string[] = [];
+  for (const [topic, text] of Object.entries(texts)) {
+    for (const line of invocations(text)) {
+      const name = names.find((known) => line === known || line.startsWith(`${known} `));
+      const help = name && (await stdoutOf(...name.split(' '), '--help'));
+      const options = [...line.matchAll(/(?<= )--[a-z-]+/g)].map(([option]) => option);
+      if (!help || options.some((option) => !help.includes(option))) unknown.push(`${topic}: gradus ${line}`);
+    }
+  }
+  assert.deepEqual(unknown, []);
+});
+
+test('configurations are valid', () => {
+  const configs = Object.entries(texts).flatMap(([topic, text]) =>
+    blocks(text, 'yaml').map((block) => ({ topic, block })),
+  );
+  assert.ok(configs.length >= 3);
+  for (const { topic, block } of configs) assert.doesNotThrow(() => loadConfigObject(parse(block)), topic);
+});
+
+test('the reward of the guide agrees with its own cases', async () => {
+  const [code] = blocks(texts.rewards!, 'ts');
+  const [cases] = blocks(texts.rewards!, 'jsonl');
+  writeFileSync(join(folder, 'mine.ts'), code!);
+  writeFileSync(join(folder, 'cases.jsonl'), cases!);
+  const reward = `${join(folder, 'mine.ts')}:score`;
+  const result = JSON.parse(
+    await stdoutOf('rewards', 'test', '--reward', reward, '--input', join(folder, 'cases.jsonl'), '--json'),
+  );
+  assert.deepEqual([result.ok, result.agreement.agreed], [true, 4], JSON.stringify(result));
+});
+
+test('the environment of the guide can be played', async () => {
+  const [code] = blocks(texts.environments!, 'ts');
+  const file = join(folder, 'guess.ts');
+  writeFileSync(file, code!);
+  const { guessNumber } = (await import(pathToFileURL(file).href)) as { guessNumber: EnvBuilder };
+  const env = await guessNumber.build({ secret: 5 });
+  const say = (content: string) => env.step({ message: { role: 'assistant', content } });
+  await env.start();
+  assert.equal((await say('3'))?.messages.at(-1)?.content, 'Higher.');
+  assert.equal((await say('I say 8'))?.messages.length, 5);
+  assert.equal(await say('5'), null);
+});
+
+test('the skill says in its head what it is for', () => {
+  assert.match(texts.SKILL!, /^---\nname: gradus\ndescription: .{40,1000}\n---\n\n# /);
+});
