@@ -1,7 +1,7 @@
 // What keys say to one another: choices that exclude each other, keys that need another one, and what no run can do without.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
-import { type Config, configSchema } from './schema.ts';
+import { type Config, configDefaults } from './schema.ts';
 
 type Key = keyof Config;
 type LossType = Config['loss_type'];
@@ -119,8 +119,7 @@ const required: readonly Requirement[] = [
 /** Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`. */
 export function assertConsistent(config: Config, placeOf: (path: readonly string[]) => string): void {
   // What only repeats a default says nothing, so that a resolved configuration may be run again.
-  const defaults = configSchema.parse({});
-  const isGiven = (key: Key) => !isDeepStrictEqual(config[key], defaults[key]);
+  const isGiven = (key: Key) => !isDeepStrictEqual(config[key], configDefaults[key]);
   const conflict = (key: Key, fault: string, hint: string) => {
     throw new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });
   };

@@ -224,6 +224,8 @@ export type ConfigInput = z.input<typeof configSchema>;
 /** A configuration in which every key has its value. */
 export type Config = z.output<typeof configSchema>;
 
+export const configDefaults: Config = configSchema.parse({});
+
 /** One reward by name, with its weight and its own settings. */
 export type RewardConfig = Config['reward'][number];
 

@@ -1,7 +1,7 @@
 // Which keys a backend does not act on: giving them a value is an error, so that nothing is silently ignored.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
-import { type Config, configSchema } from './schema.ts';
+import { type Config, configDefaults } from './schema.ts';
 import { valueAt } from './values.ts';
 
 export type SupportedBackend = 'builtin' | 'native';
@@ -87,7 +87,6 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
 
 /** Throws `CONFIG_UNSUPPORTED` for the first key that the backend would ignore, or for a backend that is not there yet. */
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
-  const defaults = configSchema.parse({});
   const { backend } = config;
   if (!(backend in limitations)) {
     throw new GradusError('CONFIG_UNSUPPORTED', `${placeOf(['backend'])}: backend ${backend} is not supported yet`, {
@@ -98,7 +97,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
   for (const [key, { why, works = [] }] of Object.entries(limitations[backend as SupportedBackend])) {
     const path = key.split('.');
     const value = valueAt(config, path);
-    const accepted = [valueAt(defaults, path), ...works];
+    const accepted = [valueAt(configDefaults, path), ...works];
     // Without a LoRA there is no dropout of it either.
     if (value === undefined || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
