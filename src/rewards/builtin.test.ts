@@ -154,10 +154,24 @@ test('the table checks configurations', () => {
 });
 
 test('every reward of the table makes a function from its smallest configuration', async () => {
-  const smallest: Record<string, object> = { regex_match: { pattern: '72' } };
+  const smallest: Record<string, object> = {
+    regex_match: { pattern: '72' },
+    json_schema: { schema: { type: 'integer' } },
+    length: { max: 10 },
+    cosine_length: { max_tokens: 10 },
+    overlong: { max_tokens: 10, buffer_tokens: 5 },
+    style: { wanted: ['72'] },
+  };
+  const others: Record<string, number> = {
+    ...{ xml_format: 0, think_format: 0, overlong: 0, repetition_penalty: 0, diversity: 0, multiple_choice: 0 },
+    cosine_length: 0.5 + 0.25 * (1 + Math.cos(Math.PI * 0.4)),
+  };
   for (const [name, { create }] of Object.entries(builtinRewards)) {
-    const score = await scoreOf(create(smallest[name] ?? {}), '72');
-    assert.equal(score, name === 'xml_format' ? 0 : 1, name);
+    const isLetter = name === 'multiple_choice';
+    const columns = { answer: [isLetter ? 'B' : '72'] };
+    const given = { ...input(['72'], columns), completionIds: [[1, 2, 3, 4]] };
+    const [score] = await create(smallest[name] ?? {})(given);
+    assert.ok(Math.abs(score! - (others[name] ?? 1)) < 1e-12, `${name}: ${score}`);
   }
 });
 

@@ -4,26 +4,38 @@ import { existingNames } from '../nearest.ts';
 import type { RewardInput } from '../rewards.ts';
 
 /**
- * The score of each completion against the answer in its row, as text; `null` where the row's answer is null.
+ * The score of each completion against the answer in its row, as text; `null` where the row's answer is null or an empty list.
+ * Of several right answers, in a list or in the column of aliases, the one that scores best counts.
  * Throws `COLUMN_MISSING`, and `GOLD_ANSWER_INVALID` for an answer that is neither text nor a number.
  */
 export function compareWithGold(
   { completions, columns }: RewardInput,
   column: string,
   compare: (completion: string, gold: string) => number,
+  aliasesColumn?: string,
 ): (number | null)[] {
-  const golds = columns[column];
-  if (golds === undefined) {
-    throw new GradusError('COLUMN_MISSING', `the data set has no column ${JSON.stringify(column)}`, {
-      hint: existingNames(column, Object.keys(columns)),
-      path: 'answer_column',
-    });
-  }
+  const golds = columnNamed(columns, column, 'answer_column');
+  const aliases = aliasesColumn === undefined ? [] : columnNamed(columns, aliasesColumn, 'aliases_column');
   return completions.map((completion, i) => {
-    const gold = golds[i];
-    if (gold === null || gold === undefined) return null;
-    if (typeof gold === 'string' || typeof gold === 'number') return compare(completion, String(gold));
-    throw goldAnswerInvalid(column, `is neither text nor a number: ${JSON.stringify(gold)}`);
+    const right = [...textsOf(golds[i], column), ...textsOf(aliases[i], aliasesColumn ?? column)];
+    return right.length === 0 ? null : Math.max(...right.map((gold) => compare(completion, gold)));
+  });
+}
+
+function columnNamed(columns: RewardInput['columns'], name: string, path: string): readonly unknown[] {
+  const column = columns[name];
+  if (column !== undefined) return column;
+  throw new GradusError('COLUMN_MISSING', `the data set has no column ${JSON.stringify(name)}`, {
+    hint: existingNames(name, Object.keys(columns)),
+    path,
+  });
+}
+
+function textsOf(value: unknown, column: string): string[] {
+  if (value === null || value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]).map((item: unknown) => {
+    if (typeof item === 'string' || typeof item === 'number') return String(item);
+    throw goldAnswerInvalid(column, `is neither text nor a number: ${JSON.stringify(item)}`);
   });
 }
 

@@ -1,0 +1,51 @@
+// Reward for right answers in few tokens; wrong ones are punished less the longer they tried.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { type MathVerifyConfig, mathVerify } from './math-verify.ts';
+
+export interface CosineLengthConfig {
+  /** The length in tokens at which the schedule ends; longer completions score as this long. */
+  readonly max_tokens: number;
+  /** The column with the right answer, compared by `math_verify`. @default 'answer' */
+  readonly answer_column?: string;
+  /** As in `math_verify`. @default 'strict' */
+  readonly mode?: 'strict' | 'lenient';
+  /** Of a wrong answer without length. @default -1 */
+  readonly min_value_wrong?: number;
+  /** Of a wrong answer of `max_tokens`. @default -0.5 */
+  readonly max_value_wrong?: number;
+  /** Of a right answer of `max_tokens`. @default 0.5 */
+  readonly min_value_correct?: number;
+  /** Of a right answer without length. @default 1 */
+  readonly max_value_correct?: number;
+}
+
+export const cosineLengthConfig: z.ZodType<CosineLengthConfig> = z.strictObject({
+  max_tokens: z.int().positive(),
+  answer_column: z.string().exactOptional(),
+  mode: z.enum(['strict', 'lenient']).exactOptional(),
+  min_value_wrong: z.number().exactOptional(),
+  max_value_wrong: z.number().exactOptional(),
+  min_value_correct: z.number().exactOptional(),
+  max_value_correct: z.number().exactOptional(),
+});
+
+/**
+ * long + ½ (short − long) (1 + cos(π · min(1, tokens ÷ max_tokens))), where short and long are the values at no length and at
+ * `max_tokens`: Yeo et al. 2025, arXiv:2502.03373, appendix C.1, with the defaults of TRL's `get_cosine_scaled_reward`.
+ */
+export function cosineLength(config: CosineLengthConfig): RewardFunction {
+  const { max_tokens, answer_column, mode } = config;
+  const { min_value_wrong = -1, max_value_wrong = -0.5, min_value_correct = 0.5, max_value_correct = 1 } = config;
+  const verifyConfig: MathVerifyConfig = { ...(answer_column && { answer_column }), ...(mode && { mode }) };
+  const verify = mathVerify(verifyConfig);
+  return async (input) => {
+    const verdicts = await verify(input);
+    return verdicts.map((verdict, i) => {
+      if (verdict === null) return null;
+      const [short, long] = verdict === 1 ? [max_value_correct, min_value_correct] : [min_value_wrong, max_value_wrong];
+      const progress = Math.min(1, input.completionIds[i]!.length / max_tokens);
+      return long + 0.5 * (short - long) * (1 + Math.cos(Math.PI * progress));
+    });
+  };
+}

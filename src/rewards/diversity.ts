@@ -1,0 +1,25 @@
+// Punishes completions that other completions of the same group repeat word for word: such a group has collapsed and teaches nothing.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+
+export interface DiversityConfig {
+  /** The score of a completion that all others are equal to; at most 0. @default -1 */
+  readonly max_penalty?: number;
+}
+
+export const diversityConfig: z.ZodType<DiversityConfig> = z.strictObject({
+  max_penalty: z.number().nonpositive().exactOptional(),
+});
+
+/** `max_penalty` times the share of the other completions of the group that are the same, white space aside; 0 in a group of one. */
+export function diversity({ max_penalty = -1 }: DiversityConfig = {}): RewardFunction {
+  return ({ completions }) => {
+    const texts = completions.map((completion) => completion.trim().replace(/\s+/g, ' '));
+    const counts = new Map<string, number>();
+    for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+    return texts.map((text) => {
+      const same = counts.get(text)! - 1;
+      return same === 0 ? 0 : (max_penalty * same) / (texts.length - 1);
+    });
+  };
+}

@@ -1,0 +1,36 @@
+// Reward 1 for completions of a wanted length, less the further they are from it.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+
+export interface LengthConfig {
+  /** The shortest length that scores 1; below it the score falls in proportion to 0. */
+  readonly min?: number;
+  /** The longest length that scores 1; above it the score falls to 0 at twice the length. */
+  readonly max?: number;
+  /** @default 'tokens' */
+  readonly unit?: 'tokens' | 'words' | 'characters';
+}
+
+export const lengthConfig: z.ZodType<LengthConfig> = z
+  .strictObject({
+    min: z.int().positive().exactOptional(),
+    max: z.int().positive().exactOptional(),
+    unit: z.enum(['tokens', 'words', 'characters']).exactOptional(),
+  })
+  .refine(({ min, max }) => min !== undefined || max !== undefined, 'give min, max or both')
+  .refine(({ min = 0, max = Number.POSITIVE_INFINITY }) => min <= max, 'min is above max');
+
+/** Scores between 0 and 1. Tokens are those of the last turn, its end token included; characters are Unicode code points. */
+export function length({ min = 0, max = Number.POSITIVE_INFINITY, unit = 'tokens' }: LengthConfig): RewardFunction {
+  const lengthOf = {
+    tokens: (_: string, ids: readonly number[]) => ids.length,
+    words: (text: string) => text.split(/\s+/).filter(Boolean).length,
+    characters: (text: string) => [...text].length,
+  }[unit];
+  return ({ completions, completionIds }) =>
+    completions.map((completion, i) => {
+      const found = lengthOf(completion, completionIds[i]!);
+      if (found < min) return found / min;
+      return found > max ? Math.max(0, 2 - found / max) : 1;
+    });
+}

@@ -1,0 +1,56 @@
+// Reward 1 where a completion chooses the right letter, else 0.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
+
+export interface MultipleChoiceConfig {
+  /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`. @default 'answer' */
+  readonly answer_column?: string;
+  /** The letters to choose from. @default 'ABCDEFGHIJ' */
+  readonly letters?: string;
+}
+
+export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObject({
+  answer_column: z.string().exactOptional(),
+  letters: z
+    .string()
+    .regex(/^[A-Z]{2,26}$/, 'letters are two or more capitals, for example ABCD')
+    .exactOptional(),
+});
+
+/**
+ * Looks for the choice where it is most explicit: in a box, in `<answer>`, behind "answer is" or "answer:", in parentheses, or at
+ * the start of a line and with a mark behind it. In each place the last one counts; "A or B" chooses nothing.
+ */
+export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
+  const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;
+  const places = placesOf(letters);
+  const goldLetter = new RegExp(String.raw`^\s*\(?([${letters}])(?:[).:\s]|$)`);
+  return (input) =>
+    compareWithGold(input, answer_column, (completion, gold) => {
+      const right = goldLetter.exec(gold)?.[1];
+      if (!right) throw goldAnswerInvalid(answer_column, `is none of ${letters}: ${JSON.stringify(gold)}`);
+      return choiceIn(completion, places) === right ? 1 : 0;
+    });
+}
+
+function placesOf(letters: string): RegExp[] {
+  const letter = String.raw`(?:\\text(?:bf|rm)?\{)?[*\s]*\(?([${letters}])(?![\w'])`;
+  // Two letters are no choice.
+  const alone = String.raw`(?!\)?[*\s]*(?:,|\/|&|or|and)\s*\(?[${letters}](?![\w']))`;
+  return [
+    String.raw`\\boxed\s*\{\s*${letter}${alone}`,
+    String.raw`<answer>\s*${letter}${alone}`,
+    String.raw`\b(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption)[*]*(?:\s+is)?[*]*\s*:?\s*\$?${letter}${alone}`,
+    String.raw`\(([${letters}])\)${alone}`,
+    String.raw`^[*\s]*\(?([${letters}])(?:[).:*]|\s*$)${alone}`,
+  ].map((source) => new RegExp(source, 'gm'));
+}
+
+function choiceIn(text: string, places: readonly RegExp[]): string | undefined {
+  for (const place of places) {
+    const found = [...text.matchAll(place)].at(-1)?.[1];
+    if (found) return found;
+  }
+  return undefined;
+}

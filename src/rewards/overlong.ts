@@ -1,0 +1,24 @@
+// Punishes completions that come near the length limit, so that they learn to end before it.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+
+export interface OverlongConfig {
+  /** The length in tokens from which the score is −1, for example the limit of sampling. */
+  readonly max_tokens: number;
+  /** How many tokens before that the punishment begins. */
+  readonly buffer_tokens: number;
+}
+
+export const overlongConfig: z.ZodType<OverlongConfig> = z
+  .strictObject({ max_tokens: z.int().positive(), buffer_tokens: z.int().nonnegative() })
+  .refine(({ max_tokens, buffer_tokens }) => buffer_tokens <= max_tokens, 'buffer_tokens is above max_tokens');
+
+/** 0 up to `max_tokens` − `buffer_tokens`, then falling in a straight line to −1: DAPO's soft punishment (arXiv:2503.14476, eq. 13). */
+export function overlong({ max_tokens, buffer_tokens }: OverlongConfig): RewardFunction {
+  const start = max_tokens - buffer_tokens;
+  return ({ completionIds }) =>
+    completionIds.map(({ length }) => {
+      if (length <= start) return 0;
+      return length > max_tokens ? -1 : (start - length) / buffer_tokens;
+    });
+}

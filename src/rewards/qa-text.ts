@@ -1,0 +1,30 @@
+// Texts as question answering compares them: the normalisation of SQuAD's evaluation (Rajpurkar et al. 2016, arXiv:1606.05250).
+
+/** Lower case, without punctuation, without the articles a, an and the, and with single spaces. */
+export function normaliseQaText(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[!-/:-@[-`{-~]/g, '')
+    .replace(/\b(?:a|an|the)\b/g, ' ')
+    .trim()
+    .replace(/\s+/g, ' ');
+}
+
+/** The F1 of the words that two texts have in common, each as often as in both; 1 for two texts without words. */
+export function wordF1(answer: string, gold: string): number {
+  const [answerWords, goldWords] = [wordsOf(answer), wordsOf(gold)];
+  if (answerWords.length === 0 || goldWords.length === 0) return answerWords.length === goldWords.length ? 1 : 0;
+  const left = new Map<string, number>();
+  for (const word of goldWords) left.set(word, (left.get(word) ?? 0) + 1);
+  let common = 0;
+  for (const word of answerWords) {
+    const count = left.get(word) ?? 0;
+    if (count > 0) common++;
+    left.set(word, count - 1);
+  }
+  return (2 * common) / (answerWords.length + goldWords.length);
+}
+
+function wordsOf(text: string): string[] {
+  return normaliseQaText(text).split(' ').filter(Boolean);
+}

@@ -1,0 +1,32 @@
+// Punishes completions that say the same again: the share of their word n-grams that are repetitions.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+
+export interface RepetitionPenaltyConfig {
+  /** Words in a phrase. @default 3 */
+  readonly ngram_size?: number;
+  /** The score of a completion that only repeats itself; at most 0. @default -1 */
+  readonly max_penalty?: number;
+}
+
+export const repetitionPenaltyConfig: z.ZodType<RepetitionPenaltyConfig> = z.strictObject({
+  ngram_size: z.int().positive().exactOptional(),
+  max_penalty: z.number().nonpositive().exactOptional(),
+});
+
+/**
+ * `max_penalty` · (1 − different n-grams ÷ n-grams), case aside; 0 for completions of fewer words than a phrase has.
+ * Yeo et al. 2025, arXiv:2502.03373, appendix C.2, for whole completions as in open-r1.
+ */
+export function repetitionPenalty(config: RepetitionPenaltyConfig = {}): RewardFunction {
+  const { ngram_size = 3, max_penalty = -1 } = config;
+  return ({ completions }) =>
+    completions.map((completion) => {
+      const words = completion.toLowerCase().split(/\s+/).filter(Boolean);
+      const count = words.length - ngram_size + 1;
+      if (count < 1) return 0;
+      const phrases = Array.from({ length: count }, (_, i) => words.slice(i, i + ngram_size).join(' '));
+      const repeated = 1 - new Set(phrases).size / count;
+      return repeated === 0 ? 0 : max_penalty * repeated;
+    });
+}

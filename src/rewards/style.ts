@@ -1,0 +1,33 @@
+// Rewards wanted patterns and punishes unwanted ones.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { regexSource } from './regex-source.ts';
+
+export interface StyleConfig {
+  /** Regular expressions that a completion should match. @default [] */
+  readonly wanted?: readonly string[];
+  /** Regular expressions that a completion should not match, for example `as an AI`. @default [] */
+  readonly unwanted?: readonly string[];
+  /** @default true */
+  readonly ignore_case?: boolean;
+}
+
+export const styleConfig: z.ZodType<StyleConfig> = z
+  .strictObject({
+    wanted: z.array(regexSource).readonly().exactOptional(),
+    unwanted: z.array(regexSource).readonly().exactOptional(),
+    ignore_case: z.boolean().exactOptional(),
+  })
+  .refine(({ wanted = [], unwanted = [] }) => wanted.length + unwanted.length > 0, 'give wanted or unwanted patterns');
+
+/** The share of wanted patterns that match less the share of unwanted ones that do: between −1 and 1. */
+export function style({ wanted = [], unwanted = [], ignore_case = true }: StyleConfig): RewardFunction {
+  const compile = (sources: readonly string[]) => sources.map((source) => new RegExp(source, ignore_case ? 'i' : ''));
+  const [good, bad] = [compile(wanted), compile(unwanted)];
+  return ({ completions }) => completions.map((completion) => share(good, completion) - share(bad, completion));
+}
+
+function share(patterns: readonly RegExp[], text: string): number {
+  const matching = patterns.filter((pattern) => pattern.test(text));
+  return patterns.length === 0 ? 0 : matching.length / patterns.length;
+}

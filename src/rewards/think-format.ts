@@ -1,0 +1,23 @@
+// Reward 1 for a completion that thinks between <think> and </think> and then answers, else 0.
+import { z } from 'zod';
+import type { RewardFunction } from '../rewards.ts';
+import { splitThinking } from './sections.ts';
+
+export interface ThinkFormatConfig {
+  /** Whether the prompt already ends in `<think>`, as some chat templates have it. @default false */
+  readonly is_opened_by_prompt?: boolean;
+}
+
+export const thinkFormatConfig: z.ZodType<ThinkFormatConfig> = z.strictObject({
+  is_opened_by_prompt: z.boolean().exactOptional(),
+});
+
+/** As TRL's `think_format_reward`, and neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
+export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {
+  const { is_opened_by_prompt = false } = config;
+  return ({ completions }) =>
+    completions.map((completion) => {
+      const parts = splitThinking(completion, is_opened_by_prompt);
+      return parts && parts.thinking !== '' && parts.answer !== '' ? 1 : 0;
+    });
+}

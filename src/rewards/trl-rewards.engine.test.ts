@@ -1,0 +1,63 @@
+// Rewards that TRL has too, against TRL's.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { RewardFunction } from '../rewards.ts';
+import { cosineLength } from './cosine-length.ts';
+import { overlong } from './overlong.ts';
+import { thinkFormat } from './think-format.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+const texts = [
+  '<think>a</think>b',
+  '<think>\na\n\nc</think>\nb\n',
+  'b',
+  '<think>a',
+  'a</think>b',
+  'x<think>a</think>b',
+  '<think>a<think>b</think>c',
+  '<think>a</think>b<think>c</think>d',
+];
+const lengths = [0, 1, 33, 50, 79, 80, 81, 90, 99, 100, 101, 250];
+
+interface TrlScores {
+  readonly think: number[];
+  readonly overlong: number[];
+  readonly cosine_right: number[];
+  readonly cosine_wrong: number[];
+}
+
+async function scores(reward: RewardFunction, completions: readonly string[], tokens: readonly number[]) {
+  return reward({
+    prompts: [],
+    completions,
+    completionIds: tokens.map((length) => Array.from({ length }, () => 1)),
+    columns: { answer: completions.map(() => '$\\frac{1}{3}$') },
+    log: () => {},
+  });
+}
+
+test('think_format, overlong and cosine_length score as in TRL', async () => {
+  const python = join(root, 'python/.venv/bin/python');
+  const input = JSON.stringify({ texts, lengths });
+  const answer = execFileSync(python, [join(root, 'python/oracles/trl_rewards.py')], { input, encoding: 'utf8' });
+  const theirs = JSON.parse(answer) as TrlScores;
+  const same = (ours: readonly (number | null)[], expected: readonly number[]) => {
+    assert.equal(ours.length, expected.length);
+    for (const [i, score] of ours.entries()) assert.ok(Math.abs(score! - expected[i]!) < 1e-12, `${i}: ${score}`);
+  };
+  const all = (text: string) => lengths.map(() => text);
+  same(
+    await scores(
+      thinkFormat(),
+      texts,
+      texts.map(() => 1),
+    ),
+    theirs.think,
+  );
+  same(await scores(overlong({ max_tokens: 100, buffer_tokens: 20 }), all('b'), lengths), theirs.overlong);
+  same(await scores(cosineLength({ max_tokens: 100 }), all('\\boxed{\\frac{1}{3}}'), lengths), theirs.cosine_right);
+  same(await scores(cosineLength({ max_tokens: 100 }), all('\\boxed{\\frac{1}{2}}'), lengths), theirs.cosine_wrong);
+});
