@@ -39,6 +39,7 @@ export { chatRenderer } from './renderers/chat-renderer.ts';
 export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
 export { plainRenderer } from './renderers/plain-renderer.ts';
 export type { RenderedPrompt, Renderer } from './rendering.ts';
+export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
 export { contains } from './rewards/contains.ts';
 export { cosineLength } from './rewards/cosine-length.ts';
 export { diversity } from './rewards/diversity.ts';
