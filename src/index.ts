@@ -47,6 +47,7 @@ export { exactMatch } from './rewards/exact-match.ts';
 export { f1 } from './rewards/f1.ts';
 export { jsonSchema } from './rewards/json-schema.ts';
 export { length } from './rewards/length.ts';
+export { type LlmJudgeConfig, type LlmJudgeOutside, llmJudge } from './rewards/llm-judge.ts';
 export { mathVerify } from './rewards/math-verify.ts';
 export { multipleChoice } from './rewards/multiple-choice.ts';
 export { numericMatch } from './rewards/numeric-match.ts';

@@ -8,6 +8,7 @@ import { exactMatch, exactMatchConfig } from './exact-match.ts';
 import { f1, f1Config } from './f1.ts';
 import { jsonSchema, jsonSchemaConfig } from './json-schema.ts';
 import { length, lengthConfig } from './length.ts';
+import { llmJudge, llmJudgeConfig } from './llm-judge.ts';
 import { mathVerify, mathVerifyConfig } from './math-verify.ts';
 import { multipleChoice, multipleChoiceConfig } from './multiple-choice.ts';
 import { numericMatch, numericMatchConfig } from './numeric-match.ts';
@@ -17,6 +18,8 @@ import { repetitionPenalty, repetitionPenaltyConfig } from './repetition-penalty
 import { style, styleConfig } from './style.ts';
 import { thinkFormat, thinkFormatConfig } from './think-format.ts';
 import { xmlFormat, xmlFormatConfig } from './xml-format.ts';
+
+const outside = { fetch: globalThis.fetch, environment: globalThis.process?.env ?? {} };
 
 export const builtinRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {
   numeric_match: configurable('1 where the number is right', numericMatchConfig, numericMatch),
@@ -35,4 +38,7 @@ export const builtinRewards: Readonly<Record<string, Configurable<RewardFunction
   repetition_penalty: configurable('down to -1 for repeated phrases', repetitionPenaltyConfig, repetitionPenalty),
   style: configurable('-1 to 1 for wanted and unwanted patterns', styleConfig, style),
   diversity: configurable('down to -1 for completions equal to others of their group', diversityConfig, diversity),
+  llm_judge: configurable('up to 1 by the judgement of a language model', llmJudgeConfig, (config) =>
+    llmJudge(config, outside),
+  ),
 };
