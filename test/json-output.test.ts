@@ -168,6 +168,15 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['skills install --codex', 0, 'skills.install.result/1'],
     ['skills install --dir other-version', 2, 'error/1'],
   ],
+  conformance: [
+    ['conformance', 0, 'conformance.result/1'],
+    ['conformance grpo', 2, 'error/1'],
+  ],
+  presets: [
+    ['presets', 0, 'presets.result/1'],
+    ['presets dapo', 0, 'presets.result/1'],
+    ['presets ppo', 2, 'error/1'],
+  ],
   'config-schema': [
     ['config-schema', 0, 'config-schema.result/1'],
     ['config-schema extra', 2, 'error/1'],
@@ -219,7 +228,7 @@ function assertPublished(object: Record<string, unknown>, schema: string): void 
 describe('one object on stdout', () => {
   for (const [line, exitCode, schema] of Object.values(cases).flat()) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
-      // A terminal must change nothing on stdout; what trains or samples shows that once, below.
+      // A terminal must change nothing on stdout; what takes its time shows that once, below.
       for (const isTTY of /^(train|eval|sample|demo|init)/.test(line) && exitCode === 0 ? [true] : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);
         const object = onlyObject(stdout);

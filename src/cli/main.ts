@@ -5,6 +5,7 @@ import { existingNames } from '../nearest.ts';
 import { listCommands, overview } from './command-list.ts';
 import { agentDocsCommand } from './commands/agent-docs.ts';
 import { configSchemaCommand } from './commands/config-schema.ts';
+import { conformanceCommand } from './commands/conformance.ts';
 import { dataCommand } from './commands/data.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -13,6 +14,7 @@ import { gpuTrainCommand } from './commands/gpu-train.ts';
 import { helpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { preflightCommand } from './commands/preflight.ts';
+import { presetsCommand } from './commands/presets.ts';
 import { rewardsCommand } from './commands/rewards.ts';
 import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
@@ -98,6 +100,7 @@ function createProgram(cli: Cli, help: string[]): Command {
     ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
     ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
+    ...[conformanceCommand, presetsCommand],
     ...[dataCommand],
     ...[preflightCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],

@@ -145,7 +145,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
-    ...['backend: trl', 'compute: modal', 'preset: dapo', 'group_policy: drop', 'max_turns: 2'],
+    ...['backend: trl', 'compute: modal', 'group_policy: drop', 'max_turns: 2'],
     ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
     ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]', 'max_episode_tokens: 9'],
   ];

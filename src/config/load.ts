@@ -5,11 +5,12 @@ import { GradusError } from '../errors.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
+import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
 import { type Config, type ConfigInput, configSchema } from './schema.ts';
 import { assertSupported } from './support.ts';
 import { dotted, isObject, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
-export type Origin = 'default' | 'file' | '--set';
+export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -65,12 +66,15 @@ function resolveConfig(
   folder: string,
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
-  const value = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
+  const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
+  const preset = presetOf(given);
+  const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
   const placeOf = (path: readonly PropertyKey[]) => {
     if (path.length > 0 && isSet(path)) return '--set';
     const line = path.length > 0 ? source.lineOf(path) : undefined;
-    return line === undefined ? name : `${name}:${line}`;
+    if (line !== undefined) return `${name}:${line}`;
+    return preset && isStated(preset.values, path.map(String)) ? `preset ${preset.name}` : name;
   };
 
   const parsed = configSchema.safeParse(value);
@@ -78,10 +82,20 @@ function resolveConfig(
   if (!anyBackend) assertSupported(parsed.data, placeOf);
   assertConsistent(parsed.data, placeOf);
 
-  const originOf = (path: string[]): Origin =>
-    isSet(path) ? '--set' : isStated(source.value, path) ? 'file' : 'default';
+  const originOf = (path: string[]): Origin => {
+    if (isSet(path)) return '--set';
+    if (isStated(source.value, path)) return 'file';
+    return preset && isStated(preset.values, path) ? `preset ${preset.name}` : 'default';
+  };
   const origins = Object.fromEntries(leafPaths(parsed.data).map((path) => [dotted(path), originOf(path)]));
   return { config: withAbsolutePaths(withLength(parsed.data), folder), origins };
+}
+
+/** What the preset that is asked for says; one that does not exist is the schema's to refuse. */
+function presetOf(given: unknown): { readonly name: PresetName; readonly values: object } | undefined {
+  const name = presetNames.find((known) => known === valueAt(given, ['preset']));
+  const backend = configSchema.shape.backend.safeParse(valueAt(given, ['backend']));
+  return name && backend.success ? { name, values: presetValues(name, backend.data) } : undefined;
 }
 
 /** Says how long training lasts, where nobody did. */

@@ -1,5 +1,6 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
+import { presetNames } from './presets.ts';
 
 const count = z.int().positive();
 const fraction = z.number().min(0).max(1);
@@ -119,7 +120,7 @@ export const configSchema = z.strictObject({
   rollout: rollout.prefault({}),
   max_error_fraction: fraction.default(0.1).describe('of the rollouts of the last 10 steps'),
 
-  preset: z.string().nullable().default(null),
+  preset: z.enum(presetNames).nullable().default(null).describe('settings that belong together: see gradus presets'),
   loss_type: z.enum(['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo']).default('dapo'),
   importance_sampling_level: z.enum(['token', 'sequence']).default('token'),
   num_generations: z.int().min(2).default(8).describe('completions of a prompt, compared with one another'),

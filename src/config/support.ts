@@ -20,7 +20,6 @@ const missing: Limitation = { why: 'does not support it yet' };
 
 const missingEverywhere: Limitations = {
   compute: missing,
-  preset: missing,
   group_policy: missing,
   resample_limit: missing,
   stages: missing,

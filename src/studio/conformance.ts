@@ -6,6 +6,7 @@ import { groupAdvantages, multiObjectiveAdvantages, type ScaleRewards } from '..
 import { EntropyControl } from '../grpo/entropy-control.ts';
 import { type KlEstimator, klDivergence } from '../grpo/kl.ts';
 import { defaultLossSettings, type EntropyBonusSettings } from '../grpo/loss-settings.ts';
+import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
 import { createSession } from '../runtime/session.ts';
 import { gradients } from '../tensor/gradients.ts';
 import type { Tensor } from '../tensor/graph.ts';
@@ -43,6 +44,8 @@ export interface ConformanceCheck {
 export interface ConformanceReport {
   /** Versions of what made the vectors. */
   readonly oracles: Readonly<Record<string, string>>;
+  /** The version of ONNX Runtime. */
+  readonly onnxruntime: string;
   /** The largest difference that is ok: with it |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. */
   readonly tolerance: number;
   readonly checks: readonly ConformanceCheck[];
@@ -81,7 +84,31 @@ type Compared = readonly [ours: readonly number[], theirs: readonly number[]];
 /** Graphs run in ONNX Runtime, as they do in training. */
 export function conformance(): ConformanceReport {
   const checks = [...lossChecks(), ...advantageChecks(), ...klChecks(), ...entropyControlChecks()];
-  return { oracles: readVectors<Record<string, string>>('oracles'), tolerance: TOLERANCE, checks };
+  const oracles = readVectors<Record<string, string>>('oracles');
+  return { oracles, onnxruntime: loadOnnxRuntime().version, tolerance: TOLERANCE, checks };
+}
+
+/** The largest difference of each loss in each condition, as rows of a table under a row of headings. */
+export function lossTable(checks: readonly ConformanceCheck[], show: (difference: number) => string): string[][] {
+  const losses = checks.filter(({ subject }) => subject === 'loss');
+  const [names, conditions] = [distinct(losses, ({ name }) => name), distinct(losses, ({ condition }) => condition)];
+  return [
+    ['loss', ...conditions],
+    ...names.map((name) => [
+      name,
+      ...conditions.map((condition) =>
+        show(largestDifference(losses.filter((check) => check.name === name && check.condition === condition))),
+      ),
+    ]),
+  ];
+}
+
+export function largestDifference(checks: readonly ConformanceCheck[]): number {
+  return Math.max(...checks.map(({ difference }) => difference));
+}
+
+export function distinct<T>(items: readonly T[], key: (item: T) => string): string[] {
+  return [...new Set(items.map(key))];
 }
 
 /** A file of conformance/vectors. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { agentDocsSchema } from './agent-docs.ts';
 import { configSchemaSchema } from './config-schema.ts';
+import { conformanceSchema } from './conformance.ts';
 import { dataCheckSchema } from './data-check.ts';
 import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
@@ -11,6 +12,7 @@ import { gpuTrainSchema } from './gpu-train.ts';
 import { helpSchema } from './help.ts';
 import { initSchema } from './init.ts';
 import { preflightSchema } from './preflight.ts';
+import { presetsSchema } from './presets.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
 import { runsCompareSchema } from './runs-compare.ts';
@@ -34,6 +36,7 @@ import { versionSchema } from './version.ts';
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'agent-docs.result/1': agentDocsSchema,
   'config-schema.result/1': configSchemaSchema,
+  'conformance.result/1': conformanceSchema,
   'data.check.result/1': dataCheckSchema,
   'demo.result/1': demoSchema,
   'doctor.result/1': doctorSchema,
@@ -43,6 +46,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'help.result/1': helpSchema,
   'init.result/1': initSchema,
   'preflight.result/1': preflightSchema,
+  'presets.result/1': presetsSchema,
   'rewards.list.result/1': rewardsListSchema,
   'rewards.test.result/1': rewardsTestSchema,
   'runs.compare.result/1': runsCompareSchema,

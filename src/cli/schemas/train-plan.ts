@@ -44,7 +44,7 @@ export const trainPlanSchema = resultSchema(
   {
     config: z.record(z.string(), z.unknown()).describe('with a value for every key'),
     origins: z
-      .record(z.string(), z.enum(['default', 'file', '--set']))
+      .record(z.string(), z.union([z.enum(['default', 'file', '--set']), z.string().regex(/^preset /)]))
       .describe('where each value comes from, keys in dots'),
     backend: z.string(),
     compute: z.string(),

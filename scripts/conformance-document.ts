@@ -1,0 +1,90 @@
+// Writes docs/conformance.md: what the vectors hold, and how near to them the losses are.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type ConformanceCheck,
+  type ConformanceReport,
+  conformance,
+  distinct,
+  largestDifference,
+  lossTable,
+} from '../src/studio/conformance.ts';
+
+/** Processors round differently in the last place: finer bounds than these would depend on the machine. */
+const bounds = [1e-5, 1e-4];
+
+/** The text of docs/conformance.md. */
+export function conformanceDocument(report: ConformanceReport): string {
+  const { checks, oracles } = report;
+  const losses = checks.filter(({ subject }) => subject === 'loss');
+  const others = checks.filter(({ subject }) => subject !== 'loss');
+  return `# Conformance
+
+<!-- Made by scripts/conformance-document.ts. -->
+
+Every loss is held against TRL ${oracles.TRL}: \`conformance/vectors\` has the numbers that TRL's own \`GRPOTrainer\` makes of given
+log-probabilities, rewards and masks (its scoring, its importance ratios, then its \`_compute_loss\`), with the loss, all metrics and
+dL/dlogp of every token. \`gradus conformance\` recomputes them on your machine with the graphs that training runs in ONNX Runtime.
+\`python/fixtures/losses.py\` and \`advantages.py\` make the vectors; where TRL has no counterpart the oracle is the formula of
+the paper, written out in PyTorch ${oracles.PyTorch}.
+
+A number agrees if |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. The tables give bounds of |ours − oracle's| / (|oracle's| + 0.01), which
+may be 1e-4, over ${checks.length} vectors.
+
+## Losses
+
+${markdown(lossTable(checks, bound))}
+
+*on-policy*: ratios are 1; *off-policy*: old log-probabilities differ; *masked*: some tokens are the environment's; *truncated*:
+one completion was cut off and is masked; *multi-group*: three groups, one with equal rewards, one with a completion that
+could not be scored. Every loss is tried in each condition as it is and with everything at once (KL, off-policy mask, tokens of high
+entropy, entropy bonus, correction for the sampler), and on several groups with:
+
+${markdown([['settings', 'losses', 'difference'], ...distinct(losses, ({ variant }) => variant).map((variant) => row(losses, variant))])}
+
+## Advantages, KL estimators, the entropy coefficient
+
+${markdown([
+  ['what', 'how', 'oracle', 'difference'],
+  ...distinct(others, titleOf).map((title) => {
+    const of = others.filter((check) => titleOf(check) === title);
+    const { subject, name, variant, oracle } = of[0]!;
+    return [subject.replace('_', ' '), `${name}, ${variant}`, oracle, bound(largestDifference(of))];
+  }),
+])}
+
+## Where ours differs on purpose
+
+- **A masked row is an absent row.** With \`mask_truncated_completions\` TRL keeps the rows of truncated completions among the sequences that
+  \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out; the
+  vectors are TRL's on the rows that remain, and a test shows that the factor is the whole difference.
+- **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, and the quantile of \`top_entropy_quantile\`, over each
+  micro-batch. Here they are taken over the optimiser step, however it is split; \`bnpo\` is then \`dapo\`.
+- **\`cispo\` needs \`epsilon_high\`**, the largest ratio. TRL takes \`epsilon\` if it is left out, which cuts every ratio to 0.2.
+- \`frac_reward_zero_std\` is counted by group whatever rewards are divided by.
+- \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
+`;
+}
+
+function row(losses: readonly ConformanceCheck[], variant: string): string[] {
+  const of = losses.filter((check) => check.variant === variant);
+  return [variant, distinct(of, ({ name }) => name).join(', '), bound(largestDifference(of))];
+}
+
+function titleOf({ subject, name, variant, oracle }: ConformanceCheck): string {
+  return [subject, name, variant, oracle].join();
+}
+
+function bound(difference: number): string {
+  const least = bounds.find((each) => difference <= each);
+  return least === undefined ? `**${difference.toExponential(1)}**` : `≤ ${least.toExponential(0)}`;
+}
+
+function markdown([head, ...rows]: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head!), line(head!.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+if (import.meta.main) {
+  writeFileSync(join(import.meta.dirname, '..', 'docs', 'conformance.md'), conformanceDocument(conformance()));
+}

@@ -1,0 +1,49 @@
+// gradus conformance: losses and advantages recomputed on this machine, beside what TRL made of the same numbers.
+import { Command } from 'commander';
+import type { ConformanceReport } from '../../studio/conformance.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus conformance
+  gradus conformance --json
+`;
+
+export function conformanceCommand(cli: Cli): Command {
+  return new Command('conformance')
+    .description("recompute every loss and advantage on this machine and compare with TRL's own numbers")
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action(() => run(cli)));
+}
+
+async function run({ output }: Cli) {
+  const { conformance, distinct, largestDifference, lossTable } = await import('../../studio/conformance.ts');
+  const report = conformance();
+  const failed = report.checks.filter(({ ok }) => !ok);
+  const error = failed.length > 0 && {
+    code: 'CONFORMANCE_FAILED',
+    message: `${failed.length} of ${report.checks.length} vectors differ by more than ${report.tolerance}`,
+    hint: 'please report it with the output of gradus conformance --json and gradus doctor --json',
+  };
+  const others = report.checks.filter(({ subject }) => subject !== 'loss');
+  const rows = distinct(others, ({ subject }) => subject).map((subject) => [
+    subject.replace('_', ' '),
+    shown(largestDifference(others.filter((check) => check.subject === subject))),
+  ]);
+  const text = [table(lossTable(report.checks, shown)), table(rows), ...summary(report, failed.length)].join('\n');
+  const envelope = { ok: !error, schema: 'conformance.result/1', command: 'conformance' };
+  return output.outcome({ ...envelope, ...report, ...(error && { error }) }, text, error ? 1 : 0);
+}
+
+function shown(difference: number): string {
+  return difference === 0 ? '0' : difference.toExponential(0);
+}
+
+function summary({ checks, oracles, onnxruntime, tolerance }: ConformanceReport, failed: number): string[] {
+  if (failed > 0) return [];
+  const versions = Object.entries(oracles).map((entry) => entry.join(' '));
+  return [
+    `${checks.length} vectors of ${versions.join(' and ')} agree within ${tolerance}: ONNX Runtime ${onnxruntime}`,
+  ];
+}

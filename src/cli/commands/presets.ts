@@ -1,0 +1,53 @@
+// gradus presets: settings that belong together, with their values, their sources and when to use them.
+import { Command } from 'commander';
+import type { PresetName } from '../../config/presets.ts';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus presets
+  gradus presets dapo
+  gradus presets --json
+  gradus train grpo.yaml --set preset=dapo
+`;
+
+export function presetsCommand(cli: Cli): Command {
+  return new Command('presets')
+    .description('settings by paper and purpose: values, sources, when to use them')
+    .argument('[name]', 'one of those that are listed without it')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((name?: string) => show(cli, name)));
+}
+
+async function show({ output }: Cli, name: string | undefined) {
+  const { presetNames, presets } = await import('../../config/presets.ts');
+  if (name !== undefined && !presetNames.some((known) => known === name)) {
+    throw new GradusError('USAGE', `there is no preset ${name}`, { hint: existingNames(name, presetNames) });
+  }
+  const shown = name === undefined ? presetNames : [name as PresetName];
+  const listed = shown.map((each) => ({ name: each, ...presets[each] }));
+  const text =
+    name === undefined ? table(listed.map((preset) => [preset.name, preset.when])) : listed.map(describe).join('\n');
+  output.result({ ok: true, schema: 'presets.result/1', command: 'presets', presets: listed }, text);
+  return undefined;
+}
+
+function describe({ name, source, when, values, parts = {} }: DescribedPreset): string {
+  const lines = (part: object) =>
+    Object.entries(part).map(
+      ([key, value]) => `  ${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    );
+  const ofBackends = Object.entries(parts).flatMap(([backend, part]) => [`with backend ${backend}`, ...lines(part)]);
+  return [`${name}: ${source}`, when, ...lines(values), ...ofBackends].join('\n');
+}
+
+interface DescribedPreset {
+  readonly name: string;
+  readonly source: string;
+  readonly when: string;
+  readonly values: object;
+  readonly parts?: Readonly<Record<string, object>>;
+}
