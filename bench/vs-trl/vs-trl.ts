@@ -35,13 +35,14 @@ const { values: flags } = parseArgs({
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
-  args: process.argv.slice(process.argv.indexOf('vs-trl') + 1),
+  args: process.argv.slice(3),
+  strict: process.argv[2] === 'vs-trl',
 });
 
 const usage = `node bench/main.ts vs-trl [--rounds N] [--steps N] [--models DIR] [--data DIR]
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
-export async function main(): Promise<void> {
+export async function benchmarkVsTrl(): Promise<void> {
   if (flags.help) return console.log(usage);
   const gguf = join(flags.models, 'smollm2-135m-instruct');
   if (!existsSync(gguf)) throw new Error(`${gguf} is missing; name the folder that holds it with --models`);
