@@ -173,7 +173,7 @@ test('hostile completions cost no time and score 0', async () => {
   ]) {
     assert.equal(await score('x=y', part.repeat(20_000)), 0, part);
   }
-  assert.ok(performance.now() - started < 5000, `took ${performance.now() - started} ms`);
+  assert.ok(performance.now() - started < 3000, `took ${performance.now() - started} ms`);
 });
 
 test('a row without an answer is not scored, a blank answer is an error', async () => {

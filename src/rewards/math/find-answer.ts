@@ -14,7 +14,7 @@ const formula = /\$\$([^$]+)\$\$|(?<![\\\d])\$((?:\\\$|[^$\n])+)\$(?!\d)|\\\[([\
 
 const number = /(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+/.source;
 const command = String.raw`\\(?:[dtc]?frac|sqrt)\s*(?:\[[^\]]*\])?(?:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}){1,2}|\\pi\b|π|√\s*\d+|sqrt\(\d+\)`;
-const operand = String.raw`\(*(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![a-zA-Z]))*`;
+const operand = String.raw`\({0,9}(?:${number}|${command})(?:\s?\\?%|!|\^\{?-?\d+\}?|\)|[a-z](?![a-zA-Z]))*`;
 const sign = String.raw`(?:(?<![\w)\]}])[-−+]\s?)?(?:\\?[$€£¥]\s?-?)?`;
 const expression = new RegExp(
   `${sign}${operand}(?:\\s*(?:[-+*/^×÷·−]|\\\\cdot|\\\\times)\\s*[-−]?${operand}|${command})*`,
@@ -23,6 +23,7 @@ const expression = new RegExp(
 
 // Answers stand at the end; what is before so many characters is not looked at.
 const longestSearched = 20_000;
+const mostBoxes = 50;
 
 /** Text that may be the answer. What is in a box is it, even if it is no mathematics. */
 export interface AnswerCandidate {
@@ -54,7 +55,7 @@ function* candidatesIn(text: string): Generator<AnswerCandidate> {
 /** The content of the last box, and of those right before it: `\boxed{1}, \boxed{2}` is `1,2`. */
 function lastBoxes(text: string): string | undefined {
   const boxes: { readonly start: number; readonly end: number; readonly content: string }[] = [];
-  for (const match of text.matchAll(boxCommand)) {
+  for (const match of [...text.matchAll(boxCommand)].slice(-mostBoxes)) {
     const start = match.index + match[0].length;
     const end = closingBrace(text, start);
     if (end !== undefined) boxes.push({ start: match.index, end, content: text.slice(start, end) });
