@@ -78,6 +78,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['sample tiny.yaml --prompt 1+1= --n 1', 0, 'sample.result/1'],
     ['sample tiny --checkpoint 77', 2, 'error/1'],
   ],
+  export: [
+    ['export tiny --merge --out exported', 0, 'export.result/1'],
+    ['export tiny --merge --out exported', 2, 'error/1'],
+    ['export tiny --format peft --merge --out adapter', 2, 'error/1'],
+    ['export tiny', 2, 'error/1'],
+  ],
   demo: [
     ['demo --config tiny.yaml', 0, 'demo.result/1'],
     ['demo --config nowhere.yaml', 2, 'error/1'],
@@ -229,7 +235,9 @@ describe('one object on stdout', () => {
   for (const [line, exitCode, schema] of Object.values(cases).flat()) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what takes its time shows that once, below.
-      for (const isTTY of /^(train|eval|sample|demo|init)/.test(line) && exitCode === 0 ? [true] : [true, false]) {
+      for (const isTTY of /^(train|eval|export|sample|demo|init)/.test(line) && exitCode === 0
+        ? [true]
+        : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);
         const object = onlyObject(stdout);
         assertPublished(object, schema);

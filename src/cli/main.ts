@@ -10,6 +10,7 @@ import { dataCommand } from './commands/data.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { evalCommand } from './commands/eval.ts';
+import { exportCommand } from './commands/export.ts';
 import { gpuTrainCommand } from './commands/gpu-train.ts';
 import { helpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
@@ -97,7 +98,7 @@ function createProgram(cli: Cli, help: string[]): Command {
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });
   const add = [
-    ...[trainCommand, evalCommand, sampleCommand, runsCommand, demoCommand],
+    ...[trainCommand, evalCommand, sampleCommand, exportCommand, runsCommand, demoCommand],
     ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
     ...[conformanceCommand, presetsCommand],

@@ -44,6 +44,14 @@ export const bfloat16: ElementType = {
   },
 };
 
+/** The 16 bits of the nearest bfloat16 of each value; ties go to the even one. What is no number stays none. */
+export function encodeBfloat16(values: Float32Array): Uint16Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  return Uint16Array.from(bits, (float, i) =>
+    Number.isNaN(values[i]!) ? (float >>> 16) | 0x40 : (float + 0x7fff + ((float >>> 16) & 1)) >>> 16,
+  );
+}
+
 /** A type that is listed with its size, but not decoded. */
 export function opaque(bytes: number): ElementType {
   return { blockElements: 1, blockBytes: bytes };

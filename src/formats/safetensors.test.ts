@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { mutate, seededIntegers } from '../../test/mutations.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { type ByteSource, bytesSource } from './byte-source.ts';
+import { bfloat16, encodeBfloat16 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { openSafetensors, writeSafetensors } from './safetensors.ts';
 
@@ -82,6 +83,24 @@ describe('decodes', () => {
       assert.deepEqual(await opened.readFloat32('x'), Float32Array.from(expected));
     });
   }
+
+  test('BF16 after it was rounded to the nearest, ties to even', () => {
+    const unit = 2 ** -7;
+    const values = Float32Array.of(
+      1,
+      1 + 0.5 * unit,
+      1 + 1.5 * unit,
+      1 + 0.6 * unit,
+      -Math.PI,
+      3.4e38,
+      Infinity,
+      NaN,
+      -0,
+    );
+    const rounded = new Float32Array(values.length);
+    bfloat16.decode!(new Uint8Array(encodeBfloat16(values).buffer), rounded);
+    assert.deepEqual([...rounded], [1, 1, 1 + 2 * unit, 1 + unit, -3.140625, Infinity, Infinity, NaN, -0]);
+  });
 
   test('into memory of the caller, at any alignment of the file', async () => {
     // Three spaces shift the data off every four-byte boundary.

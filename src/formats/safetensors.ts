@@ -118,40 +118,60 @@ export interface WritableTensor {
   readonly data: Float32Array | Int32Array;
 }
 
+/** A tensor whose bytes follow the header. */
+export interface DescribedTensor {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly dtype: 'F32' | 'BF16' | 'I32';
+}
+
 /**
- * The bytes of a safetensors file. The same tensors and metadata, in whatever order, give the same bytes:
- * tensors lie sorted by name, after a header padded to 8 bytes.
+ * What a safetensors file begins with, and the order in which the tensors' bytes follow, without gaps. The same tensors and metadata,
+ * in whatever order, give the same bytes: tensors lie sorted by name, after a header padded to 8 bytes.
  */
-export function writeSafetensors(
-  tensors: readonly WritableTensor[],
+export function safetensorsHeader<T extends DescribedTensor>(
+  tensors: readonly T[],
   metadata?: Readonly<Record<string, string>>,
-): Uint8Array {
-  const sorted = [...tensors].sort((a, b) => compare(a.name, b.name));
+): { bytes: Uint8Array; order: readonly T[] } {
+  const order = [...tensors].sort((a, b) => compare(a.name, b.name));
   const header = new Map<string, unknown>();
   if (metadata) {
     header.set('__metadata__', Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => compare(a, b))));
   }
   let end = 0;
-  for (const { name, shape, data } of sorted) {
+  for (const { name, shape, dtype } of order) {
     if (header.has(name) || name === '__metadata__') throw invalidHeader(`cannot name two tensors ${quoted(name)}`);
-    if (byteLengthOf(float32, name, shape) !== data.byteLength) {
-      throw new FormatError(
-        'TENSOR_SHAPE_INVALID',
-        `tensor ${quoted(name)} has ${data.length} elements, not [${shape}]`,
-      );
-    }
-    const dtype = data instanceof Float32Array ? 'F32' : 'I32';
-    header.set(name, { dtype, shape, data_offsets: [end, end + data.byteLength] });
-    end += data.byteLength;
+    const length = byteLengthOf(elementTypes.get(dtype)!, name, shape);
+    header.set(name, { dtype, shape, data_offsets: [end, end + length] });
+    end += length;
   }
   const json = new TextEncoder().encode(JSON.stringify(Object.fromEntries(header)));
   const headerBytes = Math.ceil(json.length / 8) * 8;
-  const file = new Uint8Array(8 + headerBytes + end);
-  dataView(file).setBigUint64(0, BigInt(headerBytes), true);
-  file.fill(0x20, 8 + json.length, 8 + headerBytes);
-  file.set(json, 8);
-  let offset = 8 + headerBytes;
-  for (const { data } of sorted) {
+  const bytes = new Uint8Array(8 + headerBytes).fill(0x20);
+  dataView(bytes).setBigUint64(0, BigInt(headerBytes), true);
+  bytes.set(json, 8);
+  return { bytes, order };
+}
+
+/** The bytes of a safetensors file, of tensors that are in memory. */
+export function writeSafetensors(
+  tensors: readonly WritableTensor[],
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array {
+  const described = tensors.map((tensor) => {
+    if (byteLengthOf(float32, tensor.name, tensor.shape) !== tensor.data.byteLength) {
+      throw new FormatError(
+        'TENSOR_SHAPE_INVALID',
+        `tensor ${quoted(tensor.name)} has ${tensor.data.length} elements, not [${tensor.shape}]`,
+      );
+    }
+    return { ...tensor, dtype: tensor.data instanceof Float32Array ? ('F32' as const) : ('I32' as const) };
+  });
+  const { bytes, order } = safetensorsHeader(described, metadata);
+  const file = new Uint8Array(order.reduce((length, { data }) => length + data.byteLength, bytes.length));
+  file.set(bytes);
+  let offset = bytes.length;
+  for (const { data } of order) {
     file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset);
     offset += data.byteLength;
   }

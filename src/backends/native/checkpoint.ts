@@ -31,9 +31,10 @@ interface AdapterSet {
   readonly adapters: LoraAdapters;
 }
 
-const ADAPTER_CONFIG = 'adapter_config.json';
+export const ADAPTER_CONFIG = 'adapter_config.json';
+export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 const OPTIMIZER = 'optimizer.safetensors';
-const weightsFile = ({ adapters }: Checkpoint) => (adapters ? 'adapter_model.safetensors' : 'model.safetensors');
+const weightsFile = ({ adapters }: Checkpoint) => (adapters ? ADAPTER_WEIGHTS : 'model.safetensors');
 const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
 
 /** @param config the model's config.json, which goes with full weights so that the folder opens as a model */

@@ -8,6 +8,7 @@ import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
+import { exportSchema } from './export.ts';
 import { gpuTrainSchema } from './gpu-train.ts';
 import { helpSchema } from './help.ts';
 import { initSchema } from './init.ts';
@@ -42,6 +43,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'doctor.result/1': doctorSchema,
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
+  'export.result/1': exportSchema,
   'gpu-train.result/1': gpuTrainSchema,
   'help.result/1': helpSchema,
   'init.result/1': initSchema,

@@ -1,0 +1,48 @@
+// gradus export: what a run learnt, as a model's folder or as an adapter.
+import { Command, Option } from 'commander';
+import { GradusError } from '../../errors.ts';
+import type { ExportOptions } from '../../studio/export.ts';
+import { given } from '../arguments.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus export latest --merge --out my-model
+  gradus export runs/small --merge --dtype bfloat16 --out my-model
+  gradus export runs/small --format peft --out my-adapter
+`;
+
+interface ExportFlags extends Partial<ExportOptions> {
+  readonly out: string;
+  readonly merge?: boolean;
+}
+
+export function exportCommand(cli: Cli): Command {
+  return new Command('export')
+    .description('write what a run learnt as a Hugging Face model, or as an adapter for PEFT')
+    .argument('<run>', 'a run directory, the name of a run, or latest')
+    .requiredOption('--out <folder>', 'where to; new or empty')
+    .option('--merge', 'a whole model: the same as --format merged')
+    .addOption(new Option('--format <format>', 'a whole model or an adapter').choices(['merged', 'peft']))
+    .addOption(new Option('--dtype <dtype>', 'of a whole model (default: float32)').choices(['float32', 'bfloat16']))
+    .option('--checkpoint <which>', 'best, latest or a step (default: best)')
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: ExportFlags) => runExport(cli, run, flags)));
+}
+
+async function runExport({ output }: Cli, run: string, { out, merge, format, dtype, checkpoint }: ExportFlags) {
+  if (format === 'peft' && (merge || dtype)) {
+    const conflict = merge ? '--merge' : '--dtype';
+    throw new GradusError('USAGE', `--format peft writes the adapter as it is: it does not go with ${conflict}`, {
+      hint: `leave out ${conflict}, or write --format merged`,
+    });
+  }
+  const { exportRun } = await import('../../studio/export.ts');
+  const result = await exportRun(run, { out, ...given({ format, dtype, checkpoint }) });
+  const what = result.format === 'peft' ? 'the adapter' : 'the model';
+  output.result(
+    result,
+    `${what} of ${result.run.dir} at step ${result.run.step} is in ${out}: ${result.files.join(', ')}`,
+  );
+  return undefined;
+}
