@@ -2,7 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 run := npm run --silent
 
-.PHONY: setup demo test test-engines check build bench
+.PHONY: setup demo test test-engines check build bench repro readme summary
 
 setup: node_modules/.package-lock.json
 
@@ -30,3 +30,15 @@ build: setup
 
 bench: setup
 	$(run) bench
+
+# The same seed gives the same metrics, byte for byte.
+repro: setup
+	node scripts/repro.ts
+
+# The README's marked blocks, exactly as they are written; `make test` runs them too.
+readme: setup
+	node --test test/readme.test.ts
+
+# Results of the toy and the demo as a Markdown table.
+summary: setup
+	node scripts/summary.ts
