@@ -37,7 +37,8 @@ export class TabularModel implements TrainableModel {
   readonly #beta: number;
   /** [T, V], row by row. */
   #logits: Float64Array;
-  /** The rows of log-probabilities that training started from. */
+  /** Their log-probabilities, position by position, and those that training started from. */
+  #rows: readonly Row[];
   readonly #reference: readonly Row[];
 
   constructor({ shape, beta }: TabularModelOptions) {
@@ -46,7 +47,8 @@ export class TabularModel implements TrainableModel {
     this.#shape = shape;
     this.#beta = beta;
     this.#logits = new Float64Array(size);
-    this.#reference = this.#rows();
+    this.#rows = this.#distributions();
+    this.#reference = this.#rows;
   }
 
   /** A completion ends by itself where the table does. */
@@ -55,8 +57,8 @@ export class TabularModel implements TrainableModel {
       contextLength: Number.POSITIVE_INFINITY,
       sample: async (requests, options) => {
         const { temperature = 1 } = options;
-        const plain = this.#rows();
-        const drawn = temperature === 0 || temperature === 1 ? plain : this.#rows(temperature);
+        const plain = this.#rows;
+        const drawn = temperature === 0 || temperature === 1 ? plain : this.#distributions(temperature);
         const probabilities = drawn.map((row) => row.map(Math.exp));
         return requests.map((request) => sampleCompletion(request, options, plain, probabilities));
       },
@@ -64,7 +66,7 @@ export class TabularModel implements TrainableModel {
   }
 
   async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
-    return logprobsOf(sequences, weights === 'current' ? this.#rows() : this.#reference);
+    return logprobsOf(sequences, weights === 'current' ? this.#rows : this.#reference);
   }
 
   /**
@@ -73,7 +75,7 @@ export class TabularModel implements TrainableModel {
    */
   async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
     const { length, vocabulary } = this.#shape;
-    const rows = this.#rows();
+    const rows = this.#rows;
 
     // ∂ log softmax(l)[id] / ∂l = onehot(id) − softmax(l): collect the onehots, and how often softmax is subtracted.
     const gradient = new Float64Array(length * vocabulary); // [T, V]
@@ -113,6 +115,7 @@ export class TabularModel implements TrainableModel {
       this.#logits[i]! += learningRate * gradient[i]!;
       squares += gradient[i]! ** 2;
     }
+    this.#rows = this.#distributions();
     return {
       metrics: {
         loss: this.#beta * divergence - objective,
@@ -148,12 +151,13 @@ export class TabularModel implements TrainableModel {
       });
     }
     this.#logits = Float64Array.from(stored!.data);
+    this.#rows = this.#distributions();
   }
 
   dispose(): void {}
 
   /** log softmax(logits[t] / temperature) for each position t. */
-  #rows(temperature = 1): Row[] {
+  #distributions(temperature = 1): Row[] {
     const { length, vocabulary } = this.#shape;
     return Array.from({ length }, (_, t) => {
       const row = this.#logits.slice(t * vocabulary, (t + 1) * vocabulary);
