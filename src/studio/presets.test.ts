@@ -1,0 +1,31 @@
+// Every preset learns: a random model, asked for digits, in a few steps with two updates each.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { tinyConfig } from '../../test/tiny-model.ts';
+import { presetNames } from '../config/presets.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { readMetrics } from '../runs/read-run.ts';
+import { train } from './train.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-presets-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const config = {
+  ...tinyConfig(folder),
+  ...{ eval: null, sample_every_steps: null, save: { every_steps: null, best: null } },
+  ...{ num_iterations: 2, max_steps: 9 },
+  // Random models do not know how to end.
+  mask_truncated_completions: false,
+};
+
+for (const preset of presetNames) {
+  test(preset, async () => {
+    const out = join(folder, preset);
+    await train({ ...config, preset } as ConfigInput, { out, preflight: false });
+    const rewards = readMetrics(out).map(({ reward }) => reward as number);
+    assert.ok(rewards[0]! < 0.4 && rewards.at(-1)! > 0.7, rewards.map((reward) => reward.toFixed(2)).join(' '));
+  });
+}
