@@ -21,6 +21,8 @@ const examples = `Examples:
 
 interface TrainFlags {
   readonly set: readonly string[];
+  readonly backend?: string;
+  readonly compute?: string;
   readonly name?: string;
   readonly out?: string;
   readonly resume?: boolean;
@@ -35,6 +37,8 @@ export function trainCommand(cli: Cli): Command {
   return new Command('train')
     .description('train as a configuration says, into a run directory of its own')
     .argument('<config>', 'a YAML or JSON file')
+    .option('--backend <backend>', 'another one than the configuration names')
+    .option('--compute <where>', 'local or modal, whatever the configuration says')
     .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
     .option('--name <name>', 'the run is runs/NAME (default: the name of the config file)')
     .option('--out <dir>', 'the run directory itself')
@@ -47,6 +51,7 @@ export function trainCommand(cli: Cli): Command {
       '--detach',
       'start in the background and return at once; gradus runs wait, tail and stop take it from there',
     )
+    .option('--yes', 'spend what the plan says, unasked (nothing here costs anything yet)')
     .option('--json', 'one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout while it goes on; the last is the result')
     .addHelpText('before', examples)
@@ -54,7 +59,7 @@ export function trainCommand(cli: Cli): Command {
 }
 
 async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
-  const { set, name, out, resume, overwrite, require, detach, preflight, dryRun } = flags;
+  const { name, out, resume, overwrite, require, detach, preflight, dryRun } = flags;
   if (dryRun) return showPlan(cli, config, flags);
   if (detach) return startTraining(cli, config, flags);
   const { output } = cli;
@@ -65,7 +70,7 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
         ...given({ name, out, resume, overwrite }),
-        ...{ settings: set, require, preflight },
+        ...{ settings: settingsOf(flags), require, preflight },
         signal,
         onEvent(event) {
           output.event(event);
@@ -81,10 +86,11 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
   }
 }
 
-async function showPlan({ output, argv }: Cli, file: string, { set, name, out, resume, overwrite }: TrainFlags) {
+async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags) {
+  const { name, out, resume, overwrite } = flags;
   const { loadConfigFile } = await import('../../config/load.ts');
   const { planTraining } = await import('../../studio/plan.ts');
-  const plan = await planTraining(loadConfigFile(file, set), {
+  const plan = await planTraining(loadConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
     argv: argv.filter((argument) => argument !== '--dry-run'),
   });
@@ -94,16 +100,21 @@ async function showPlan({ output, argv }: Cli, file: string, { set, name, out, r
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
   const { detachTraining } = await import('../../studio/detach.ts');
-  const { set, name, out, resume, overwrite, require } = flags;
+  const { name, out, resume, overwrite, require } = flags;
   const result = detachTraining(config, {
     ...given({ name, out, resume, overwrite }),
-    ...{ settings: set, require },
+    ...{ settings: settingsOf(flags), require },
     argv: argv.filter((argument) => argument !== '--detach'),
   });
   const { run, log, next } = result;
   const text = [`${run.dir}: started in the background, process ${run.pid}; its log is ${log}`];
   output.result(result, [...text, ...next.map((command) => `next: ${command}`)].join('\n'));
   return 0 as const;
+}
+
+/** What the command line changes in the configuration. */
+function settingsOf({ set, backend, compute }: TrainFlags): string[] {
+  return [...set, ...(backend ? [`backend=${backend}`] : []), ...(compute ? [`compute=${compute}`] : [])];
 }
 
 export function trainSummary({ run, metrics, evals, verdict, alerts, next }: TrainResult, seconds: number): string {
