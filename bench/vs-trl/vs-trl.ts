@@ -35,8 +35,7 @@ const { values: flags } = parseArgs({
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
-  args: process.argv.slice(3),
-  strict: process.argv[2] === 'vs-trl',
+  args: process.argv[2] === 'vs-trl' ? process.argv.slice(3) : [],
 });
 
 const usage = `node bench/main.ts vs-trl [--rounds N] [--steps N] [--models DIR] [--data DIR]
