@@ -40,13 +40,13 @@ function openModel(config: Config, modelPath: string): Promise<NativeModel> {
       maxGradNorm: config.max_grad_norm,
     },
     seed,
-/** The configuration has the settings under their own names, but for the correction. */
     device: native.device,
     rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });
 }
 
+/** The configuration has the settings under their own names, but for the correction. */
 function lossSettings(config: Config): LossSettings {
   const { importance_sampling_correction, importance_sampling_mode: mode } = config;
   const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };
