@@ -1,5 +1,6 @@
 // What TRL would need of a GPU to train a model as a configuration says, by the formula in docs/planning.md.
 import type { ModelConfig, ParameterSpec } from '../models/layers.ts';
+import { volume } from '../tensor/shape.ts';
 
 export interface GpuWorkload {
   /** Completions of a prompt, which are learnt from together. */
@@ -79,8 +80,4 @@ function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec
   const sampling = 2 * layers * 2 * keyValueHeads * headSize * tokens;
   const learning = 2 * layers * hiddenSize * tokens + 2 * 2 * 2 * (outputs / layers) * tokens;
   return Math.max(sampling, learning + 3 * 4 * vocabularySize * completionTokens);
-}
-
-function volume(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1);
 }

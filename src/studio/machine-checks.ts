@@ -12,6 +12,7 @@ import { GradusError } from '../errors.ts';
 import type { Device, DeviceStatus } from '../runtime/device.ts';
 import { libraryPath } from '../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
+import { volume } from '../tensor/shape.ts';
 import { gradusVersion } from './versions.ts';
 
 /** What a check found. */
@@ -184,7 +185,7 @@ async function modelOf(config: Config): Promise<FoundModel | undefined> {
   const path = findModel(config.model);
   const { architecture, close } = await openModelFiles(path);
   await close();
-  const sizes = architecture.parameters.map(({ shape }) => shape.reduce((product, size) => product * size, 1));
+  const sizes = architecture.parameters.map(({ shape }) => volume(shape));
   const parameters = sizes.reduce((sum, size) => sum + size, 0);
   return { path, type: architecture.config.modelType, parameters };
 }

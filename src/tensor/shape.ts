@@ -41,6 +41,8 @@ export function minus(a: Dimension, b: Dimension): Dimension {
 }
 
 /** The number of elements. */
+export function volume(shape: readonly number[]): number;
+export function volume(shape: Shape): Dimension;
 export function volume(shape: Shape): Dimension {
   return shape.reduce<Dimension>(times, 1);
 }

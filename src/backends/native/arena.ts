@@ -1,6 +1,7 @@
 // Trainable parameters in one flat block of memory, so that the optimiser, gradients and checkpoints handle one vector.
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { volume } from '../../tensor/shape.ts';
 
 export interface ArenaEntry {
   readonly name: string;
@@ -31,7 +32,7 @@ export class ArenaLayout {
     let end = 0;
     let decayEnd = 0;
     for (const { name, shape, decays } of this.entries) {
-      const length = shape.reduce((product, size) => product * size, 1);
+      const length = volume(shape);
       this.#spans.set(name, { start: end, length });
       end += Math.ceil(length / ALIGNMENT) * ALIGNMENT;
       if (decays) decayEnd = end;

@@ -1,6 +1,7 @@
 // The peak memory of a training process, from sizes alone. docs/planning.md explains the formula and how well it does.
 import type { Architecture } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import { type MicroBatch, microBatches, microBatchLimits } from './micro-batches.ts';
 import { CACHE_BUDGET } from './native-model.ts';
@@ -100,5 +101,5 @@ function samplerWeights(parameters: readonly ParameterSpec[], dtype: MemorySetti
 
 /** Numbers in all of some parameters. */
 export function parameterCount(parameters: readonly { readonly shape: readonly number[] }[]): number {
-  return parameters.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0);
+  return parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 }

@@ -7,6 +7,7 @@ import { encodeBfloat16 } from '../../formats/element-types.ts';
 import { openSafetensors, safetensorsHeader } from '../../formats/safetensors.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters, peftName } from '../../models/lora.ts';
+import { volume } from '../../tensor/shape.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, readAdapterSettings, writtenConfig } from './checkpoint.ts';
 import { fileError } from './file-error.ts';
 import { openModelFiles } from './model-files.ts';
@@ -36,7 +37,7 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
     await target.writeFile(bytes);
     let count = 0;
     for (const parameter of order) {
-      const values = new Float32Array(parameter.shape.reduce((product, size) => product * size, 1));
+      const values = new Float32Array(volume(parameter.shape));
       await files.read(parameter, values);
       await merge?.(parameter.name, values);
       const { buffer, byteOffset, byteLength } = dtype === 'float32' ? values : encodeBfloat16(values);

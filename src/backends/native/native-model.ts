@@ -21,6 +21,7 @@ import { randomStream, streamSeed } from '../../random.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { Learner, type Objective, Scorer } from './learner.ts';
@@ -306,8 +307,4 @@ function quantizeWeights(
 
 function newTensor(shape: readonly number[]): Tensor<'float32'> {
   return tensor(allocate('float32', volume(shape)), shape);
-}
-
-function volume(shape: readonly number[]): number {
-  return shape.reduce((product, size) => product * size, 1);
 }

@@ -12,6 +12,7 @@ import { createSession, type Session, type SessionOptions } from '../../runtime/
 import { type Tensor, tensor } from '../../runtime/tensor.ts';
 import { inputsOf } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
+import { volume } from '../../tensor/shape.ts';
 import type { Arena } from './arena.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 
@@ -249,7 +250,7 @@ class Caches implements Disposable {
     if (this.#tensors.rows !== rows) {
       this.#release();
       const shape = [rows, this.#heads, this.#room, this.#headSize];
-      const length = shape.reduce((product, size) => product * size, 1);
+      const length = volume(shape);
       this.#tensors = {
         rows,
         views: new Map([...this.#buffers].map(([name, buffer]) => [name, tensor(buffer.slice(0, length), shape)])),

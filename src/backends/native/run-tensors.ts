@@ -2,6 +2,7 @@
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type ElementType, type NativeBuffer } from '../../runtime/buffers.ts';
 import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { volume } from '../../tensor/shape.ts';
 
 export class RunTensors implements Disposable {
   readonly #tensors: Tensor[] = [];
@@ -9,10 +10,7 @@ export class RunTensors implements Disposable {
 
   /** A new tensor of zeros. */
   create<E extends ElementType>(type: E, shape: readonly number[]): Tensor<E> {
-    const buffer: NativeBuffer<E> = allocate(
-      type,
-      shape.reduce((product, size) => product * size, 1),
-    );
+    const buffer: NativeBuffer<E> = allocate(type, volume(shape));
     const created = tensor(buffer, shape);
     this.#tensors.push(created);
     return created;

@@ -1,6 +1,7 @@
 // gradus sample: completions with their rewards.
 import { Command } from 'commander';
 import type { SampleRecord } from '../../runs/records.ts';
+import type { SampleOptions } from '../../studio/sample.ts';
 import { given, nonNegativeNumber, positiveInteger } from '../arguments.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -11,16 +12,7 @@ const examples = `Examples:
   gradus sample runs/small --prompt "What is 3 + 4?" --temperature 0
 `;
 
-interface SampleFlags {
-  readonly n?: number;
-  readonly seed?: number;
-  readonly prompt?: string;
-  readonly system?: string;
-  readonly temperature?: number;
-  readonly topP?: number;
-  readonly maxTokens?: number;
-  readonly checkpoint?: string;
-}
+type SampleFlags = Omit<SampleOptions, 'signal'>;
 
 export function sampleCommand(cli: Cli): Command {
   return new Command('sample')
