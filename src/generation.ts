@@ -2,7 +2,7 @@
 import { messageOf } from './errors.ts';
 import { streamSeed } from './random.ts';
 import type { Renderer } from './rendering.ts';
-import type { Env, EnvBuilder, Example, State, Step, StopReason, Trajectory } from './rl.ts';
+import type { Env, EnvBuilder, EpisodeScore, Example, State, Step, StopReason, Trajectory } from './rl.ts';
 
 export interface SamplingOptions {
   /** The most tokens of one completion. */
@@ -83,9 +83,11 @@ interface Episode {
   readonly seed: number;
   readonly steps: Step[];
   env?: Env;
-  state?: State | null;
+  state?: State;
   stopReason?: StopReason;
   error?: NonNullable<Trajectory['error']>;
+  scores?: EpisodeScore;
+  metrics?: Readonly<Record<string, number>>;
 }
 
 /**
@@ -118,6 +120,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
       if (active.length === 0) break;
       await this.#turn(active, turn, policy, options.signal);
     }
+    await Promise.all(all.map(({ episode }) => this.#end(episode)));
     return groups.map((group) => group.map(({ episode }) => finished(episode)));
   }
 
@@ -125,6 +128,17 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     await guard(episode, async () => {
       episode.env = await this.#builder.build(example);
       episode.state = await episode.env.start();
+    });
+  }
+
+  /** Asks the environment what it makes of an episode that is over. */
+  async #end(episode: Episode): Promise<void> {
+    if (episode.stopReason === 'error' || episode.stopReason === 'cancelled') return;
+    await guard(episode, async () => {
+      const metrics = episode.env!.metrics?.();
+      const scores = await episode.env!.score?.();
+      if (metrics) episode.metrics = metrics;
+      if (scores) episode.scores = scores;
     });
   }
 
@@ -165,9 +179,11 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
             return;
           }
           // A truncated turn ends its episode: the environment still sees it, but what it would answer is not asked of the policy.
-          episode.state = await episode.env!.step(action);
+          const next = await episode.env!.step(action);
           if (finishReason === 'length') episode.stopReason = 'max_tokens';
-          else if (episode.state === null) episode.stopReason = 'completed';
+          else if (next === null) episode.stopReason = 'completed';
+          else if ('stopReason' in next) episode.stopReason = next.stopReason;
+          else episode.state = next;
         }),
       ),
     );
@@ -184,6 +200,6 @@ async function guard(episode: Episode, play: () => Promise<void>): Promise<void>
   }
 }
 
-function finished({ steps, stopReason = 'max_turns', error }: Episode): Trajectory {
-  return { steps, stopReason, ...(error && { error }) };
+function finished({ steps, stopReason = 'max_turns', error, scores, metrics }: Episode): Trajectory {
+  return { steps, stopReason, ...(error && { error }), ...(scores && { scores }), ...(metrics && { metrics }) };
 }

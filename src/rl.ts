@@ -9,21 +9,39 @@ export interface State {
   /** The whole conversation so far. Without a chat template it is one user message, taken as plain text. */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
+  /** Whether the policy learns from what it does next; not from turns that only serve to judge earlier ones. @default true */
+  readonly trained?: boolean;
 }
 
 /** What a policy did in one turn. */
 export interface Action {
   readonly message: Message;
+  /** Tool calls that could not be read, each with what is wrong with it. */
+  readonly parseErrors?: readonly string[];
+}
+
+/** The end of an episode for a reason that only its environment knows. */
+export interface End {
+  readonly stopReason: 'completed' | 'max_tool_calls' | 'parse_error';
 }
 
 /**
- * One episode of one problem. Single use: `start` once, then `step` with each action until it answers `null`, which ends the episode.
+ * One episode of one problem. Single use: `start` once, then `step` with each action until it answers `null` or an `End`, which ends the episode.
  * An exception ends the episode as an error, recorded on its trajectory; it never disturbs another.
  */
 export interface Env {
   start(): State | Promise<State>;
-  step(action: Action): State | null | Promise<State | null>;
+  step(action: Action): State | End | null | Promise<State | End | null>;
+  /**
+   * What the episode was worth, in parts by their names; `null` where a part does not apply. Asked once when the episode is over,
+   * unless it ended as `error` or `cancelled`. Environments without it leave the judgement to rewards.
+   */
+  score?(): EpisodeScore | Promise<EpisodeScore>;
+  /** Numbers about the episode to log, asked for when it is over. */
+  metrics?(): Readonly<Record<string, number>>;
 }
+
+export type EpisodeScore = Readonly<Record<string, number | null>>;
 
 export interface EnvBuilder<E extends Example = Example> {
   build(example: E): Env | Promise<Env>;
@@ -34,6 +52,8 @@ export type StopReason =
   | 'completed'
   | 'max_turns'
   | 'max_tokens'
+  | 'max_tool_calls'
+  | 'parse_error'
   | 'context_overflow'
   | 'timeout'
   | 'error'
@@ -61,6 +81,10 @@ export interface Trajectory {
   readonly stopReason: StopReason;
   /** What was thrown, where the reason is `error`. */
   readonly error?: { readonly message: string; readonly stack?: string };
+  /** What its environment judged, if it judges. */
+  readonly scores?: EpisodeScore;
+  /** What its environment wanted logged. */
+  readonly metrics?: Readonly<Record<string, number>>;
 }
 
 /** The verdict on one trajectory. */

@@ -84,7 +84,7 @@ test('the environment of the guide can be played', async () => {
   writeFileSync(file, code!);
   const { guessNumber } = (await import(pathToFileURL(file).href)) as { guessNumber: EnvBuilder };
   const env = await guessNumber.build({ secret: 5 });
-  const say = (content: string) => env.step({ message: { role: 'assistant', content } });
+  const say = async (content: string) => (await env.step({ message: { role: 'assistant', content } })) as State | null;
   await env.start();
   assert.equal((await say('3'))?.messages.at(-1)?.content, 'Higher.');
   assert.equal((await say('I say 8'))?.messages.length, 5);
