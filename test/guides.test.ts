@@ -11,7 +11,7 @@ import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
 import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
-import type { EnvBuilder } from '../src/index.ts';
+import type { EnvBuilder, State } from '../src/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
 after(() => rmSync(folder, { recursive: true }));
