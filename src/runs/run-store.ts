@@ -1,5 +1,15 @@
 // Writes a run directory: everything that a run leaves behind goes through here.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
@@ -41,6 +51,8 @@ export class RunStore {
   #record: RunRecord;
   /** When run.json was last written, by the clock of this process. */
   #updated = 0;
+  /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
+  readonly #appending = new Map<JsonlFile, number>();
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -170,6 +182,12 @@ export class RunStore {
     for (const step of others.slice(0, -keep)) rmSync(checkpointFolder(this.directory, step), { recursive: true });
   }
 
+  /** Nothing is written after this. */
+  close(): void {
+    for (const descriptor of this.#appending.values()) closeSync(descriptor);
+    this.#appending.clear();
+  }
+
   #checkpointSteps(): number[] {
     const names = readdirSync(join(this.directory, runFiles.checkpoints));
     return names
@@ -179,7 +197,12 @@ export class RunStore {
   }
 
   #append(file: JsonlFile, value: object): void {
-    appendFileSync(join(this.directory, runFiles[file]), stringifyLine(value));
+    let descriptor = this.#appending.get(file);
+    if (descriptor === undefined) {
+      descriptor = openSync(join(this.directory, runFiles[file]), 'a');
+      this.#appending.set(file, descriptor);
+    }
+    appendFileSync(descriptor, stringifyLine(value));
   }
 
   #rewind(step: number): void {

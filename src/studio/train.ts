@@ -126,6 +126,7 @@ async function* recorded(
     throw error;
   } finally {
     if (outcome) store.update({ ...outcome, ended: now() });
+    store.close();
   }
 }
 
