@@ -15,6 +15,10 @@ export interface TrainingSequence {
   /** Log-probabilities under the frozen reference; needed where beta > 0 or KL is logged. */
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;
+  /** The group it was compared within, by its id; absent where nothing was compared. */
+  readonly group?: string;
+  /** The score that the advantage comes of; `null` where there was none. */
+  readonly reward?: number | null;
 }
 
 /** The sequences of one optimiser step. */

@@ -107,6 +107,10 @@ test('a step generates, scores, and updates, with the advantages of each group',
     generated[0]!.ids.flatMap((id) => [-1.5, -0.5, 0.5, 1.5].map((advantage, sample) => [id, 10 + sample, advantage])),
   );
   assert.ok(sequences.every(({ oldLogprobs, referenceLogprobs }) => !oldLogprobs && !referenceLogprobs));
+  assert.deepEqual(
+    sequences.map(({ group, reward }) => [group, reward]),
+    ['1.0', '1.1'].flatMap((id) => [0, 1, 2, 3].map((score) => [id, score])),
+  );
   assert.deepEqual(report!.advantages, [
     [-1.5, -0.5, 0.5, 1.5],
     [-1.5, -0.5, 0.5, 1.5],

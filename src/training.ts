@@ -146,12 +146,13 @@ export class GrpoTrainer<E extends Example = Example> {
   /** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
   #sequences(groups: readonly Group<E>[], { advantages }: GroupAdvantages): TrainingSequence[] {
     const { maskTruncated = false } = this.#options;
-    return groups.flatMap(({ trajectories }, g) =>
+    return groups.flatMap(({ id, trajectories, rewards }, g) =>
       trajectories.flatMap((trajectory, i) => {
         const { steps, stopReason } = trajectory;
         const usable = steps.length > 0 && stopReason !== 'error' && stopReason !== 'cancelled';
         const masked = maskTruncated && isTruncated(trajectory);
-        return usable && !masked ? [trainingSequence(trajectory, advantages[g]![i]!)] : [];
+        if (!usable || masked) return [];
+        return [{ ...trainingSequence(trajectory, advantages[g]![i]!), group: id, reward: rewards[i]!.score }];
       }),
     );
   }
