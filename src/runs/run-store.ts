@@ -10,6 +10,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
@@ -53,6 +54,8 @@ export class RunStore {
   #updated = 0;
   /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
   readonly #appending = new Map<JsonlFile, number>();
+  /** The write of the last step's rollouts. */
+  #rollouts: Promise<void> = Promise.resolve();
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -142,11 +145,21 @@ export class RunStore {
     this.#append('events', event);
   }
 
-  /** @param advantages for each group one a trajectory */
-  rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): void {
+  /**
+   * Writes a file while the run goes on: what is waited for is the one before.
+   * @param advantages for each group one a trajectory
+   */
+  async rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): Promise<void> {
     const lines = groups.map((group, i) => stringifyLine(rolloutRecord(group, advantages[i]!)));
+    await this.#rollouts;
     // A step that was cut short is made again, so that a torn file is never read for good.
-    writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
+    this.#rollouts = writeFile(rolloutsFile(this.directory, step), lines.join(''));
+    this.#rollouts.catch(() => {}); // whoever waits for it hears of it
+  }
+
+  /** Waits until everything is written. */
+  async settle(): Promise<void> {
+    await this.#rollouts;
   }
 
   result(result: object): void {

@@ -63,7 +63,7 @@ export class TrainingRun {
 
     const spend = errorBudget(config.max_error_fraction);
     for await (const report of this.#trainer().steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
-      const { event, record } = this.#record(report);
+      const { event, record } = await this.#record(report);
       yield event;
       yield* this.#alert(this.#health.step(record));
       spend(report.groups);
@@ -114,15 +114,15 @@ export class TrainingRun {
     };
   }
 
-  #record({ step, groups, advantages, metrics, timings }: StepReport): {
+  async #record({ step, groups, advantages, metrics, timings }: StepReport): Promise<{
     readonly event: StepEvent;
     readonly record: MetricsRecord;
-  } {
+  }> {
     const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
     const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const record = this.#store.metrics(step, metrics);
     this.#store.timings(step, { ...timings, tokens_per_second: tokens / timings.step_time! });
-    this.#store.rollouts(step, groups, advantages);
+    await this.#store.rollouts(step, groups, advantages);
     this.#store.progress(step);
     return { event: { type: 'step', step, metrics, timings, tokens }, record };
   }
