@@ -33,6 +33,8 @@ import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord
 import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 200;
+/** Files of rollouts that are being written at once, at most. */
+const PENDING_WRITES = 8;
 
 type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
 
@@ -54,8 +56,8 @@ export class RunStore {
   #updated = 0;
   /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
   readonly #appending = new Map<JsonlFile, number>();
-  /** The write of the last step's rollouts. */
-  #rollouts: Promise<void> = Promise.resolve();
+  /** Writes of the last steps' rollouts. */
+  readonly #pending: Promise<void>[] = [];
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -146,20 +148,21 @@ export class RunStore {
   }
 
   /**
-   * Writes a file while the run goes on: what is waited for is the one before.
+   * Writes a file while the run goes on; waits only for one of a few steps before.
    * @param advantages for each group one a trajectory
    */
   async rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): Promise<void> {
     const lines = groups.map((group, i) => stringifyLine(rolloutRecord(group, advantages[i]!)));
-    await this.#rollouts;
+    const slot = step % PENDING_WRITES;
+    await this.#pending[slot];
     // A step that was cut short is made again, so that a torn file is never read for good.
-    this.#rollouts = writeFile(rolloutsFile(this.directory, step), lines.join(''));
-    this.#rollouts.catch(() => {}); // whoever waits for it hears of it
+    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''));
+    this.#pending[slot].catch(() => {}); // whoever waits for it hears of it
   }
 
   /** Waits until everything is written. */
   async settle(): Promise<void> {
-    await this.#rollouts;
+    await Promise.all(this.#pending);
   }
 
   result(result: object): void {
