@@ -11,8 +11,11 @@ export type { Config, ConfigInput } from './config/schema.ts';
 export { type DataLoader, shuffledBatches } from './data.ts';
 // Problems and rewards that ship.
 export { arithmetic } from './envs/arithmetic.ts';
+export { countdown } from './envs/countdown.ts';
+export { letterCount } from './envs/letter-count.ts';
 export { formatPrompt } from './envs/prompt-template.ts';
 export { singleTurn } from './envs/single-turn.ts';
+export { sort } from './envs/sort.ts';
 export type { Taskset } from './envs/taskset.ts';
 // Runs on disk, and errors.
 export { GradusError } from './errors.ts';

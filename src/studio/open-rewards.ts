@@ -25,31 +25,38 @@ export interface OpenRewards {
   readonly columns: readonly string[];
 }
 
-/** Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's. */
+/**
+ * Those that the configuration names, built in or brought by its task set. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
+ * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's.
+ */
 export async function openRewards(config: Config): Promise<OpenRewards> {
   const { answer_column } = config;
-  const builtin = config.reward.map((part, i) => builtinReward(part, `reward.${i}`, answer_column));
+  const ofTaskset = rewardsOfTaskset(config);
+  const builtin = config.reward.map((part, i) => {
+    const brought = ofTaskset.find(({ name }) => name === part.name);
+    return brought ? { ...brought, weight: part.weight } : builtinReward(part, `reward.${i}`, answer_column);
+  });
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column)];
   const named = [...builtin, ...own];
   const compared = builtin.filter(({ judges }) => judges === 'answer');
+  if (named.length === 0 && ofTaskset.length === 0) throw nothingScores(config);
   return {
-    rewards: named.length > 0 ? named : rewardsOfTaskset(config),
+    rewards: named.length > 0 ? named : ofTaskset,
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
 }
 
-/** Where the configuration names no reward. */
+/** What a task set brings: all of it where the configuration names no reward, or those that it names. */
 function rewardsOfTaskset(config: Config): readonly OpenReward[] {
-  const { rewards } = openTaskset(config) ?? {};
-  if (rewards) return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
-  throw new GradusError(
-    'CONFIG_MISSING',
-    `reward or reward_fn is missing: ${config.taskset} brings no reward of its own`,
-    {
-      hint: `add reward: numeric_match, or another of ${Object.keys(builtinRewards).join(', ')}`,
-      path: 'reward',
-    },
-  );
+  const { rewards = [] } = openTaskset(config) ?? {};
+  return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
+}
+
+function nothingScores({ taskset }: Config): GradusError {
+  return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${taskset} brings no reward of its own`, {
+    hint: `add reward: numeric_match, or another of ${Object.keys(builtinRewards).join(', ')}`,
+    path: 'reward',
+  });
 }
 
 /** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */

@@ -1,0 +1,137 @@
+// The task set `countdown`: an arithmetic expression of given numbers, each used once, that comes to a target.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import { type RandomStream, shuffled } from '../random.ts';
+import type { RewardFunction } from '../rewards.ts';
+import { drawnRows } from './draw-rows.ts';
+import { evaluateExpression, findExpression } from './expression.ts';
+import { formatPrompt } from './prompt-template.ts';
+import type { Taskset } from './taskset.ts';
+
+export interface CountdownConfig {
+  /** How many numbers a problem has, 2 to 6: its difficulty. @default 3 */
+  readonly numbers?: number;
+  /** The largest of the numbers; the smallest is 1. @default 9 */
+  readonly high?: number;
+  /** The largest target. @default 99 */
+  readonly highest_target?: number;
+  /** With which the targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
+  readonly operators?: readonly Operator[];
+  /** The question, of `{numbers}`, with spaces between them, and `{target}`. @default 'Use each of the numbers … exactly once …' */
+  readonly template?: string;
+}
+
+type Operator = '+' | '-' | '*' | '/';
+
+export const countdownConfig: z.ZodType<CountdownConfig> = z.strictObject({
+  numbers: z.int().min(2).max(6).exactOptional(),
+  high: z.int().min(2).max(100).exactOptional(),
+  highest_target: z.int().min(1).max(10_000).exactOptional(),
+  operators: z
+    .array(z.enum(['+', '-', '*', '/']))
+    .min(1)
+    .readonly()
+    .exactOptional(),
+  template: z.string().exactOptional(),
+});
+
+const defaultTemplate =
+  'Use each of the numbers {numbers} exactly once, with + - * / and parentheses, to make {target}. Reply with just the expression.';
+
+interface Problem {
+  readonly numbers: readonly number[];
+  readonly target: number;
+  /** One expression that comes to the target. */
+  readonly solution: string;
+}
+
+/** Draws that may fail to come to a target in range before a configuration counts as impossible. */
+const attempts = 10_000;
+
+/**
+ * Rows `{question, answer, numbers, target, difficulty}`; `answer` is one solution of perhaps many. Numbers and target that are held out
+ * are so in every order. The reward `countdown` is 1 for any expression that comes to exactly the target and has each number once.
+ * Throws `CONFIG_INVALID` where no target is in range.
+ */
+export function countdown(config: CountdownConfig = {}): Taskset {
+  const { numbers: count = 3, high = 9, highest_target = 99, template = defaultTemplate } = config;
+  const operators = config.operators ?? ['+', '-', '*', '/'];
+  const draw = (random: RandomStream): Problem => {
+    for (let i = 0; i < attempts; i++) {
+      const numbers = Array.from({ length: count }, () => 1 + random.integer(high));
+      const { text, value } = combine(numbers, operators, random);
+      if (value >= 1 && value <= highest_target && Number.isInteger(value)) {
+        return { numbers: shuffled(numbers, random.integer(2 ** 32)), target: value, solution: text };
+      }
+    }
+    throw new GradusError('CONFIG_INVALID', `${count} numbers up to ${high} make no target up to ${highest_target}`, {
+      hint: 'raise highest_target',
+      path: 'taskset_config.highest_target',
+    });
+  };
+  return {
+    rewards: [{ name: 'countdown', score: scoreCountdown }],
+    rows: drawnRows({
+      name: 'countdown',
+      draw,
+      identity: ({ numbers, target }) => `${inOrder(numbers)} = ${target}`,
+      row: ({ numbers, target, solution }) => ({
+        question: formatPrompt(template, { numbers: numbers.join(' '), target }),
+        answer: solution,
+        numbers,
+        target,
+        difficulty: numbers.length,
+      }),
+    }),
+  };
+}
+
+interface Term {
+  readonly text: string;
+  readonly value: number;
+  /** Whether it needs parentheses within a sum, a product, or behind a minus or a slash. */
+  readonly operator?: Operator;
+}
+
+/** Joins the numbers two by two, in random order. Quotients that are not whole are given up: their value is NaN. */
+function combine(numbers: readonly number[], operators: readonly Operator[], random: RandomStream): Term {
+  const terms: Term[] = numbers.map((value) => ({ text: String(value), value }));
+  const take = () => terms.splice(random.integer(terms.length), 1)[0]!;
+  while (terms.length > 1) {
+    const [left, right] = [take(), take()];
+    const operator = operators[random.integer(operators.length)]!;
+    terms.push({
+      text: `${wrapped(left, operator, false)}${operator}${wrapped(right, operator, true)}`,
+      value: apply(operator, left.value, right.value),
+      operator,
+    });
+  }
+  return terms[0]!;
+}
+
+function apply(operator: Operator, a: number, b: number): number {
+  if (operator === '+') return a + b;
+  if (operator === '-') return a - b;
+  if (operator === '*') return a * b;
+  return a % b === 0 ? a / b : Number.NaN;
+}
+
+function wrapped({ text, operator }: Term, outer: Operator, isRight: boolean): string {
+  const isSum = operator === '+' || operator === '-';
+  const isTight = outer === '*' || outer === '/';
+  const needed = (isSum && (isTight || (isRight && outer === '-'))) || (isRight && outer === '/');
+  return operator !== undefined && needed ? `(${text})` : text;
+}
+
+const scoreCountdown: RewardFunction = ({ completions, columns }) =>
+  completions.map((text, i) => {
+    const expression = findExpression(text);
+    if (expression === undefined) return 0;
+    const used = expression.match(/\d+/g)!.map(Number);
+    if (inOrder(used) !== inOrder(columns.numbers![i] as readonly number[])) return 0;
+    return Number(evaluateExpression(expression) === columns.target![i]);
+  });
+
+function inOrder(numbers: readonly number[]): string {
+  return numbers.toSorted((a, b) => a - b).join(' ');
+}

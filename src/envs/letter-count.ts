@@ -1,0 +1,64 @@
+// The task set `letter-count`: how often a letter occurs in a made-up word.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import type { RewardFunction } from '../rewards.ts';
+import { drawnRows } from './draw-rows.ts';
+import { formatPrompt } from './prompt-template.ts';
+import type { Taskset } from './taskset.ts';
+
+export interface LetterCountConfig {
+  /** The length of the shortest words: their difficulty. @default 4 */
+  readonly shortest?: number;
+  /** The length of the longest words, at least `shortest`. @default 8 */
+  readonly longest?: number;
+  /** The letters that words are made of, each as often as it stands there. @default 'aeilnorst', common ones, so that they recur */
+  readonly alphabet?: string;
+  /** The question, of `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
+  readonly template?: string;
+}
+
+export const letterCountConfig: z.ZodType<LetterCountConfig> = z.strictObject({
+  shortest: z.int().min(1).max(100).exactOptional(),
+  longest: z.int().min(1).max(100).exactOptional(),
+  alphabet: z
+    .string()
+    .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
+    .exactOptional(),
+  template: z.string().exactOptional(),
+});
+
+const defaultTemplate = 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.';
+
+/**
+ * Rows `{question, answer, difficulty}`. The letter is in the word, but for one problem in five. A word that is held out is so for every
+ * letter. The reward `letter_count` is 1 where the last whole number of a completion is right. Throws `CONFIG_INVALID` unless `shortest` is
+ * at most `longest`.
+ */
+export function letterCount(config: LetterCountConfig = {}): Taskset {
+  const { shortest = 4, longest = 8, alphabet = 'aeilnorst', template = defaultTemplate } = config;
+  if (shortest > longest) {
+    const message = `shortest is ${shortest}, which is more than longest, ${longest}`;
+    throw new GradusError('CONFIG_INVALID', message, { path: 'taskset_config.shortest' });
+  }
+  return {
+    rewards: [{ name: 'letter_count', score: scoreCount }],
+    rows: drawnRows({
+      name: 'letter-count',
+      draw(random) {
+        const draw = (letters: string) => letters[random.integer(letters.length)]!;
+        const length = shortest + random.integer(longest - shortest + 1);
+        const word = Array.from({ length }, () => draw(alphabet)).join('');
+        return { word, letter: draw(random.uniform() < 0.2 ? alphabet : word) };
+      },
+      identity: ({ word }) => word,
+      row: ({ word, letter }) => ({
+        question: formatPrompt(template, { word, letter }),
+        answer: String(word.split(letter).length - 1),
+        difficulty: word.length,
+      }),
+    }),
+  };
+}
+
+const scoreCount: RewardFunction = ({ completions, columns }) =>
+  completions.map((text, i) => Number(text.match(/\d+/g)?.at(-1) === columns.answer![i]));

@@ -1,0 +1,73 @@
+// The task set `sort`: letters to put in alphabetical order.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import type { RandomStream } from '../random.ts';
+import type { RewardFunction } from '../rewards.ts';
+import { drawnRows } from './draw-rows.ts';
+import { formatPrompt } from './prompt-template.ts';
+import type { Taskset } from './taskset.ts';
+
+export interface SortConfig {
+  /** The fewest letters of a problem: its difficulty. @default 4 */
+  readonly shortest?: number;
+  /** The most letters of a problem, at least `shortest`. @default 6 */
+  readonly longest?: number;
+  /** The letters to draw from, each as often as it stands there. @default 'abcdefghijklmnopqrstuvwxyz' */
+  readonly alphabet?: string;
+  /** The question, of `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
+  readonly template?: string;
+}
+
+export const sortConfig: z.ZodType<SortConfig> = z.strictObject({
+  shortest: z.int().min(2).max(100).exactOptional(),
+  longest: z.int().min(2).max(100).exactOptional(),
+  alphabet: z
+    .string()
+    .regex(/^[a-z]{2,}$/, 'expected at least two letters from a to z')
+    .exactOptional(),
+  template: z.string().exactOptional(),
+});
+
+/**
+ * Rows `{question, answer, difficulty}`; a letter may occur more than once. Letters that are held out are so in every order. The reward
+ * `sort` is 1 where a completion ends with the letters in order. Throws `CONFIG_INVALID` unless `shortest` is at most `longest`.
+ */
+export function sort(config: SortConfig = {}): Taskset {
+  const { shortest = 4, longest = 6, alphabet = 'abcdefghijklmnopqrstuvwxyz' } = config;
+  const { template = 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' } = config;
+  if (shortest > longest) {
+    const message = `shortest is ${shortest}, which is more than longest, ${longest}`;
+    throw new GradusError('CONFIG_INVALID', message, { path: 'taskset_config.shortest' });
+  }
+  const letter = (random: RandomStream) => alphabet[random.integer(alphabet.length)]!;
+  return {
+    rewards: [{ name: 'sort', score: scoreSorted }],
+    rows: drawnRows({
+      name: 'sort',
+      draw(random) {
+        const length = shortest + random.integer(longest - shortest + 1);
+        return Array.from({ length }, () => letter(random)).join('');
+      },
+      identity: inOrder,
+      row: (letters) => ({
+        question: formatPrompt(template, { letters }),
+        answer: inOrder(letters),
+        difficulty: letters.length,
+      }),
+    }),
+  };
+}
+
+function inOrder(letters: string): string {
+  return [...letters].sort().join('');
+}
+
+const scoreSorted: RewardFunction = ({ completions, columns }) =>
+  completions.map((text, i) => Number(lastLetters(text) === columns.answer![i]));
+
+/** The last word, or the single letters that the text ends with: `b, c, d` is `bcd`. */
+function lastLetters(text: string): string {
+  const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
+  const start = words.findLastIndex((word) => word.length > 1);
+  return start === words.length - 1 ? (words.at(-1) ?? '') : words.slice(start + 1).join('');
+}
