@@ -1,6 +1,6 @@
 // Plays episodes with a policy that follows a script: order, seeds, and every way for an episode to end.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   type Completion,
   type Policy,
@@ -8,6 +8,7 @@ import {
   type SampleRequest,
   type SamplingOptions,
 } from './generation.ts';
+import type { Message } from './message.ts';
 import type { Renderer } from './rendering.ts';
 import type { Env, EnvBuilder, State, Trajectory } from './rl.ts';
 
@@ -18,7 +19,9 @@ interface Problem extends Record<string, unknown> {
 /** Text as its character codes; 0 ends a turn. */
 const renderer: Renderer = {
   stopIds: new Set([0]),
-  render: ({ messages }) => ({ ids: idsOf(messages.map(({ content }) => content).join('|')) }),
+  render: ({ messages }) => ({
+    ids: idsOf(messages.map(({ role, content }) => (role === 'assistant' ? `${content}\0` : content)).join('')),
+  }),
   parse: (ids) => ({ message: { role: 'assistant', content: textOf(ids.filter((id) => id !== 0)) } }),
 };
 
@@ -143,7 +146,7 @@ test('episodes take turns together, in order, and leave when they end', async ()
     calls.map(({ requests }) => requests.map(({ promptIds }) => textOf(promptIds))),
     [
       ['a', 'b', 'c'],
-      ['a|hm|more', 'c|hm|more'],
+      ['ahm\0more', 'chm\0more'],
     ],
   );
   assert.deepEqual(groups.flat().map(said), [['hm', 'stop'], ['stop'], ['hm', 'stop']]);
@@ -308,6 +311,196 @@ test('cancelled episodes keep what they have; those that had ended stay as they 
   );
   assert.equal(calls[0]!.options.signal, controller.signal);
   assert.equal(calls.length, 2);
+});
+
+const failing = (name: string): EnvBuilder<Problem> => ({
+  async build(problem) {
+    const env = await conversation.build(problem);
+    return { ...env, ...((await hostile[name]!()) as object) };
+  },
+});
+
+/** Environments that do not what they should. */
+const hostile: Record<string, () => Partial<Record<keyof Env, unknown>> | Promise<never>> = {
+  'start hangs': () => ({ start: () => new Promise(() => {}) }),
+  'step hangs': () => ({ step: () => new Promise(() => {}) }),
+  'build throws': () => {
+    throw new Error('no build');
+  },
+  'no message': () => ({ start: () => ({ messages: [] }) }),
+  'a message without a text': () => ({ start: () => ({ messages: [{ role: 'user', content: 7 }] }) }),
+  'a role that does not exist': () => ({ start: () => ({ messages: [{ role: 'wizard', content: 'hi' }] }) }),
+  'step returns nothing': () => ({ step: () => undefined }),
+  'step returns a text': () => ({ step: () => 'well done' }),
+  'a stop reason that does not exist': () => ({ step: () => ({ stopReason: 'bored' }) }),
+  'score throws': () => ({
+    step: () => null,
+    score: () => {
+      throw new Error('no score');
+    },
+  }),
+  'score is NaN': () => ({ step: () => null, score: () => ({ correct: Number.NaN }) }),
+  'score is a number': () => ({ step: () => null, score: () => 1 }),
+  'score hangs': () => ({ step: () => null, score: () => new Promise(() => {}) }),
+  'metrics are text': () => ({ step: () => null, metrics: () => ({ turns: 'many' }) }),
+  'the conversation is rewritten': () => ({ step: () => question('something else altogether') }),
+};
+
+for (const name of Object.keys(hostile)) {
+  test(`hostile: ${name}: its episode ends with an error, and its neighbours are as they would be`, async () => {
+    const { policy } = scripted((prompt) => (prompt.includes('more') ? 'stop' : 'hm'));
+    const builder: EnvBuilder<Problem> = {
+      build: (problem) => (problem.name === 'bad' ? failing(name) : conversation).build(problem),
+    };
+    const options = { maxTokens: 10, maxTurns: 4, stepTimeout: 20 };
+    const play = (names: string[]) =>
+      new RolloutGenerator(builder, renderer, options).generate(problems(...names), policy, {
+        ...{ samplesPerExample: 2, seed: 0 },
+      });
+    const [before, bad, after] = await play(['a', 'bad', 'b']);
+    const [left, , right] = await play(['a', 'good', 'b']);
+    assert.deepEqual([before, after], [left, right]);
+    for (const trajectory of bad!) {
+      assert.equal(trajectory.stopReason, name.endsWith('hangs') ? 'timeout' : 'error');
+      assert.ok(trajectory.error!.message.length > 0);
+      assert.equal(trajectory.scores, undefined);
+    }
+  });
+}
+
+test('an environment has so much time in all, whatever the policy takes', async () => {
+  const builder: EnvBuilder<Problem> = {
+    async build(problem) {
+      const env = await conversation.build(problem);
+      const wait = () => new Promise((done) => setTimeout(done, 30));
+      return problem.name === 'slow'
+        ? { start: env.start, step: (action) => wait().then(() => env.step(action)) }
+        : env;
+    },
+  };
+  const { policy } = scripted(() => 'on');
+  const sleepy: Policy = {
+    contextLength: policy.contextLength,
+    sample: (...request) => new Promise((done) => setTimeout(() => done(policy.sample(...request)), 50)),
+  };
+  const options = { maxTokens: 10, maxTurns: 4, stepTimeout: 1000, episodeTimeout: 75 };
+  const generator = new RolloutGenerator(builder, renderer, options);
+  const trajectories = await generator.generate(problems('slow', 'quick'), sleepy, { samplesPerExample: 1, seed: 0 });
+  assert.deepEqual(
+    trajectories.flat().map(({ stopReason }) => stopReason),
+    ['timeout', 'max_turns'],
+  );
+});
+
+test('an observation of 10 MB is an overflow of the context, and never tokenised', async () => {
+  const { policy } = scripted(() => 'hm');
+  const builder: EnvBuilder<Problem> = {
+    async build(problem) {
+      const env = await conversation.build(problem);
+      const start = (await env.start()) as State;
+      const flood = { role: 'user', content: 'x'.repeat(10_000_000) } as const;
+      return { ...env, step: ({ message }) => ({ messages: [...start.messages, message, flood] }) };
+    },
+  };
+  const strict: Renderer = {
+    ...renderer,
+    render(state) {
+      assert.ok(state.messages.every(({ content }) => content.length < 100));
+      return renderer.render(state);
+    },
+  };
+  const generator = new RolloutGenerator(builder, strict, { maxTokens: 10, maxTurns: 3 });
+  const [[trajectory]] = (await generator.generate(problems('a'), policy, { samplesPerExample: 1, seed: 0 })) as [
+    [Trajectory],
+  ];
+  assert.equal(trajectory.stopReason, 'context_overflow');
+  assert.deepEqual(said(trajectory), ['hm']);
+});
+
+test('an environment cannot change its example, nor what was read', async () => {
+  const examples = problems('a');
+  const messages: Message[] = [{ role: 'user', content: 'a' }];
+  const builder = (changes: boolean): EnvBuilder<Problem> => ({
+    build(problem) {
+      if (changes) (problem as { name: string }).name = 'changed';
+      return {
+        start: () => ({ messages }),
+        step({ message }) {
+          messages.push(message, { role: 'user', content: 'more' });
+          return { messages };
+        },
+      };
+    },
+  });
+  const { policy } = scripted(() => 'hm');
+  const play = async (changes: boolean) => {
+    const generator = new RolloutGenerator(builder(changes), renderer, { maxTokens: 10, maxTurns: 2 });
+    return (await generator.generate(examples, policy, { samplesPerExample: 1, seed: 0 }))[0]![0]!;
+  };
+  assert.match((await play(true)).error!.message, /read only/);
+  assert.deepEqual(examples, problems('a'));
+  const { steps } = await play(false);
+  assert.deepEqual(
+    steps.map(({ state }) => state.messages.length),
+    [1, 3],
+  );
+});
+
+test('an episode has so many tokens in all, read and sampled', async () => {
+  const { policy, calls } = scripted(() => 'hm');
+  const options = { maxTokens: 10, maxTurns: 9, maxEpisodeTokens: 12 };
+  const generator = new RolloutGenerator(conversation, renderer, options);
+  const [[trajectory]] = (await generator.generate(problems('a'), policy, { samplesPerExample: 1, seed: 0 })) as [
+    [Trajectory],
+  ];
+  assert.equal(trajectory.stopReason, 'context_overflow');
+  // 'a' leaves 11, which max_tokens cuts; 'ahm\0more' leaves 4.
+  assert.deepEqual(
+    calls.map(({ requests }) => requests[0]!.maxTokens),
+    [10, 4],
+  );
+});
+
+describe('episodes that fail', () => {
+  /** Every episode's environment fails as often as its problem says, then works. */
+  function flaky() {
+    const built = new Map<string, number>();
+    const builder: EnvBuilder<Problem> = {
+      build(problem) {
+        const count = (built.get(problem.name) ?? 0) + 1;
+        built.set(problem.name, count);
+        if (count <= Number(problem.name)) throw new Error(`attempt ${count}`);
+        return oneTurn.build(problem);
+      },
+    };
+    return builder;
+  }
+
+  test('are played again from another seed, so often and no more', async () => {
+    const { policy, calls } = scripted(() => 'hm');
+    const generator = new RolloutGenerator(flaky(), renderer, { maxTokens: 10, retries: 2 });
+    const groups = await generator.generate(problems('0', '1', '3'), policy, { samplesPerExample: 1, seed: 0 });
+    assert.deepEqual(
+      groups.flat().map(({ stopReason, retries }) => [stopReason, retries]),
+      [
+        ['completed', 0],
+        ['completed', 1],
+        ['error', 2],
+      ],
+    );
+    const seeds = calls.flatMap(({ requests }) => requests.map(({ seed }) => seed));
+    assert.equal(new Set(seeds).size, seeds.length);
+  });
+
+  test('stop everything, if they are to', async () => {
+    const { policy } = scripted(() => 'hm');
+    const generator = new RolloutGenerator(flaky(), renderer, { maxTokens: 10, failFast: true });
+    await assert.rejects(generator.generate(problems('0', '1'), policy, { samplesPerExample: 1, seed: 0 }), {
+      code: 'EPISODE_FAILED',
+      kind: 'failed',
+      message: /attempt 1/,
+    });
+  });
 });
 
 test('a failing policy fails the whole', async () => {

@@ -1,8 +1,10 @@
 // Sampling and rollouts: what a policy is, and the generator that plays episodes with it.
-import { messageOf } from './errors.ts';
+import { Episode } from './episode.ts';
+import { GradusError } from './errors.ts';
+import { frozenCopy } from './frozen-copy.ts';
 import { streamSeed } from './random.ts';
 import type { Renderer } from './rendering.ts';
-import type { Env, EnvBuilder, EpisodeScore, Example, State, Step, StopReason, Trajectory } from './rl.ts';
+import type { EnvBuilder, Example, Trajectory } from './rl.ts';
 
 export interface SamplingOptions {
   /** The most tokens of one completion. */
@@ -77,22 +79,27 @@ export interface Generator<E extends Example = Example> {
 export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signal'> {
   /** The most policy turns of an episode. @default 1 */
   readonly maxTurns?: number;
+  /** The most tokens of an episode, those that are read included. @default the policy's context */
+  readonly maxEpisodeTokens?: number;
+  /** Milliseconds that one call of an environment may take. One that never gives up the thread cannot be stopped. @default 10_000 */
+  readonly stepTimeout?: number;
+  /** Milliseconds that an environment may take in all of an episode; the policy's time does not count. @default 60_000 */
+  readonly episodeTimeout?: number;
+  /** How often an episode that ended as `error` or `timeout` is played again, from another seed. @default 0 */
+  readonly retries?: number;
+  /** Throw `EPISODE_FAILED` for the first episode that ends as `error` or `timeout`. @default false */
+  readonly failFast?: boolean;
 }
 
-interface Episode {
+/** An episode that is to be played. */
+interface Part<E> {
+  readonly example: E;
   readonly seed: number;
-  readonly steps: Step[];
-  env?: Env;
-  state?: State;
-  stopReason?: StopReason;
-  error?: NonNullable<Trajectory['error']>;
-  scores?: EpisodeScore;
-  metrics?: Readonly<Record<string, number>>;
 }
 
 /**
  * Plays episodes in step: every unfinished episode takes its turn in one batch, so that the order of events, and with it
- * every random number, depends on nothing but the seed.
+ * every random number, depends on nothing but the seed. Environments get frozen copies of their examples.
  */
 export class RolloutGenerator<E extends Example = Example> implements Generator<E> {
   readonly #builder: EnvBuilder<E>;
@@ -106,40 +113,39 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   }
 
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
-    const groups = examples.map((example, problem) =>
-      Array.from({ length: options.samplesPerExample }, (_, sample) => ({
-        example,
-        episode: { seed: streamSeed(options.seed, problem, sample), steps: [] } as Episode,
-      })),
-    );
-    const all = groups.flat();
-    await Promise.all(all.map(({ example, episode }) => this.#start(episode, example)));
-    const { maxTurns = 1 } = this.#options;
-    for (let turn = 0; turn < maxTurns; turn++) {
-      const active = all.map(({ episode }) => episode).filter((episode) => !episode.stopReason);
-      if (active.length === 0) break;
-      await this.#turn(active, turn, policy, options.signal);
+    const { samplesPerExample, seed, signal } = options;
+    const { retries = 0 } = this.#options;
+    const parts = examples.flatMap((given, problem) => {
+      const example = frozenCopy(given);
+      return Array.from({ length: samplesPerExample }, (_, sample) => ({
+        ...{ example, seed: streamSeed(seed, problem, sample) },
+      }));
+    });
+    const trajectories = await this.#play(parts, policy, signal);
+    for (let attempt = 1; attempt <= retries && !signal?.aborted; attempt++) {
+      const failed = [...trajectories.keys()].filter((i) => hasFailed(trajectories[i]!));
+      const again = failed.map((i) => ({ ...parts[i]!, seed: streamSeed(parts[i]!.seed, 'retry', attempt) }));
+      const played = await this.#play(again, policy, signal);
+      for (const [j, i] of failed.entries()) trajectories[i] = { ...played[j]!, retries: attempt };
     }
-    await Promise.all(all.map(({ episode }) => this.#end(episode)));
-    return groups.map((group) => group.map(({ episode }) => finished(episode)));
+    const counted = retries > 0 ? trajectories.map((trajectory) => ({ retries: 0, ...trajectory })) : trajectories;
+    return examples.map((_, problem) => counted.slice(problem * samplesPerExample, (problem + 1) * samplesPerExample));
   }
 
-  async #start(episode: Episode, example: E): Promise<void> {
-    await guard(episode, async () => {
-      episode.env = await this.#builder.build(example);
-      episode.state = await episode.env.start();
-    });
-  }
-
-  /** Asks the environment what it makes of an episode that is over. */
-  async #end(episode: Episode): Promise<void> {
-    if (episode.stopReason === 'error' || episode.stopReason === 'cancelled') return;
-    await guard(episode, async () => {
-      const metrics = episode.env!.metrics?.();
-      const scores = await episode.env!.score?.();
-      if (metrics) episode.metrics = metrics;
-      if (scores) episode.scores = scores;
-    });
+  async #play(parts: readonly Part<E>[], policy: Policy, signal: AbortSignal | undefined): Promise<Trajectory[]> {
+    const { maxTurns = 1, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
+    const limits = { step: stepTimeout, episode: episodeTimeout };
+    const episodes = parts.map(({ seed }) => new Episode(seed, limits));
+    await Promise.all(episodes.map((episode, i) => episode.start(this.#builder, parts[i]!.example)));
+    for (let turn = 0; turn < maxTurns; turn++) {
+      const active = episodes.filter(({ isOver }) => !isOver);
+      if (active.length === 0) break;
+      await this.#turn(active, turn, policy, signal);
+      this.#assertNoneFailed(active);
+    }
+    await Promise.all(episodes.map((episode) => episode.end()));
+    this.#assertNoneFailed(episodes);
+    return episodes.map((episode) => episode.trajectory());
   }
 
   async #turn(
@@ -148,58 +154,48 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     policy: Policy,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const prompts = new Map<Episode, readonly number[]>();
-    for (const episode of episodes) {
-      await guard(episode, async () => {
-        const { ids } = this.#renderer.render(episode.state!);
-        if (ids.length >= policy.contextLength) episode.stopReason = 'context_overflow';
-        else prompts.set(episode, ids);
-      });
-    }
-    const acting = [...prompts.keys()];
+    const { maxTokens, maxEpisodeTokens = policy.contextLength } = this.#options;
+    const limit = Math.min(policy.contextLength, maxEpisodeTokens);
+    const acting = episodes.flatMap((episode) => {
+      const promptIds = episode.prompt(this.#renderer, limit);
+      return promptIds ? [{ episode, promptIds }] : [];
+    });
     if (acting.length === 0) return;
-    const { maxTurns: _, ...sampling } = this.#options;
     const completions = await policy.sample(
-      acting.map((episode) => ({
-        promptIds: prompts.get(episode)!,
+      acting.map(({ episode, promptIds }) => ({
+        promptIds,
         seed: streamSeed(episode.seed, turn),
-        maxTokens: Math.min(sampling.maxTokens, policy.contextLength - prompts.get(episode)!.length),
+        maxTokens: Math.min(maxTokens, limit - promptIds.length),
       })),
-      { ...sampling, stopIds: this.#renderer.stopIds, ...(signal && { signal }) },
+      { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) },
     );
     await Promise.all(
-      acting.map((episode, i) =>
-        guard(episode, async () => {
-          const { ids, logprobs, finishReason } = completions[i]!;
-          const action = this.#renderer.parse(ids);
-          const tokens = { promptIds: prompts.get(episode)!, completionIds: ids, logprobs };
-          episode.steps.push({ state: episode.state!, action, tokens });
-          if (finishReason === 'cancelled') {
-            episode.stopReason = 'cancelled';
-            return;
-          }
-          // A truncated turn ends its episode: the environment still sees it, but what it would answer is not asked of the policy.
-          const next = await episode.env!.step(action);
-          if (finishReason === 'length') episode.stopReason = 'max_tokens';
-          else if (next === null) episode.stopReason = 'completed';
-          else if ('stopReason' in next) episode.stopReason = next.stopReason;
-          else episode.state = next;
-        }),
-      ),
+      acting.map(({ episode, promptIds }, i) => {
+        const { ids, logprobs, finishReason } = completions[i]!;
+        const cut = ({ stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const)[finishReason];
+        return episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
+      }),
     );
   }
-}
 
-/** An exception in user code ends its own episode and no other. */
-async function guard(episode: Episode, play: () => Promise<void>): Promise<void> {
-  try {
-    await play();
-  } catch (error) {
-    episode.stopReason = 'error';
-    episode.error = { message: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) };
+  #assertNoneFailed(episodes: readonly Episode[]): void {
+    const { failFast = false } = this.#options;
+    const error = failFast ? episodes.find((episode) => episode.error)?.error : undefined;
+    if (!error) return;
+    throw new GradusError('EPISODE_FAILED', `an episode failed: ${error.message.replaceAll(/\s+/g, ' ')}`, {
+      hint: 'mend the environment (gradus env check plays it), or set rollout.strategy to retry or min_viable',
+      path: 'rollout.strategy',
+      kind: 'failed',
+    });
   }
 }
 
-function finished({ steps, stopReason = 'max_turns', error, scores, metrics }: Episode): Trajectory {
-  return { steps, stopReason, ...(error && { error }), ...(scores && { scores }), ...(metrics && { metrics }) };
+function hasFailed({ stopReason }: Trajectory): boolean {
+  return stopReason === 'error' || stopReason === 'timeout';
+}
+
+/** Those of the options that are the policy's. */
+function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'signal'> {
+  const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, ...sampling } = options;
+  return sampling;
 }

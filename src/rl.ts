@@ -1,4 +1,5 @@
 // Reinforcement learning: environments, and the trajectories and rewards that come of them. No chat template and no tensor in sight.
+import { GradusError } from './errors.ts';
 import type { Message, ToolSpec } from './message.ts';
 
 /** One problem: a row of a data set. */
@@ -47,17 +48,23 @@ export interface EnvBuilder<E extends Example = Example> {
   build(example: E): Env | Promise<Env>;
 }
 
-/** Why an episode ended. */
-export type StopReason =
-  | 'completed'
-  | 'max_turns'
-  | 'max_tokens'
-  | 'max_tool_calls'
-  | 'parse_error'
-  | 'context_overflow'
-  | 'timeout'
-  | 'error'
-  | 'cancelled';
+export const stopReasons = [
+  'completed',
+  'max_turns',
+  'max_tokens',
+  'max_tool_calls',
+  'parse_error',
+  'context_overflow',
+  'timeout',
+  'error',
+  'cancelled',
+] as const;
+
+/**
+ * Why an episode ended: its environment said so (`completed`, `max_tool_calls`, `parse_error`), a limit on turns or tokens was reached, its
+ * environment took too long or threw, or everything was stopped.
+ */
+export type StopReason = (typeof stopReasons)[number];
 
 /** The tokens of one turn; `completionIds` and `logprobs` have equal lengths. */
 export interface TurnTokens {
@@ -67,6 +74,23 @@ export interface TurnTokens {
   readonly completionIds: readonly number[];
   /** Log-probability of each sampled token under the distribution it was drawn from (after temperature and filters). */
   readonly logprobs: readonly number[];
+}
+
+/** Whether what a model is to read goes on from what it read and wrote before. Throws `RENDERING_CHANGED_PREFIX`. */
+export function assertGoesOn({ promptIds, completionIds }: TurnTokens, next: readonly number[]): void {
+  const read = promptIds.length;
+  const kept =
+    next.length >= read + completionIds.length &&
+    promptIds.every((id, i) => next[i] === id) &&
+    completionIds.every((id, i) => next[read + i] === id);
+  if (kept) return;
+  throw new GradusError(
+    'RENDERING_CHANGED_PREFIX',
+    'a later turn does not begin with what the model had read and written',
+    {
+      hint: 'add messages to the conversation and hand on those of the model as they are; use a chat template that keeps them',
+    },
+  );
 }
 
 export interface Step {
@@ -79,12 +103,19 @@ export interface Step {
 export interface Trajectory {
   readonly steps: readonly Step[];
   readonly stopReason: StopReason;
-  /** What was thrown, where the reason is `error`. */
+  /** What went wrong, where the reason is `error` or `timeout`. */
   readonly error?: { readonly message: string; readonly stack?: string };
   /** What its environment judged, if it judges. */
   readonly scores?: EpisodeScore;
   /** What its environment wanted logged. */
   readonly metrics?: Readonly<Record<string, number>>;
+  /** How often it was played before, in vain. */
+  readonly retries?: number;
+}
+
+/** Whether an episode says something about its policy: it acted, and neither its environment nor a signal broke the episode off. */
+export function wasPlayed({ steps, stopReason }: Trajectory): boolean {
+  return steps.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
 }
 
 /** The verdict on one trajectory. */

@@ -253,6 +253,16 @@ test('what a policy reads between its turns is part of the sequence, but not lea
   assert.deepEqual(mask, [learnt, learnt, read, read, learnt, learnt, learnt]);
 });
 
+test('turns that are not to be trained are context, and an episode of nothing else teaches nothing', async () => {
+  const judged = { ...turn([1, 2, 3, 50], [6, 7]), state: { messages: [], trained: false } };
+  const { completionIds, mask } = trainingSequence(trajectory([turn([1, 2], [3]), judged]), 1);
+  assert.deepEqual(completionIds, [3, 50, 6, 7]);
+  assert.deepEqual(mask, [true, false, false, false]);
+  const { trainer, updates } = setUp({ maxSteps: 1 }, { play: () => trajectory([judged]) });
+  await reportsOf(trainer);
+  assert.equal(updates.length, 0);
+});
+
 const changedPrefixes: Record<string, number[]> = {
   'another first prompt': [9, 2, 3, 4, 5],
   'another token of a turn': [1, 2, 3, 9, 5],

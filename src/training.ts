@@ -1,7 +1,6 @@
 // The loop: examples, rollouts, rewards, advantages, updates. It never sees a chat template or a tensor.
 
 import type { DataLoader } from './data.ts';
-import { GradusError } from './errors.ts';
 import type { Generator } from './generation.ts';
 import {
   type AdvantageBaseline,
@@ -15,7 +14,7 @@ import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { streamSeed } from './random.ts';
 import type { RewardModel } from './rewards.ts';
-import type { Example, Group, Reward, Trajectory } from './rl.ts';
+import { assertGoesOn, type Example, type Group, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -148,10 +147,9 @@ export class GrpoTrainer<E extends Example = Example> {
     const { maskTruncated = false } = this.#options;
     return groups.flatMap(({ id, trajectories, rewards }, g) =>
       trajectories.flatMap((trajectory, i) => {
-        const { steps, stopReason } = trajectory;
-        const usable = steps.length > 0 && stopReason !== 'error' && stopReason !== 'cancelled';
         const masked = maskTruncated && isTruncated(trajectory);
-        if (!usable || masked) return [];
+        const taught = trajectory.steps.some(({ state }) => state.trained !== false);
+        if (!wasPlayed(trajectory) || !taught || masked) return [];
         return [{ ...trainingSequence(trajectory, advantages[g]![i]!), group: id, reward: rewards[i]!.score }];
       }),
     );
@@ -185,30 +183,21 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 }
 
-/** A trajectory's tokens in one row: the first prompt, then turns of the policy (learnt) and what it read between them (not). */
+/**
+ * A trajectory's tokens in one row: the first prompt, then turns of the policy (learnt, unless their state says otherwise) and what it read
+ * between them (not). Throws `RENDERING_CHANGED_PREFIX` for turns that do not go on from one another.
+ */
 export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
-  const promptIds = steps[0]!.tokens.promptIds;
+  const { promptIds } = steps[0]!.tokens;
   const completionIds: number[] = [];
   const mask: boolean[] = [];
   const samplerLogprobs: number[] = [];
-  for (const { tokens } of steps) {
-    const read = promptIds.length + completionIds.length;
-    const preserved =
-      tokens.promptIds.length >= read &&
-      promptIds.every((id, i) => tokens.promptIds[i] === id) &&
-      completionIds.every((id, i) => tokens.promptIds[promptIds.length + i] === id);
-    if (!preserved) {
-      throw new GradusError(
-        'RENDERING_CHANGED_PREFIX',
-        'a later turn was rendered with other tokens than the model had read and written',
-        {
-          hint: 'use a chat template that keeps earlier turns as they are',
-        },
-      );
-    }
-    const observed = tokens.promptIds.slice(read);
+  for (const [turn, { state, tokens }] of steps.entries()) {
+    if (turn > 0) assertGoesOn(steps[turn - 1]!.tokens, tokens.promptIds);
+    const observed = tokens.promptIds.slice(promptIds.length + completionIds.length);
+    const { trained = true } = state;
     completionIds.push(...observed, ...tokens.completionIds);
-    mask.push(...observed.map(() => false), ...tokens.completionIds.map(() => true));
+    mask.push(...observed.map(() => false), ...tokens.completionIds.map(() => trained));
     samplerLogprobs.push(...observed.map(() => 0), ...tokens.logprobs);
   }
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };

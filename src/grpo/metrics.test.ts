@@ -22,6 +22,10 @@ function metricsOf(trajectories: Trajectory[], rewards: Reward[]): Record<string
   return rolloutMetrics([group], groupAdvantages([rewards.map(({ score }) => score)]));
 }
 
+function named(prefix: string, metrics: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith(prefix)));
+}
+
 const unscored: Reward = { score: null, parts: {} };
 
 test('lengths count sampled tokens of all turns, and tell those that were cut off from those that ended', () => {
@@ -35,7 +39,7 @@ test('lengths count sampled tokens of all turns, and tell those that were cut of
     ],
     Array<Reward>(5).fill(unscored),
   );
-  assert.deepEqual(metrics, {
+  assert.deepEqual(named('completions/', metrics), {
     'completions/mean_length': 12.5,
     'completions/min_length': 5,
     'completions/max_length': 20,
@@ -50,7 +54,34 @@ test('no length of ended completions where none ended, and none at all where non
   const clipped = metricsOf([trajectory('max_tokens', 4)], [unscored]);
   assert.equal(clipped['completions/clipped_ratio'], 1);
   assert.ok(!('completions/mean_terminated_length' in clipped));
-  assert.deepEqual(metricsOf([trajectory('error')], [unscored]), {});
+  assert.deepEqual(named('completions/', metricsOf([trajectory('error')], [unscored])), {});
+});
+
+test('turns, reasons to end, retries and what environments log are averaged over the episodes', () => {
+  const metrics = metricsOf(
+    [
+      { ...trajectory('completed', 2, 2, 2), metrics: { 'tools/calls': 2 }, retries: 0 },
+      { ...trajectory('completed', 5), metrics: { 'tools/calls': 0 }, retries: 1 },
+      { ...trajectory('max_turns', 1, 1), retries: 0 },
+      { ...trajectory('timeout'), metrics: { 'stop/timeout': 99 }, retries: 3 },
+    ],
+    Array<Reward>(4).fill(unscored),
+  );
+  assert.equal(metrics['num_turns/mean'], 2);
+  assert.equal(metrics['tools/calls'], 1);
+  assert.equal(metrics['retries/mean'], 1);
+  assert.deepEqual(named('stop/', metrics), {
+    'stop/completed': 0.5,
+    'stop/max_turns': 0.25,
+    'stop/max_tokens': 0,
+    'stop/max_tool_calls': 0,
+    'stop/parse_error': 0,
+    'stop/context_overflow': 0,
+    'stop/timeout': 0.25,
+    'stop/error': 0,
+    'stop/cancelled': 0,
+  });
+  assert.ok(!('num_turns/mean' in metricsOf([trajectory('error')], [unscored])));
 });
 
 test('rewards are reported one by one where they applied, and with what they logged', () => {

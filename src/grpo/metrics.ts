@@ -1,6 +1,6 @@
 // What a step's rollouts looked like: lengths, truncation and rewards under TRL's names.
 import { meanMetrics } from '../logging.ts';
-import type { Group, Reward, Trajectory } from '../rl.ts';
+import { type Group, type Reward, stopReasons, type Trajectory } from '../rl.ts';
 import { type GroupAdvantages, moments } from './advantages.ts';
 
 /**
@@ -9,16 +9,21 @@ import { type GroupAdvantages, moments } from './advantages.ts';
  * - `completions/mean_length`, `min_length`, `max_length`: tokens that the policy sampled in all turns of a trajectory.
  *   Trajectories in which it never came to act are not counted.
  * - `completions/clipped_ratio`: the fraction of them cut off by a limit on tokens; `completions/…_terminated_length`: the others' lengths.
+ * - `num_turns/mean`: turns of the policy in each of them.
+ * - `stop/<reason>`: the fraction of all trajectories that ended for this reason; `retries/mean`: failed attempts before
+ *   them, where failures are retried.
  * - `frac_reward_errors`: the fraction of judged trajectories for which a reward function failed.
  * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
- * - what `groupAdvantages` says of the scores, and the numbers that rewards wanted logged, averaged.
+ * - what `groupAdvantages` says of the scores, and the numbers that rewards and environments wanted logged, averaged.
  */
 export function rolloutMetrics(groups: readonly Group[], { metrics }: GroupAdvantages): Record<string, number> {
   const rewards = groups.flatMap((group) => group.rewards);
+  const trajectories = groups.flatMap((group) => group.trajectories);
   return {
-    // First, so that no name that a reward chose replaces one of ours.
-    ...meanMetrics(rewards.map((reward) => reward.metrics ?? {})),
-    ...completionMetrics(groups.flatMap(({ trajectories }) => trajectories)),
+    // First, so that no name that a reward or an environment chose replaces one of ours.
+    ...meanMetrics([...rewards, ...trajectories].map(({ metrics }) => metrics ?? {})),
+    ...completionMetrics(trajectories),
+    ...episodeMetrics(trajectories),
     ...rewardMetrics(rewards),
     ...metrics,
   };
@@ -47,6 +52,15 @@ function completionMetrics(trajectories: readonly Trajectory[]): Record<string, 
     'completions/clipped_ratio': 1 - terminated.length / acted.length,
     ...lengthMetrics('terminated_length', terminated),
   };
+}
+
+function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+  const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? { 'num_turns/mean': steps.length } : []));
+  const ends = trajectories.map(({ stopReason }) =>
+    Object.fromEntries(stopReasons.map((reason) => [`stop/${reason}`, Number(reason === stopReason)])),
+  );
+  const retries = trajectories.flatMap(({ retries: count }) => (count === undefined ? [] : { 'retries/mean': count }));
+  return meanMetrics([...turns, ...ends, ...retries]);
 }
 
 function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Record<string, number> {

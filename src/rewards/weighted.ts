@@ -1,8 +1,10 @@
 // The reward model made of reward functions: their weighted sum, and whatever they do wrong as an error on the trajectories.
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, kindOf, messageOf } from '../errors.ts';
+import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
 import type { RewardFunction, RewardInput, RewardModel, WeightedReward } from '../rewards.ts';
-import { type Example, finalText, type Reward, type Trajectory } from '../rl.ts';
+import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
+import { withinTime } from '../time-limits.ts';
 
 export interface WeightedRewardsOptions {
   /**
@@ -22,7 +24,7 @@ type Verdict =
  *
  * A function that throws, takes too long or answers anything but one finite number or `null` a completion is recorded under its name in
  * every trajectory's `errors`, and their scores are `null`: a failure is never scored 0. Functions receive frozen copies. Trajectories
- * without an action, or that ended as `error` or `cancelled`, are not shown to them and score `null`.
+ * that were not played, as `wasPlayed` says, are not shown to them and score `null`.
  *
  * Throws `REWARD_NAME_TAKEN` if two rewards have one name.
  */
@@ -40,7 +42,7 @@ export function weightedRewards<E extends Example = Example>(
   const unscored: Reward = { score: null, parts: Object.fromEntries(rewards.map(({ name }) => [name, null])) };
   return {
     async score(example, trajectories) {
-      const scorable = trajectories.filter(isScorable);
+      const scorable = trajectories.filter(wasPlayed);
       if (scorable.length === 0) return trajectories.map(() => unscored);
       const input = inputOf(example, scorable);
       const verdicts = await Promise.all(rewards.map(({ score }) => judge(score, input, timeLimit)));
@@ -48,10 +50,6 @@ export function weightedRewards<E extends Example = Example>(
       return trajectories.map((trajectory) => scored.get(trajectory) ?? unscored);
     },
   };
-}
-
-function isScorable({ steps, stopReason }: Trajectory): boolean {
-  return steps.length > 0 && stopReason !== 'error' && stopReason !== 'cancelled';
 }
 
 function inputOf(example: Example, trajectories: readonly Trajectory[]): Omit<RewardInput, 'log'> {
@@ -89,23 +87,6 @@ function checkedScores(answer: unknown, count: number): (number | null)[] {
   return [...answer];
 }
 
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-async function withinTime<T>(work: () => Promise<T>, milliseconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it took longer than ${milliseconds / 1000} s`)), milliseconds);
-  });
-  try {
-    return await Promise.race([work(), limit]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 /** The verdicts on trajectory `i`, as one. */
 function combine(rewards: readonly WeightedReward[], verdicts: readonly Verdict[], i: number): Reward {
   const parts: Record<string, number | null> = {};
@@ -126,20 +107,4 @@ function combine(rewards: readonly WeightedReward[], verdicts: readonly Verdict[
     ...(failed && { errors }),
     ...(Object.keys(metrics).length > 0 && { metrics }),
   };
-}
-
-/** A copy that is frozen through and through, as far as it is made of arrays and plain objects, as JSON is. What is shared is copied once. */
-function frozenCopy<T>(value: T, copies = new Map<unknown, unknown>()): T {
-  const isArray = Array.isArray(value);
-  if (!isArray && (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)) {
-    return value;
-  }
-  const copyOf = <V>(item: V) => frozenCopy(item, copies);
-  if (!copies.has(value)) {
-    const copy = isArray
-      ? value.map((item) => copyOf(item))
-      : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
-    copies.set(value, Object.freeze(copy));
-  }
-  return copies.get(value) as T;
 }

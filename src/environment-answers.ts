@@ -1,0 +1,60 @@
+// What environments answer, which may be anything: as what it should be, or an error that says what is wrong with it.
+import { GradusError, kindOf } from './errors.ts';
+import type { End, Env, EpisodeScore, State } from './rl.ts';
+
+const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+const ends: readonly unknown[] = ['completed', 'max_tool_calls', 'parse_error'] satisfies End['stopReason'][];
+
+export function checkedEnv(answer: unknown): Env {
+  const { start, step } = (answer ?? {}) as Record<string, unknown>;
+  if (typeof start === 'function' && typeof step === 'function') return answer as Env;
+  throw wrongAnswer('build', answer, 'an environment: { start, step }');
+}
+
+/** A copy, so that an environment that goes on writing into its messages does not change what was read. */
+export function checkedState(answer: unknown, method = 'start'): State {
+  const { messages } = (answer ?? {}) as Record<string, unknown>;
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw wrongAnswer(method, answer, 'a state: { messages: [{ role, content }, …] }');
+  }
+  for (const [i, message] of messages.entries()) {
+    if (roles.includes(message?.role) && typeof message.content === 'string') continue;
+    throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
+  }
+  return { ...(answer as State), messages: [...messages] };
+}
+
+export function checkedAnswer(answer: unknown): State | End {
+  if (answer === null) return { stopReason: 'completed' };
+  if (!isObject(answer) || !('stopReason' in answer)) return checkedState(answer, 'step');
+  if (ends.includes(answer.stopReason)) return answer as unknown as End;
+  throw wrongAnswer('step', answer.stopReason, `one of ${ends.join(', ')}`, 'its stopReason is');
+}
+
+export function checkedScore(answer: unknown): EpisodeScore {
+  return checkedNumbers('score', answer, (value) => value === null || Number.isFinite(value));
+}
+
+export function checkedMetrics(answer: unknown): Readonly<Record<string, number>> {
+  return checkedNumbers('metrics', answer, Number.isFinite) as Readonly<Record<string, number>>;
+}
+
+function checkedNumbers(method: string, answer: unknown, isRight: (value: unknown) => boolean): EpisodeScore {
+  if (!isObject(answer)) throw wrongAnswer(method, answer, 'numbers by their names');
+  for (const [name, value] of Object.entries(answer)) {
+    if (isRight(value)) continue;
+    throw wrongAnswer(method, value, 'a finite number', `${name} is`);
+  }
+  return { ...answer } as EpisodeScore;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {
+  const found = typeof got === 'number' || typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);
+  return new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: ${what} ${found}, not ${wanted}`, {
+    hint: 'gradus env check plays an environment without a model',
+  });
+}

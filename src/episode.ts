@@ -1,0 +1,142 @@
+// One episode as it is played: whatever its environment does wrong ends it, is kept, and disturbs no other.
+import { checkedAnswer, checkedEnv, checkedMetrics, checkedScore, checkedState } from './environment-answers.ts';
+import { messageOf } from './errors.ts';
+import type { Renderer } from './rendering.ts';
+import {
+  assertGoesOn,
+  type Env,
+  type EnvBuilder,
+  type Example,
+  type State,
+  type Step,
+  type StopReason,
+  type Trajectory,
+  type TurnTokens,
+} from './rl.ts';
+import { TimeLimitError, withinTime } from './time-limits.ts';
+
+export interface EpisodeLimits {
+  /** Milliseconds that one call of the environment may take. */
+  readonly step: number;
+  /** Milliseconds that the environment may take in all; the policy's time does not count. */
+  readonly episode: number;
+}
+
+/** No token of any vocabulary is as long on average: a text of more characters for each token that fits need not be tokenised. */
+const longestToken = 64;
+
+export class Episode {
+  /** Names its random streams. */
+  readonly seed: number;
+  readonly #limits: EpisodeLimits;
+  readonly #steps: Step[] = [];
+  #spent = 0;
+  #env: Env | undefined;
+  #state: State | undefined;
+  #stopReason: StopReason | undefined;
+  #error: Trajectory['error'];
+  #scores: Trajectory['scores'];
+  #metrics: Trajectory['metrics'];
+
+  constructor(seed: number, limits: EpisodeLimits) {
+    this.seed = seed;
+    this.#limits = limits;
+  }
+
+  /** What went wrong, if something did. */
+  get error(): Trajectory['error'] {
+    return this.#error;
+  }
+
+  get isOver(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
+  async start<E extends Example>(builder: EnvBuilder<E>, example: E): Promise<void> {
+    await this.#guard(async () => {
+      const env = checkedEnv(await this.#ask(() => builder.build(example)));
+      this.#env = env;
+      this.#state = checkedState(await this.#ask(() => env.start()));
+    });
+  }
+
+  /** What the policy reads before its next turn; `undefined` where that is as long as `limit` tokens, or cannot be rendered. */
+  prompt(renderer: Renderer, limit: number): readonly number[] | undefined {
+    try {
+      const { messages } = this.#state!;
+      const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+      if (characters < longestToken * limit) {
+        const { ids } = renderer.render(this.#state!);
+        const last = this.#steps.at(-1);
+        if (last) assertGoesOn(last.tokens, ids);
+        if (ids.length < limit) return ids;
+      }
+      this.#stopReason = 'context_overflow';
+    } catch (error) {
+      this.#fail(error);
+    }
+    return undefined;
+  }
+
+  /** A turn of the policy, which the environment answers; `cut` says what ended the turn early. */
+  async act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Promise<void> {
+    await this.#guard(async () => {
+      const action = renderer.parse(tokens.completionIds, this.#state!.tools);
+      this.#steps.push({ state: this.#state!, action, tokens });
+      if (cut === 'cancelled') {
+        this.#stopReason = cut;
+        return;
+      }
+      const next = checkedAnswer(await this.#ask(() => this.#env!.step(action)));
+      // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
+      if (cut) this.#stopReason = cut;
+      else if ('stopReason' in next) this.#stopReason = next.stopReason;
+      else this.#state = next;
+    });
+  }
+
+  /** Asks the environment what it makes of an episode that is over. */
+  async end(): Promise<void> {
+    this.#stopReason ??= 'max_turns';
+    if (['error', 'timeout', 'cancelled'].includes(this.#stopReason)) return;
+    await this.#guard(async () => {
+      const env = this.#env!;
+      if (env.metrics) this.#metrics = checkedMetrics(await this.#ask(() => env.metrics!()));
+      if (env.score) this.#scores = checkedScore(await this.#ask(() => env.score!()));
+    });
+  }
+
+  trajectory(): Trajectory {
+    return {
+      steps: this.#steps,
+      stopReason: this.#stopReason!,
+      ...(this.#error && { error: this.#error }),
+      ...(this.#scores && { scores: this.#scores }),
+      ...(this.#metrics && { metrics: this.#metrics }),
+    };
+  }
+
+  /** A call of the environment's code, which may do anything. */
+  async #ask(call: () => unknown): Promise<unknown> {
+    const { step, episode } = this.#limits;
+    const start = performance.now();
+    try {
+      return await withinTime(async () => call(), Math.min(step, Math.max(0, episode - this.#spent)));
+    } finally {
+      this.#spent += performance.now() - start;
+    }
+  }
+
+  async #guard(play: () => Promise<void>): Promise<void> {
+    try {
+      await play();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#stopReason = error instanceof TimeLimitError ? 'timeout' : 'error';
+    this.#error = { message: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) };
+  }
+}
