@@ -1,0 +1,137 @@
+# The worker's side of the protocol: one JSON object a line over stdin and stdout. The other side is src/workers/protocol.ts.
+# Only the standard library is imported here.
+import errno
+import json
+import os
+import queue
+import sys
+import threading
+import traceback
+from concurrent.futures import Future
+
+from .schema import check
+
+PROTOCOL = 1
+
+FAILURE = {"code": str, "message": str, "hint?": str, "kind?": str}
+
+
+class WorkerError(Exception):
+    """What the user is told. `kind` is what src/errors.ts knows: failed, invalid, not_ready, credentials."""
+
+    def __init__(self, code, message, hint=None, kind="failed"):
+        super().__init__(message)
+        self.code, self.hint, self.kind = code, hint, kind
+
+
+class Call:
+    """A call from the other side while it is answered."""
+
+    def __init__(self, id, name, params):
+        self.id, self.name, self.params = id, name, params
+        self.cancelled = False  # the answer may be cut short
+
+
+class Channel:
+    """Takes stdin and stdout for itself: whatever else prints goes to stderr, whatever else reads finds nothing.
+
+    When the other side goes away the process ends at once, whatever it is doing.
+    """
+
+    def __init__(self):
+        self._lines = os.fdopen(os.dup(0), encoding="utf-8")
+        self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        self._sending = threading.Lock()
+        self._calls = queue.SimpleQueue()
+        self._open = {}  # calls of the other side that have no answer yet, by id
+        self._asked = {}  # our calls that wait for an answer: futures by id
+        self._count = 0
+
+    def hello(self, worker, versions):
+        self._send({"hello": {"protocol": PROTOCOL, "worker": worker, "versions": versions}})
+
+    def fatal(self, error):
+        """Why the worker ends."""
+        self._send({"fatal": failure(error)})
+
+    def call(self, name, params):
+        """Asks the other side and waits; from any thread. Raises WorkerError with what the other side says went wrong."""
+        answer = Future()
+        with self._sending:
+            id, self._count = self._count, self._count + 1
+            self._asked[id] = answer
+        self._send({"id": id, "call": name, "params": params})
+        return answer.result()
+
+    def serve(self, handlers):
+        """Answers calls one after the other, for good. `handlers`: name → (schema of its parameters, function of them and the Call)."""
+        threading.Thread(target=self._receive, daemon=True).start()
+        while True:
+            self._answer(self._calls.get(), handlers)
+
+    def _answer(self, call, handlers):
+        try:
+            if call.name not in handlers:
+                raise WorkerError("CALL_UNKNOWN", f"there is no {call.name} to call")
+            schema, handler = handlers[call.name]
+            check(call.params, schema, call.name)
+            self._send({"id": call.id, "result": handler(call.params, call)})
+        except Exception as error:
+            traceback.print_exc()
+            self._send({"id": call.id, "error": failure(error)})
+        finally:
+            del self._open[call.id]
+
+    def _receive(self):
+        try:
+            for line in self._lines:
+                self._take(json.loads(line))
+        except Exception:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(0)
+
+    def _take(self, message):
+        if "call" in message:
+            check(message, {"id": int, "call": str, "params": object}, "message")
+            call = Call(message["id"], message["call"], message["params"])
+            self._open[call.id] = call
+            self._calls.put(call)
+        elif "cancel" in message:
+            check(message, {"cancel": int}, "message")
+            if call := self._open.get(message["cancel"]):
+                call.cancelled = True
+        elif "result" in message:
+            check(message, {"id": int, "result": object}, "message")
+            self._asked.pop(message["id"]).set_result(message["result"])
+        else:
+            check(message, {"id": int, "error": FAILURE}, "message")
+            self._asked.pop(message["id"]).set_exception(WorkerError(**message["error"]))
+
+    def _send(self, message):
+        line = json.dumps(message, allow_nan=False)
+        with self._sending:
+            self._out.write(line + "\n")
+            self._out.flush()
+
+
+def failure(error):
+    """What the other side is told of an exception."""
+    if isinstance(error, WorkerError):
+        told = {"code": error.code, "message": str(error), "kind": error.kind}
+        return told | ({"hint": error.hint} if error.hint else {})
+    if isinstance(error, ImportError):
+        return {"code": "PACKAGE_MISSING", "message": one_line(error), "kind": "not_ready"}
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return {"code": "DISK_FULL", "message": one_line(error), "hint": "free some space; the last checkpoint is whole"}
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):
+        hint = "take a smaller model, shorter completions, or fewer of them at a time: trl.per_device_train_batch_size"
+        return {"code": "OUT_OF_MEMORY", "message": f"out of memory: {one_line(error)}", "hint": hint}
+    return {"code": "WORKER_FAILED", "message": f"{type(error).__name__}: {one_line(error)}"}
+
+
+def one_line(error):
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,216 @@
+// A worker: a process of another language that answers calls, and may make calls of its own, over its stdin and stdout.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { GradusError, messageOf } from '../errors.ts';
+import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
+import { WorkerLog } from './worker-log.ts';
+
+/** Answers a call of the worker's. What it throws is the worker's to handle. */
+export type CallHandler = (params: unknown) => unknown;
+
+export interface WorkerOptions {
+  /** What it says it is in its hello; also in errors and in the name of its log. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Besides those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What the worker may call. */
+  readonly handlers?: Readonly<Record<string, CallHandler>>;
+  /** How long it may take to say hello, in milliseconds. @default 120000 */
+  readonly startTimeout?: number;
+  /** What mends a worker that cannot start: the hint of its errors. */
+  readonly fix?: string;
+}
+
+export interface CallOptions {
+  /** Tells the worker that the answer may be cut short; the answer is still waited for. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds after which the worker is ended, and with it all calls. @default no limit */
+  readonly timeout?: number;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** How long a worker whose stdin was closed may take to end, in milliseconds. */
+const grace = 3000;
+
+/**
+ * Starts a process and waits for its hello. Errors of it are not ready (`WORKER_MISSING`, `WORKER_MISMATCH`, or what the worker itself says) or
+ * failures (`WORKER_DIED`, `WORKER_TIMED_OUT`, `WORKER_UNINTELLIGIBLE`).
+ */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const worker = new Worker(options);
+  const { startTimeout = 120_000 } = options;
+  const timer = setTimeout(() => worker.end(timedOut(options.name, 'its start', startTimeout)), startTimeout);
+  try {
+    await worker.hello;
+    return worker;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export class Worker {
+  readonly log: WorkerLog;
+  /** Once it is there. */
+  readonly hello: Promise<Hello>;
+  readonly #options: WorkerOptions;
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #pending = new Map<number, Pending>();
+  readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
+  #calls = 0;
+  /** Why it takes no more calls. */
+  #ended: Error | undefined;
+  #closed = false;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.log = new WorkerLog(options.name);
+    const { promise, resolve, reject } = Promise.withResolvers<Hello>();
+    [this.hello, this.#greeting] = [promise, { resolve, reject }];
+    // A group of its own: Ctrl-C is for this process to act on, and whatever the worker starts ends with it.
+    this.#process = spawn(options.command, options.args, {
+      env: { ...process.env, ...options.environment },
+      stdio: 'pipe',
+      detached: true,
+    });
+    this.#process.on('error', (cause) => this.end(this.#missing(cause)));
+    // All output has been read by then, so that the last line is the last.
+    this.#process.on('close', (code, signal) => {
+      if (this.#closed) this.log.discard();
+      this.end(this.#died(code, signal));
+    });
+    this.#process.stdin.on('error', () => {}); // a worker that died: 'close' tells
+    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
+    createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Asks the worker for something; rejects with its error, or with how it ended. */
+  async call(name: string, params: unknown, { signal, timeout }: CallOptions = {}): Promise<unknown> {
+    if (this.#ended) throw this.#ended;
+    const id = this.#calls++;
+    const answer = Promise.withResolvers<unknown>();
+    this.#pending.set(id, answer);
+    const cancel = () => this.#send({ cancel: id });
+    const timer =
+      timeout === undefined
+        ? undefined
+        : setTimeout(() => this.end(timedOut(this.#options.name, name, timeout)), timeout);
+    try {
+      this.#send({ id, call: name, params });
+      if (signal?.aborted) cancel();
+      signal?.addEventListener('abort', cancel);
+      return await answer.promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      this.#pending.delete(id);
+    }
+  }
+
+  /** Lets it end by itself, and ends it if it does not. */
+  close(): void {
+    this.#ended ??= new GradusError('WORKER_CLOSED', `the ${this.#options.name} worker was closed`, { kind: 'failed' });
+    this.#closed = true;
+    this.#process.stdin.end();
+    setTimeout(() => this.#kill(), grace).unref();
+  }
+
+  /** Ends it at once: this is what calls under way, and calls to come, are told. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.#greeting.reject(this.#ended);
+    for (const { reject } of this.#pending.values()) reject(this.#ended);
+    this.#kill();
+  }
+
+  #kill(): void {
+    const { pid, exitCode, signalCode } = this.#process;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It ended in the meantime.
+    }
+  }
+
+  #send(message: OutgoingMessage): void {
+    if (this.#process.stdin.writable) this.#process.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  #receive(line: string): void {
+    const message = parseMessage(line);
+    const { name } = this.#options;
+    if (!message) {
+      const said = `the ${name} worker said what is not of the protocol: ${line.slice(0, 80)}`;
+      this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));
+    } else if ('hello' in message) {
+      const { hello } = message;
+      if (hello.protocol === protocolVersion && hello.worker === name) this.#greeting.resolve(hello);
+      else this.end(this.#mismatch(hello));
+    } else if ('fatal' in message) {
+      this.end(this.#failure(message.fatal));
+    } else if ('call' in message) {
+      this.#answer(message.id, message.call, message.params);
+    } else if ('result' in message) {
+      this.#pending.get(message.id)?.resolve(message.result);
+    } else if ('error' in message) {
+      this.#pending.get(message.id)?.reject(this.#failure(message.error));
+    }
+  }
+
+  async #answer(id: number, name: string, params: unknown): Promise<void> {
+    const handler = this.#options.handlers?.[name];
+    try {
+      if (!handler) throw new GradusError('CALL_UNKNOWN', `there is no ${name} to call`);
+      this.#send({ id, result: (await handler(params)) ?? null });
+    } catch (error) {
+      const { code = 'CALL_FAILED', kind = 'failed' } = error instanceof GradusError ? error : {};
+      this.#send({ id, error: { code, message: messageOf(error), kind } });
+    }
+  }
+
+  #failure({ code, message, hint, kind }: Failure): GradusError {
+    const { fix } = this.#options;
+    return new GradusError(code, message, {
+      hint: hint ?? (kind === 'not_ready' && fix ? fix : this.#logHint()),
+      kind,
+    });
+  }
+
+  #missing(cause: Error): GradusError {
+    const { name, command, fix } = this.#options;
+    const message = `the ${name} worker cannot be started: ${command} ${(cause as NodeJS.ErrnoException).code ?? cause.message}`;
+    return new GradusError('WORKER_MISSING', message, { ...(fix && { hint: fix }), kind: 'not_ready', cause });
+  }
+
+  #mismatch({ protocol, worker }: Hello): GradusError {
+    const { name, fix } = this.#options;
+    const message = `the ${name} worker speaks protocol ${protocol} as ${worker}, not ${protocolVersion} as ${name}`;
+    return new GradusError('WORKER_MISMATCH', message, { ...(fix && { hint: fix }), kind: 'not_ready' });
+  }
+
+  #died(code: number | null, signal: NodeJS.Signals | null): GradusError {
+    const how = signal ? `was killed by ${signal}` : `ended with code ${code}`;
+    const { lastLine } = this.log;
+    const message = `the ${this.#options.name} worker ${how}${lastLine ? `: ${lastLine}` : ''}`;
+    return new GradusError('WORKER_DIED', message, { hint: this.#logHint(), kind: 'failed' });
+  }
+
+  #logHint(): string {
+    return `its log is ${this.log.path}`;
+  }
+}
+
+function timedOut(name: string, what: string, milliseconds: number): GradusError {
+  const message = `the ${name} worker did not end ${what} within ${milliseconds / 1000} s`;
+  return new GradusError('WORKER_TIMED_OUT', message, { hint: 'it was ended', kind: 'failed' });
+}
