@@ -9,11 +9,13 @@ const allowedImports: Record<string, string[]> = {
   core: ['grpo'],
   tensor: [],
   formats: [],
+  hub: ['formats'],
   runtime: [],
   grpo: ['core', 'tensor'],
+  tools: ['core'],
   rewards: ['core'],
-  renderers: ['core', 'tokenizers'],
-  envs: ['core'],
+  renderers: ['core', 'tokenizers', 'tools'],
+  envs: ['core', 'tools'],
   config: ['core'],
   workers: ['core'],
   tokenizers: ['formats'],
@@ -22,11 +24,11 @@ const allowedImports: Record<string, string[]> = {
   trackers: ['core', 'formats'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
-    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'runs', 'config'],
+    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],
   ],
   studio: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'renderers', 'rewards'],
-    ...['envs', 'workers', 'formats', 'runs', 'trackers', 'config', 'backends'],
+    ...['envs', 'workers', 'formats', 'hub', 'runs', 'trackers', 'config', 'backends'],
   ],
   server: ['core', 'runs', 'config'],
   cli: ['*'],
@@ -36,7 +38,7 @@ const allowedImports: Record<string, string[]> = {
 const standalone = ['tensor', 'formats'];
 
 /** Folders that import no `node:` module, so that they can run in a browser: files and processes are handed in. */
-const portable = ['core', 'grpo', 'tensor', 'models', 'rewards', 'renderers', 'envs', 'formats'];
+const portable = ['core', 'grpo', 'tensor', 'models', 'rewards', 'tools', 'renderers', 'envs', 'formats'];
 
 /** The public surface may re-export from anywhere. */
 const publicSurface = 'src/index.ts';

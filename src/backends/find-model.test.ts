@@ -20,6 +20,9 @@ const tiny = folder('models', 'Org', 'Tiny');
 const cache = folder('hub');
 const snapshot = folder('hub', 'models--Org--Cached', 'snapshots', 'abc');
 writeFileSync(join(folder('hub', 'models--Org--Cached', 'refs'), 'main'), 'abc');
+for (const name of ['config.json', 'tokenizer.json', 'model.safetensors']) writeFileSync(join(snapshot, name), '{}');
+writeFileSync(join(folder('hub', 'models--Org--Half', 'refs'), 'main'), 'abc');
+writeFileSync(join(folder('hub', 'models--Org--Half', 'snapshots', 'abc'), 'config.json'), '{}');
 const environment = { GRADUS_MODELS: models, HF_HUB_CACHE: cache };
 
 test('a path is itself', () => assert.equal(findModel(smol, {}), smol));
@@ -27,12 +30,18 @@ test('a path is itself', () => assert.equal(findModel(smol, {}), smol));
 test('an id is found in Hugging Face’s cache', () => {
   assert.equal(findModel('Org/Cached', environment), snapshot);
   assert.equal(findModel('Org/Cached', { HF_HOME: root }), snapshot);
+  assert.equal(findModel('Org/Cached@abc', environment), snapshot);
+  assert.throws(() => findModel('Org/Cached@v2', environment), { code: 'MODEL_NOT_FOUND' });
 });
 
 test('an id is found in $GRADUS_MODELS, whole or by its last part, letter case aside', () => {
   assert.equal(findModel('HuggingFaceTB/SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('Org/Tiny', environment), tiny);
+});
+
+test('half a download is not a model', () => {
+  assert.throws(() => findModel('Org/Half', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
 });
 
 test('what is nowhere is not ready if it is an id, and wrong if it is a path', () => {

@@ -1,37 +1,56 @@
-// Finds a model on this machine by its path or its Hugging Face id. Nothing is downloaded.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+// What a model's name leads to: a path, or a Hugging Face id that is on this machine or on the hub.
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { cachedModel, type FetchModelOptions, fetchModel as fetchFromHub } from '../hub/fetch-model.ts';
+import { type HubId, parseHubId } from '../hub/hub-id.ts';
+import { type Environment, hubSettings } from '../hub/hub-settings.ts';
 
 /**
  * The path that a name means: itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, letter
- * case aside. Throws `MODEL_NOT_FOUND`.
+ * case aside. An id may name a revision, `org/name@v1.0`, or a file, `org/name/model-q8_0.gguf`. Nothing is downloaded.
+ * Throws `MODEL_NOT_FOUND`.
  */
 export function findModel(name: string, environment: Environment = process.env): string {
-  if (existsSync(name)) return resolve(name);
-  const found = isAbsolute(name)
-    ? undefined
-    : (inHuggingFaceCache(name, environment) ?? inModelsFolder(name, environment));
-  if (found !== undefined) return found;
-  const isId = /^[\w-][\w.-]*(\/[\w.-]+)?$/.test(name);
+  const found = lookFor(name, environment);
+  if (typeof found === 'string') return found;
   throw new GradusError('MODEL_NOT_FOUND', `model ${name} is not on this machine`, {
-    hint: isId ? `fetch it (hf download ${name}), or set GRADUS_MODELS to the folder that holds it` : 'check the path',
+    hint: found
+      ? `gradus train, eval and sample download it; or fetch it yourself: hf download ${found.name}`
+      : 'check the path',
     path: 'model',
-    kind: isId ? 'not_ready' : 'invalid',
+    kind: found ? 'not_ready' : 'invalid',
   });
 }
 
-/** `models--org--name/snapshots/<commit>`, the commit being what refs/main says. */
-function inHuggingFaceCache(id: string, environment: Environment): string | undefined {
-  const home = environment.HF_HOME ?? join(homedir(), '.cache', 'huggingface');
-  const model = join(environment.HF_HUB_CACHE ?? join(home, 'hub'), `models--${id.replaceAll('/', '--')}`);
-  const main = join(model, 'refs', 'main');
-  if (!existsSync(main)) return undefined;
-  const snapshot = join(model, 'snapshots', readFileSync(main, 'utf8').trim());
-  return existsSync(snapshot) ? snapshot : undefined;
+export interface ObtainModelOptions extends FetchModelOptions {
+  readonly environment?: Environment;
+}
+
+/**
+ * The same, but downloads from the hub what is nowhere else, into the cache that Python's tools share. With `HF_HUB_OFFLINE` it is `findModel`.
+ * Throws `HUB_UNREACHABLE`, `HUB_GATED` and what else the hub refuses with.
+ */
+export async function obtainModel(name: string, options: ObtainModelOptions = {}): Promise<string> {
+  const { environment = process.env } = options;
+  const settings = hubSettings(environment);
+  const found = lookFor(name, environment);
+  if (typeof found === 'object' && !settings.offline) return fetchFromHub(settings, found, options);
+  return findModel(name, environment);
+}
+
+/** The path, or the id of what is not here; undefined for a path that leads nowhere. */
+function lookFor(name: string, environment: Environment): string | HubId | undefined {
+  if (existsSync(name)) return resolve(name);
+  const id = isAbsolute(name) ? undefined : parseHubId(name);
+  if (id === undefined) return undefined;
+  const isMain = id.revision === 'main';
+  const folderName = [id.name, ...(id.file === undefined ? [] : [id.file])].join('/');
+  return (
+    cachedModel(hubSettings(environment).cache, id) ??
+    (isMain ? inModelsFolder(folderName, environment) : undefined) ??
+    id
+  );
 }
 
 function inModelsFolder(id: string, { GRADUS_MODELS: folder }: Environment): string | undefined {

@@ -1,0 +1,146 @@
+// One file of the hub into the cache: gone on with where it was broken off, and checked against the hash that the hub tells.
+import { createHash } from 'node:crypto';
+import { constants, createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { ATTEMPTS, type HubSubject, hubRequest, pause, unreachable } from './hub-request.ts';
+import type { HubSettings } from './hub-settings.ts';
+
+export interface HubFile {
+  /** In the repository, with slashes. */
+  readonly path: string;
+  readonly size: number;
+  /** What the cache calls its blob: SHA-256 of a large file, git's SHA-1 of another. */
+  readonly hash: string;
+}
+
+export interface FileDownload {
+  readonly settings: HubSettings;
+  readonly subject: HubSubject;
+  readonly file: HubFile;
+  readonly url: string;
+  /** Where it goes. */
+  readonly blob: string;
+  /** How many of its bytes are there. */
+  readonly onBytes: (bytes: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** A connection that is silent for so long, in milliseconds, is broken. */
+const SILENCE = 30_000;
+
+/** Where another process has fetched the same file meanwhile, its errors do not matter. Throws `HUB_CHECKSUM_WRONG` where what came is not what the hub says, twice, and what `hubRequest` throws. */
+export async function downloadFile(download: FileDownload): Promise<void> {
+  const { blob, file, subject } = download;
+  const partial = `${blob}.incomplete`;
+  await mkdir(dirname(blob), { recursive: true });
+  for (const again of [true, false]) {
+    const found = await fill(download, partial).catch((error) => {
+      if (existsSync(blob)) return file.hash;
+      throw error;
+    });
+    if (found === file.hash) break;
+    await rm(partial, { force: true });
+    if (again) continue;
+    throw new GradusError('HUB_CHECKSUM_WRONG', `${file.path} of ${subject.name} arrived damaged, twice`, {
+      hint: 'something between here and the hub changes what it sends: a proxy, or a mirror in HF_ENDPOINT',
+      path: subject.type,
+      kind: 'not_ready',
+    });
+  }
+  await rename(partial, blob).catch((error) => {
+    if (!existsSync(blob)) throw error;
+  });
+}
+
+/**
+ * Fills the file and gives its hash. Bytes are written at their own place, so that two processes that fetch the same file do not
+ * disturb each other.
+ */
+async function fill(download: FileDownload, partial: string): Promise<string> {
+  const { settings, subject, file, onBytes, signal } = download;
+  let hash = newHash(file);
+  const there = await stat(partial).catch(() => undefined);
+  let position = there && there.size <= file.size ? there.size : 0;
+  if (position > 0) for await (const chunk of createReadStream(partial, { end: position - 1 })) hash.update(chunk);
+  const handle = await open(partial, constants.O_RDWR | constants.O_CREAT);
+  let furthest = position;
+  try {
+    onBytes(position);
+    for (let attempt = 1; position < file.size; attempt++) {
+      const { body, from } = await bytesFrom(download, position);
+      if (from !== position) {
+        hash = newHash(file);
+        position = from;
+      }
+      try {
+        for await (const chunk of body) {
+          await writeAll(handle, chunk, position);
+          hash.update(chunk);
+          position += chunk.length;
+          if (position > furthest) attempt = 1;
+          furthest = Math.max(furthest, position);
+          onBytes(position);
+          // What is longer than the hub says is damaged: its hash will tell.
+          if (position > file.size) break;
+        }
+        if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (attempt >= ATTEMPTS || isOfFiles(error))
+          throw isOfFiles(error) ? error : unreachable(settings, subject, error);
+        await pause(settings, attempt, 0, signal);
+      }
+    }
+    await handle.truncate(file.size);
+  } finally {
+    await handle.close();
+  }
+  return hash.digest('hex');
+}
+
+/** Git hashes a file with its length before it. */
+function newHash({ hash, size }: HubFile) {
+  return hash.length === 64 ? createHash('sha256') : createHash('sha1').update(`blob ${size}\0`);
+}
+
+/** The rest of a file, or the whole of it where a server knows no ranges. */
+async function bytesFrom({ settings, subject, url, signal }: FileDownload, position: number) {
+  const silence = new AbortController();
+  const headers = { 'accept-encoding': 'identity', ...(position > 0 && { range: `bytes=${position}-` }) };
+  const response = await hubRequest(settings, subject, url, {
+    headers,
+    signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
+  });
+  const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
+  const from = response.status === 206 ? Number(start ?? position) : 0;
+  return { body: heard(response.body!, silence), from };
+}
+
+/** A stream's chunks; silence breaks it. */
+async function* heard(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<Uint8Array> {
+  const listen = () => setTimeout(() => silence.abort(new Error('the connection went silent')), SILENCE);
+  let timer = listen();
+  try {
+    for await (const chunk of body) {
+      clearTimeout(timer);
+      yield chunk;
+      timer = listen();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) {
+    const { bytesWritten } = await handle.write(chunk, done, chunk.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** Errors of the disk, such as a full one, which no second attempt mends. */
+function isOfFiles(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code));
+}

@@ -1,0 +1,358 @@
+// Models from a hub that speaks the routes of the real one, and misbehaves in the ways that real ones do.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { COMMIT, type HubServer, type HubServerRepo, refuse, send, startHubServer } from '../../test/hub-server.ts';
+import { GradusError } from '../errors.ts';
+import { cachedModel, fetchModel } from './fetch-model.ts';
+import { parseHubId } from './hub-id.ts';
+import { type DownloadProgress, downloads } from './hub-repo.ts';
+import { type HubSettings, hubSettings } from './hub-settings.ts';
+
+const weights = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251));
+const half = weights.length / 2;
+const describing = {
+  'config.json': '{"model_type":"llama"}',
+  'tokenizer.json': '{}',
+  'README.md': '---\nlicense: mit\n---',
+};
+const tiny: HubServerRepo = {
+  files: {
+    ...{ ...describing, '.gitattributes': 'x', 'model.safetensors': weights, 'pytorch_model.bin': weights },
+    ...{ 'onnx/model.onnx': weights, 'pytorch_model.bin.index.json': '{}', LICENSE: 'MIT' },
+  },
+  large: ['model.safetensors', 'pytorch_model.bin', 'onnx/model.onnx'],
+  revisions: { 'v1.0': 'b'.repeat(40) },
+};
+const index = { weight_map: { a: 'model-00001-of-00002.safetensors', b: 'model-00002-of-00002.safetensors' } };
+const ggufs = { 'a-q4_0.gguf': 'GGUF4', 'a-q8_0.gguf': 'GGUF8' };
+const repos = {
+  'models/org/tiny': tiny,
+  'models/org/sharded': {
+    files: {
+      ...{ ...describing, 'model.safetensors.index.json': JSON.stringify(index), 'consolidated.safetensors': weights },
+      ...{ 'model-00001-of-00002.safetensors': 'one', 'model-00002-of-00002.safetensors': 'two' },
+    },
+  },
+  'models/org/ggufs': { files: ggufs },
+  'models/org/one-gguf': { files: { 'a-q4_0.gguf': 'GGUF4' } },
+  'models/org/pickled': { files: { ...describing, 'pytorch_model.bin': 'x' } },
+  'models/org/adapter': { files: { 'adapter_config.json': '{}', 'adapter_model.safetensors': 'x' } },
+  'models/org/hostile': { files: { ...describing, '../../escaped': 'x' } },
+};
+
+interface Hub {
+  readonly server: HubServer;
+  readonly settings: HubSettings;
+}
+
+async function open(t: TestContext, more: Partial<HubSettings> = {}): Promise<Hub> {
+  const server = await startHubServer(repos);
+  const cache = mkdtempSync(join(tmpdir(), 'gradus-hub-'));
+  t.after(() => {
+    server[Symbol.dispose]();
+    rmSync(cache, { recursive: true });
+  });
+  return { server, settings: { endpoint: server.endpoint, cache, offline: false, firstWait: 1, ...more } };
+}
+
+const id = (text: string) => parseHubId(text)!;
+const isWeights = (path: string) => path.endsWith('/model.safetensors');
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** Acts on the first requests for the weights, each in its way; the others are answered as they should be. */
+function misbehave(server: HubServer, ...ways: HubServer['intercept'][]): void {
+  server.intercept = (path, request, response) => {
+    if (isWeights(path)) ways.shift()?.(path, request, response);
+  };
+}
+
+test('a model comes with its weights in one form, into the folders that Python’s tools know', async (t) => {
+  const { server, settings } = await open(t);
+  const folder = await fetchModel(settings, id('org/tiny'));
+  const repo = join(settings.cache, 'models--org--tiny');
+  assert.equal(folder, join(repo, 'snapshots', COMMIT));
+  assert.deepEqual(readdirSync(folder).sort(), [
+    'LICENSE',
+    'README.md',
+    'config.json',
+    'model.safetensors',
+    'tokenizer.json',
+  ]);
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assert.equal(readFileSync(join(repo, 'refs', 'main'), 'utf8'), COMMIT);
+  assert.ok(lstatSync(join(folder, 'model.safetensors')).isSymbolicLink());
+  assert.ok(existsSync(join(repo, 'blobs', sha256(weights))));
+  assert.equal(readdirSync(join(repo, 'blobs')).length, 5);
+
+  const asked = server.requests.length;
+  assert.equal(cachedModel(settings.cache, id('org/tiny')), folder);
+  assert.equal(await fetchModel(settings, id(`org/tiny@${COMMIT}`)), folder);
+  assert.ok(
+    server.requests.slice(asked).every((request) => !request.includes('/resolve/')),
+    'nothing came twice',
+  );
+});
+
+test('a revision is kept beside the others', async (t) => {
+  const { settings } = await open(t);
+  const folder = await fetchModel(settings, id('org/tiny@v1.0'));
+  assert.equal(folder, join(settings.cache, 'models--org--tiny', 'snapshots', 'b'.repeat(40)));
+  assert.equal(cachedModel(settings.cache, id('org/tiny@v1.0')), folder);
+  assert.equal(cachedModel(settings.cache, id('org/tiny')), undefined);
+});
+
+test('weights in several files come as the index lists them', async (t) => {
+  const { settings } = await open(t);
+  const folder = await fetchModel(settings, id('org/sharded'));
+  assert.ok(!existsSync(join(folder, 'consolidated.safetensors')));
+  assert.equal(readFileSync(join(folder, 'model-00002-of-00002.safetensors'), 'utf8'), 'two');
+  rmSync(join(folder, 'model-00002-of-00002.safetensors'));
+  assert.equal(cachedModel(settings.cache, id('org/sharded')), undefined);
+});
+
+test('of several GGUF files one is named', async (t) => {
+  const { settings } = await open(t);
+  await assert.rejects(fetchModel(settings, id('org/ggufs')), {
+    code: 'MODEL_AMBIGUOUS',
+    hint: /org\/ggufs\/a-q4_0\.gguf/,
+  });
+  const file = await fetchModel(settings, id('org/ggufs/a-q8_0.gguf'));
+  assert.equal(readFileSync(file, 'utf8'), 'GGUF8');
+  assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q8_0.gguf')), file);
+  assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q4_0.gguf')), undefined);
+  assert.deepEqual(readdirSync(await fetchModel(settings, id('org/one-gguf'))), ['a-q4_0.gguf']);
+  await assert.rejects(fetchModel(settings, id('org/ggufs/b.gguf')), { code: 'HUB_NOT_FOUND', hint: /a-q4_0/ });
+});
+
+test('what has no weights that can be read says what it has', async (t) => {
+  const { settings } = await open(t);
+  await assert.rejects(fetchModel(settings, id('org/pickled')), { code: 'MODEL_WITHOUT_WEIGHTS', hint: /pickled/ });
+  await assert.rejects(fetchModel(settings, id('org/adapter')), { code: 'MODEL_WITHOUT_WEIGHTS', hint: /base model/ });
+});
+
+test('a model that is refused is refused before its weights come', async (t) => {
+  const { server, settings } = await open(t);
+  const inspect = (folder: string) => {
+    assert.ok(existsSync(join(folder, 'config.json')));
+    throw new GradusError('MODEL_UNSUPPORTED', 'no');
+  };
+  await assert.rejects(fetchModel(settings, id('org/tiny'), { inspect }), { code: 'MODEL_UNSUPPORTED' });
+  assert.ok(!server.requests.some(isWeights));
+  await fetchModel(settings, id('org/tiny'), { what: 'description' });
+  assert.ok(!server.requests.some(isWeights));
+});
+
+test('the token goes to the hub, and not to where it sends us', async (t) => {
+  const storage = await startHubServer({});
+  t.after(() => storage[Symbol.dispose]());
+  const { server, settings } = await open(t, { token: 'secret' });
+  const away: HubServer['intercept'] = (_, __, response) => {
+    response.writeHead(302, { location: `${storage.endpoint.replace('127.0.0.1', 'localhost')}/stored` }).end();
+  };
+  storage.intercept = (_, request, response) => send(weights, request, response);
+  misbehave(server, away);
+  await fetchModel(settings, id('org/tiny'));
+  assert.ok(server.headers.every(({ authorization }) => authorization === 'Bearer secret'));
+  assert.deepEqual(
+    storage.headers.map(({ authorization }) => authorization),
+    [undefined],
+  );
+});
+
+const cutOff: HubServer['intercept'] = (_, request, response) => {
+  const [, from = '0'] = /^bytes=(\d+)-$/.exec(request.headers.range ?? '') ?? [];
+  const start = Number(from);
+  response.writeHead(start > 0 ? 206 : 200, {
+    'content-length': weights.length - start,
+    ...(start > 0 && { 'content-range': `bytes ${start}-${weights.length - 1}/${weights.length}` }),
+  });
+  response.write(weights.subarray(start, start + half / 2), () => response.destroy());
+};
+const status =
+  (code: number, reason?: string, headers: Record<string, string> = {}): HubServer['intercept'] =>
+  (_, __, response) => {
+    refuse(response, code, reason, headers);
+  };
+
+test('what breaks off is gone on with', async (t) => {
+  const { server, settings } = await open(t);
+  misbehave(server, cutOff, cutOff, status(503));
+  const folder = await fetchModel(settings, id('org/tiny'));
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  const ranges = server.headers.flatMap(({ range }) => range ?? []);
+  assert.ok(ranges.includes(`bytes=${half}-`), String(ranges));
+});
+
+test('what broke off in another process is gone on with, whatever state it is in', async (t) => {
+  const states: [what: string, content: Buffer, from: string | undefined][] = [
+    ['half of it', weights.subarray(0, half), `bytes=${half}-`],
+    ['all of it', weights, undefined],
+    ['more than all of it', Buffer.concat([weights, weights]), undefined],
+    ['half of something else', Buffer.alloc(half), `bytes=${half}-`],
+  ];
+  for (const [what, content, from] of states) {
+    const { server, settings } = await open(t);
+    const blobs = join(settings.cache, 'models--org--tiny', 'blobs');
+    mkdirSync(blobs, { recursive: true });
+    writeFileSync(join(blobs, `${sha256(weights)}.incomplete`), content);
+    const folder = await fetchModel(settings, id('org/tiny'));
+    assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights, what);
+    assert.equal(server.headers.find(({ range }) => range)?.range, from, what);
+    assert.ok(!readdirSync(blobs).some((name) => name.endsWith('.incomplete')), what);
+  }
+});
+
+test('a server without ranges sends it all again', async (t) => {
+  const { server, settings } = await open(t);
+  misbehave(server, cutOff, (_, __, response) => response.end(weights));
+  const folder = await fetchModel(settings, id('org/tiny'));
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+});
+
+test('a server that always breaks off at the same place is given up', async (t) => {
+  const { server, settings } = await open(t);
+  const always: HubServer['intercept'] = (_, __, response) => {
+    response
+      .writeHead(200, { 'content-length': weights.length })
+      .write(weights.subarray(0, half), () => response.destroy());
+  };
+  misbehave(server, ...Array(30).fill(always));
+  await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_UNREACHABLE', kind: 'not_ready' });
+});
+
+test('damaged bytes are fetched again, and refused the second time', async (t) => {
+  const damaged: HubServer['intercept'] = (_, __, response) => response.end(Buffer.from(weights).fill(7, 0, 9));
+  const longer: HubServer['intercept'] = (_, __, response) => response.end(Buffer.concat([weights, weights]));
+  const once = await open(t);
+  misbehave(once.server, damaged);
+  const folder = await fetchModel(once.settings, id('org/tiny'));
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+
+  const twice = await open(t);
+  misbehave(twice.server, damaged, longer);
+  await assert.rejects(fetchModel(twice.settings, id('org/tiny')), { code: 'HUB_CHECKSUM_WRONG', kind: 'not_ready' });
+  assert.equal(cachedModel(twice.settings.cache, id('org/tiny')), undefined);
+});
+
+test('the hub’s refusals say what to do', async (t) => {
+  const cases: [HubServer['intercept'], code: string, kind: string, hint: RegExp, token?: string][] = [
+    [status(401, 'GatedRepo'), 'HUB_GATED', 'credentials', /accept them at http.*org\/tiny, then set HF_TOKEN/],
+    [status(403, 'GatedRepo'), 'HUB_GATED', 'credentials', /with the account of your HF_TOKEN/, 'a'],
+    [status(401), 'HUB_UNAUTHORIZED', 'credentials', /set HF_TOKEN/],
+    [status(403, undefined, { 'x-error-message': 'not for you' }), 'HUB_UNAUTHORIZED', 'credentials', /expired/, 'a'],
+    [status(404, 'RepoNotFound'), 'HUB_NOT_FOUND', 'invalid', /check the spelling/],
+    [status(429, undefined, { 'retry-after': '3600' }), 'HUB_BUSY', 'not_ready', /again in 3600 seconds/],
+    [status(418), 'HUB_FAILED', 'not_ready', /later/],
+  ];
+  for (const [way, code, kind, hint, token] of cases) {
+    const { server, settings } = await open(t, { ...(token && { token }) });
+    server.intercept = way;
+    await assert.rejects(fetchModel(settings, id('org/tiny')), { code, kind, hint, path: 'model' });
+    assert.equal(server.requests.length, 1, `${code}: what will not change is not asked twice`);
+  }
+  const { settings } = await open(t);
+  await assert.rejects(fetchModel(settings, id('org/none')), {
+    code: 'HUB_NOT_FOUND',
+    message: /org\/none does not exist/,
+  });
+  await assert.rejects(fetchModel(settings, id('org/tiny@v9')), { code: 'HUB_NOT_FOUND', message: /no revision v9/ });
+});
+
+test('a hub that is busy is asked again, no sooner than it says', async (t) => {
+  const { server, settings } = await open(t);
+  misbehave(server, status(429, undefined, { 'retry-after': '1' }), status(500), status(504));
+  const started = performance.now();
+  await fetchModel(settings, id('org/tiny'));
+  assert.ok(performance.now() - started >= 1000);
+
+  server.intercept = status(500);
+  await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_FAILED', kind: 'not_ready' });
+});
+
+test('a hub that is not there, or no hub, is not ready', async (t) => {
+  const { settings } = await open(t, { endpoint: 'http://127.0.0.1:9' });
+  await assert.rejects(fetchModel(settings, id('org/tiny')), {
+    ...{ code: 'HUB_UNREACHABLE', kind: 'not_ready' },
+    message: /cannot download model org\/tiny from http:\/\/127\.0\.0\.1:9: /,
+  });
+  const { server, settings: real } = await open(t);
+  server.intercept = (_, __, response) => response.end('<html>');
+  await assert.rejects(fetchModel(real, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', kind: 'not_ready' });
+});
+
+test('names of files that lead away are refused', async (t) => {
+  const { settings } = await open(t);
+  await assert.rejects(fetchModel(settings, id('org/hostile')), { code: 'HUB_ANSWER_INVALID', message: /escaped/ });
+});
+
+test('a signal ends it, and what came is kept', async (t) => {
+  const { server, settings } = await open(t);
+  const stop = new AbortController();
+  misbehave(server, (_, __, response) => {
+    response.writeHead(200, { 'content-length': weights.length }).write(weights.subarray(0, half));
+  });
+  const listen = (message: unknown) => {
+    if ((message as DownloadProgress).bytes === half) stop.abort(new Error('stopped'));
+  };
+  downloads.subscribe(listen);
+  t.after(() => downloads.unsubscribe(listen));
+  await assert.rejects(fetchModel(settings, id('org/tiny'), { signal: stop.signal }), { message: 'stopped' });
+  const partial = join(settings.cache, 'models--org--tiny', 'blobs', `${sha256(weights)}.incomplete`);
+  assert.deepEqual(readFileSync(partial), weights.subarray(0, half));
+});
+
+test('how far it is can be heard', async (t) => {
+  const { settings } = await open(t);
+  const heard: DownloadProgress[] = [];
+  const listen = (message: unknown) => heard.push(message as DownloadProgress);
+  downloads.subscribe(listen);
+  t.after(() => downloads.unsubscribe(listen));
+  await fetchModel(settings, id('org/tiny'));
+  const last = heard.at(-1)!;
+  assert.deepEqual([last.what, last.bytes, last.totalBytes], ['model org/tiny', weights.length, weights.length]);
+  assert.ok(heard.every(({ bytes, totalBytes }) => bytes <= totalBytes));
+});
+
+test('two at once leave one whole file', async (t) => {
+  const { settings } = await open(t);
+  const [folder] = await Promise.all([fetchModel(settings, id('org/tiny')), fetchModel(settings, id('org/tiny'))]);
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+});
+
+test('the environment is that of Python’s tools', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'gradus-hub-'));
+  t.after(() => rmSync(home, { recursive: true }));
+  writeFileSync(join(home, 'token'), 'from-file\n');
+  assert.deepEqual(hubSettings({ HF_HOME: home, HF_ENDPOINT: 'https://mirror/' }), {
+    ...{ endpoint: 'https://mirror', token: 'from-file', cache: join(home, 'hub'), offline: false, firstWait: 1000 },
+  });
+  const given = hubSettings({ HF_HOME: home, HF_TOKEN: 'given', HF_HUB_CACHE: '/cache', HF_HUB_OFFLINE: 'YES' });
+  assert.deepEqual([given.token, given.cache, given.offline], ['given', '/cache', true]);
+  assert.equal(hubSettings({ XDG_CACHE_HOME: '/x' }).cache, '/x/huggingface/hub');
+});
+
+test('ids name a repository, a file in it and a revision', () => {
+  assert.deepEqual(parseHubId('org/name'), { name: 'org/name', revision: 'main' });
+  assert.deepEqual(parseHubId('gpt2@v1'), { name: 'gpt2', revision: 'v1' });
+  assert.deepEqual(parseHubId('org/name/a/b.gguf@refs/pr/1'), {
+    name: 'org/name',
+    file: 'a/b.gguf',
+    revision: 'refs/pr/1',
+  });
+  for (const path of ['./a', '/a/b', '../a/b', 'a//b', 'org/../b', 'C:\\a', '', 'a b/c', 'org/name@', 'org/a--b']) {
+    assert.equal(parseHubId(path), undefined, path);
+  }
+});

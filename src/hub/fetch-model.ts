@@ -1,0 +1,117 @@
+// A model of the hub, fetched: of all that its repository holds, the configuration, the tokenizer, the card, and one form of the weights.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { FormatError } from '../formats/format-error.ts';
+import { parseSafetensorsIndex } from '../formats/safetensors-index.ts';
+import type { HubFile } from './download-file.ts';
+import { cachedSnapshot } from './hub-cache.ts';
+import type { HubId } from './hub-id.ts';
+import { fetchFiles, type HubRepo, openHubRepo } from './hub-repo.ts';
+import { described, type HubSubject } from './hub-request.ts';
+import type { HubSettings } from './hub-settings.ts';
+
+export interface FetchModelOptions {
+  /** `description` is what tells of a model without its weights. @default 'everything' */
+  readonly what?: 'everything' | 'description';
+  /** Looks at the description before the weights are fetched; its error ends it there. */
+  readonly inspect?: (folder: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+const WEIGHTS = 'model.safetensors';
+const INDEX = `${WEIGHTS}.index.json`;
+
+/** Small files that say what the weights are, how text becomes tokens, and on what terms. */
+const DESCRIPTION =
+  /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|adapter_config|model\.safetensors\.index)\.json$|^(merges\.txt|tokenizer\.model|chat_template\.(jinja|json)|README\.md|licen[cs]e.*|notice.*)$/i;
+
+/** Where the cache has all of a model: its folder, or the file that the id names. */
+export function cachedModel(cache: string, id: HubId): string | undefined {
+  const folder = cachedSnapshot(cache, 'model', id);
+  if (folder === undefined) return undefined;
+  const path = id.file === undefined ? folder : join(folder, id.file);
+  return id.file === undefined ? (isComplete(folder) ? folder : undefined) : existsSync(path) ? path : undefined;
+}
+
+/** A download that was broken off leaves a snapshot without its weights, or without some of them; Python may have fetched a part only. */
+function isComplete(folder: string): boolean {
+  const files = readdirSync(folder);
+  if (files.some((name) => name.endsWith('.gguf'))) return true;
+  if (!files.includes('config.json') || !files.includes('tokenizer.json')) return false;
+  return files.includes(WEIGHTS) || (files.includes(INDEX) && shardsOf(folder).every((name) => files.includes(name)));
+}
+
+/**
+ * The folder of a model in the cache, or the file of it that the id names, downloaded as far as it is not there.
+ * Throws `MODEL_WITHOUT_WEIGHTS`, `MODEL_AMBIGUOUS` where one of several GGUF files has to be named, and what requests to the hub throw.
+ */
+export async function fetchModel(
+  settings: HubSettings,
+  id: HubId,
+  { what = 'everything', inspect, signal }: FetchModelOptions = {},
+): Promise<string> {
+  const subject: HubSubject = { ...id, type: 'model' };
+  const repo = await openHubRepo(settings, subject, signal);
+  const weights = weightsOf(repo);
+  const description = repo.files.filter(({ path }) => DESCRIPTION.test(path));
+  const folder = await fetchFiles(settings, repo, description, signal);
+  inspect?.(folder);
+  if (what === 'everything') {
+    const named = weights === 'shards' ? new Set(shardsOf(folder)) : undefined;
+    const chosen = named ? repo.files.filter(({ path }) => named.has(path)) : (weights as readonly HubFile[]);
+    await fetchFiles(settings, repo, chosen, signal);
+  }
+  return id.file === undefined ? folder : join(folder, id.file);
+}
+
+/** The files of the weights; of `shards` the index tells which. */
+function weightsOf({ subject, files }: HubRepo): readonly HubFile[] | 'shards' {
+  const named = (name: string) => files.filter(({ path }) => path === name);
+  if (subject.file !== undefined) {
+    if (named(subject.file).length > 0) return named(subject.file);
+    throw new GradusError('HUB_NOT_FOUND', `${described(subject)} has no file ${subject.file}`, {
+      hint: ggufHint(subject, files) ?? 'leave the file out',
+      path: 'model',
+    });
+  }
+  if (named(WEIGHTS).length > 0) return named(WEIGHTS);
+  if (named(INDEX).length > 0) return 'shards';
+  const ggufs = files.filter(({ path }) => path.endsWith('.gguf'));
+  if (ggufs.length === 1) return ggufs;
+  if (ggufs.length > 1) {
+    throw new GradusError('MODEL_AMBIGUOUS', `${described(subject)} has ${ggufs.length} GGUF files`, {
+      hint: ggufHint(subject, files)!,
+      path: 'model',
+    });
+  }
+  const isAdapter = named('adapter_config.json').length > 0;
+  const hint = isAdapter
+    ? 'it is an adapter: name its base model'
+    : files.some(({ path }) => /\.(bin|pth?)$/.test(path))
+      ? 'it has pickled weights only: look for a copy in safetensors'
+      : 'choose a model with model.safetensors or a .gguf file';
+  throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${described(subject)} has no weights that can be read`, {
+    hint,
+    path: 'model',
+  });
+}
+
+function ggufHint({ name }: HubSubject, files: readonly HubFile[]): string | undefined {
+  const ids = files.filter(({ path }) => path.endsWith('.gguf')).map(({ path }) => `${name}/${path}`);
+  return ids.length === 0 ? undefined : `name one: ${ids.slice(0, 12).join(', ')}`;
+}
+
+function shardsOf(folder: string): string[] {
+  const path = join(folder, INDEX);
+  try {
+    return [...new Set(parseSafetensorsIndex(readFileSync(path, 'utf8')).values())];
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new GradusError(error.code, `${path}: ${error.message}`, {
+      path,
+      hint: 'fetch the model again',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,38 @@
+// The cache that Python's tools share: `models--org--name/{blobs/<hash>, snapshots/<commit>/<file>, refs/<branch>}`, where files of
+// snapshots are links to blobs.
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { HubId, HubRepoType } from './hub-id.ts';
+
+export function repoFolder(cache: string, type: HubRepoType, name: string): string {
+  return join(cache, `${type}s--${name.replaceAll('/', '--')}`);
+}
+
+/** The folder of a revision's files, as far as they are in the cache. */
+export function cachedSnapshot(cache: string, type: HubRepoType, { name, revision }: HubId): string | undefined {
+  const folder = repoFolder(cache, type, name);
+  const ref = join(folder, 'refs', revision);
+  const commit = existsSync(ref) ? readFileSync(ref, 'utf8').trim() : revision;
+  const snapshot = join(folder, 'snapshots', commit);
+  return existsSync(snapshot) ? snapshot : undefined;
+}
+
+/** Remembers which commit a branch or tag was at. */
+export async function writeRef(folder: string, revision: string, commit: string): Promise<void> {
+  if (revision === commit) return;
+  const ref = join(folder, 'refs', revision);
+  await mkdir(dirname(ref), { recursive: true });
+  await writeFile(ref, commit);
+}
+
+/** Makes a blob a file of a snapshot. */
+export async function linkBlob(blob: string, pointer: string): Promise<void> {
+  await mkdir(dirname(pointer), { recursive: true });
+  await symlink(relative(dirname(pointer), blob), pointer).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') return;
+    // Windows lets few users make links: there the file itself goes into the snapshot, as Python does it.
+    if (error.code === 'EPERM') return rename(blob, pointer);
+    throw error;
+  });
+}

@@ -1,0 +1,132 @@
+// A repository of the hub at one commit: which files it has, and those that are wanted, fetched into the cache.
+import { channel } from 'node:diagnostics_channel';
+import { existsSync } from 'node:fs';
+import { mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GradusError, messageOf } from '../errors.ts';
+import { downloadFile, type HubFile } from './download-file.ts';
+import { linkBlob, repoFolder, writeRef } from './hub-cache.ts';
+import { described, type HubSubject, hubRequest } from './hub-request.ts';
+import type { HubSettings } from './hub-settings.ts';
+
+export interface HubRepo {
+  readonly subject: HubSubject;
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+/** What listeners to `downloads` are told: how far the files are that one call fetches. */
+export interface DownloadProgress {
+  /** `model org/name`. */
+  readonly what: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly totalBytes: number;
+  /** Where they go. */
+  readonly folder: string;
+}
+
+/** Downloads happen deep inside of what asked for a model; whoever wants to show them listens here. */
+export const downloads = channel('gradus.downloads');
+
+/** The commit that a revision stands for, and its files. Throws what `hubRequest` throws, and `HUB_ANSWER_INVALID`. */
+export async function openHubRepo(settings: HubSettings, subject: HubSubject, signal?: AbortSignal): Promise<HubRepo> {
+  const { type, name, revision } = subject;
+  const common = {
+    hubUrl: settings.endpoint,
+    fetch: ((url, init) => {
+      const headers = { ...(init?.headers as Record<string, string>) };
+      return hubRequest(settings, subject, String(url), { headers, ...(signal && { signal }) });
+    }) satisfies typeof fetch,
+  };
+  // Loaded when it is needed, which is seldom.
+  const { datasetInfo, listFiles, modelInfo } = await import('@huggingface/hub');
+  try {
+    const info = { ...common, name, revision, additionalFields: ['sha' as const] };
+    const { sha: commit } = type === 'model' ? await modelInfo(info) : await datasetInfo(info);
+    if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`a commit ${JSON.stringify(commit)}`);
+    const files: HubFile[] = [];
+    for await (const entry of listFiles({ ...common, repo: { type, name }, revision: commit, recursive: true })) {
+      if (entry.type !== 'file') continue;
+      const { path, size } = entry;
+      files.push(checked({ path, size: entry.lfs?.size ?? size, hash: entry.lfs?.oid ?? entry.oid ?? '' }));
+    }
+    return { subject, commit, files };
+  } catch (error) {
+    if (error instanceof GradusError || signal?.aborted) throw error;
+    throw new GradusError(
+      'HUB_ANSWER_INVALID',
+      `${settings.endpoint} does not answer as the hub: ${messageOf(error)}`,
+      {
+        hint: 'check HF_ENDPOINT',
+        path: type,
+        kind: 'not_ready',
+        cause: error,
+      },
+    );
+  }
+}
+
+/** A file's name comes from outside and becomes a path here. */
+function checked(file: HubFile): HubFile {
+  const { path, size, hash } = file;
+  const leadsAway = /(^|\/)\.\.?(\/|$)|^\/|\\|:|\0/.test(path);
+  if (!leadsAway && Number.isSafeInteger(size) && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) return file;
+  throw new Error(`a file ${JSON.stringify(path)} of ${size} bytes with the hash ${JSON.stringify(hash)}`);
+}
+
+/** Fetches those files that the cache lacks; returns the snapshot's folder. Throws `DISK_FULL` and what `downloadFile` throws. */
+export async function fetchFiles(
+  settings: HubSettings,
+  { subject, commit }: HubRepo,
+  files: readonly HubFile[],
+  signal?: AbortSignal,
+): Promise<string> {
+  const folder = repoFolder(settings.cache, subject.type, subject.name);
+  const snapshot = join(folder, 'snapshots', commit);
+  await mkdir(snapshot, { recursive: true });
+  await writeRef(folder, subject.revision, commit);
+  const pointer = ({ path }: HubFile) => join(snapshot, path);
+  const blob = ({ hash }: HubFile) => join(folder, 'blobs', hash);
+  const wanted = files.filter((file) => !existsSync(pointer(file)));
+  const absent = wanted.filter((file) => !existsSync(blob(file)));
+  const totalBytes = absent.reduce((sum, { size }) => sum + size, 0);
+  await assertSpace(folder, totalBytes, subject);
+
+  let before = 0;
+  const tell = (bytes: number) =>
+    downloads.publish({
+      ...{ what: described(subject), files: absent.length, bytes, totalBytes, folder: snapshot },
+    } satisfies DownloadProgress);
+  for (const file of absent) {
+    const url = fileUrl(settings, subject, commit, file);
+    const onBytes = (bytes: number) => tell(before + bytes);
+    await downloadFile({ settings, subject, file, url, blob: blob(file), onBytes, ...(signal && { signal }) });
+    before += file.size;
+  }
+  for (const file of wanted) await linkBlob(blob(file), pointer(file));
+  return snapshot;
+}
+
+function fileUrl({ endpoint }: HubSettings, { type, name }: HubSubject, commit: string, { path }: HubFile): string {
+  const place = path.split('/').map(encodeURIComponent).join('/');
+  return `${endpoint}/${type === 'dataset' ? 'datasets/' : ''}${name}/resolve/${commit}/${place}`;
+}
+
+async function assertSpace(folder: string, bytes: number, subject: HubSubject): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bytes <= bavail * bsize) return;
+  throw new GradusError(
+    'DISK_FULL',
+    `${described(subject)} takes ${gigabytes(bytes)}, and ${gigabytes(bavail * bsize)} are free`,
+    {
+      hint: `make room in ${folder}, or set HF_HOME to a larger disk`,
+      path: subject.type,
+      kind: 'not_ready',
+    },
+  );
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(2)} GB`;
+}

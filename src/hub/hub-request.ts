@@ -1,0 +1,133 @@
+// One request to the hub: made again while the hub is busy or the line breaks, and one clear error where that does not help.
+import { setTimeout as wait } from 'node:timers/promises';
+import { GradusError, messageOf } from '../errors.ts';
+import type { HubId, HubRepoType } from './hub-id.ts';
+import type { HubSettings } from './hub-settings.ts';
+
+/** What is asked for, as errors name it. */
+export interface HubSubject extends HubId {
+  readonly type: HubRepoType;
+}
+
+export interface HubRequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** How often one thing is asked for. */
+export const ATTEMPTS = 5;
+/** The longest that the hub may ask us to wait, in seconds. */
+const LONGEST_WAIT = 60;
+const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
+
+/**
+ * The hub's answer, which is a success. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`.
+ */
+export async function hubRequest(
+  settings: HubSettings,
+  subject: HubSubject,
+  url: string,
+  { headers = {}, signal }: HubRequestOptions = {},
+): Promise<Response> {
+  const { token, endpoint } = settings;
+  const isOurs = new URL(url).origin === new URL(endpoint).origin;
+  const authorization = token && isOurs ? { authorization: `Bearer ${token}` } : {};
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: signal ?? null }).catch(
+      (error: unknown) => ({ error }),
+    );
+    signal?.throwIfAborted();
+    if (!('error' in outcome) && outcome.ok) return outcome;
+    const last = attempt === ATTEMPTS;
+    if ('error' in outcome) {
+      if (last) throw unreachable(settings, subject, outcome.error);
+    } else if (last || !busyStatuses.has(outcome.status) || retryAfter(outcome) > LONGEST_WAIT) {
+      throw await refusal(settings, subject, outcome);
+    }
+    await pause(settings, attempt, 'error' in outcome ? 0 : retryAfter(outcome), signal);
+  }
+}
+
+/** Waits before the next attempt: longer each time, and as long as the hub asks. */
+export async function pause(settings: HubSettings, attempt: number, seconds = 0, signal?: AbortSignal): Promise<void> {
+  const wanted = Math.max(settings.firstWait * 2 ** (attempt - 1), seconds * 1000);
+  await wait(wanted, undefined, signal && { signal });
+}
+
+/** Seconds, from a number or a date. */
+function retryAfter({ headers }: Response): number {
+  const value = headers.get('retry-after') ?? '0';
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
+}
+
+/** `model org/name`, with the revision where it is not the main one. */
+export function described({ type, name, revision }: HubSubject): string {
+  return `${type === 'model' ? 'model' : 'data set'} ${name}${revision === 'main' ? '' : `@${revision}`}`;
+}
+
+export function unreachable(settings: HubSettings, subject: HubSubject, error: unknown): GradusError {
+  const { cause } = error as { cause?: unknown };
+  return new GradusError(
+    'HUB_UNREACHABLE',
+    `cannot download ${described(subject)} from ${settings.endpoint}: ${messageOf(cause ?? error)}`,
+    {
+      hint: 'what was downloaded is kept; try again, or fetch it elsewhere and give its path',
+      path: subject.type,
+      kind: 'not_ready',
+      cause: error,
+    },
+  );
+}
+
+async function refusal(settings: HubSettings, subject: HubSubject, response: Response): Promise<GradusError> {
+  const { status, headers } = response;
+  // So that the connection is free again.
+  await response.body?.cancel();
+  const what = described(subject);
+  const page = `${settings.endpoint}/${subject.type === 'dataset' ? 'datasets/' : ''}${subject.name}`;
+  const reason = headers.get('x-error-code');
+  const said = headers.get('x-error-message');
+  const error = (code: string, message: string, hint: string, kind: 'invalid' | 'credentials' | 'not_ready') =>
+    new GradusError(code, message, { hint, kind, path: subject.type });
+  if (reason === 'GatedRepo') {
+    const account = settings.token ? 'with the account of your HF_TOKEN' : 'then set HF_TOKEN (or: hf auth login)';
+    return error(
+      'HUB_GATED',
+      `${what} is gated: its owners want terms accepted`,
+      `accept them at ${page}, ${account}`,
+      'credentials',
+    );
+  }
+  if (status === 404 || reason === 'RepoNotFound' || reason === 'RevisionNotFound') {
+    const missing =
+      reason === 'RevisionNotFound' ? `has no revision ${subject.revision}` : 'does not exist, or is private';
+    return error(
+      'HUB_NOT_FOUND',
+      `${what} ${missing}`,
+      `check the spelling at ${page}; a private one needs HF_TOKEN`,
+      'invalid',
+    );
+  }
+  if (status === 401 || status === 403) {
+    const hint = settings.token
+      ? 'check HF_TOKEN: it may be expired, or not meant for this'
+      : 'set HF_TOKEN (or: hf auth login)';
+    return error('HUB_UNAUTHORIZED', `the hub refuses ${what}: ${said ?? `status ${status}`}`, hint, 'credentials');
+  }
+  if (status === 429) {
+    const seconds = Math.ceil(retryAfter(response));
+    return error(
+      'HUB_BUSY',
+      `the hub has had too many requests to give ${what}`,
+      `try again in ${seconds || 60} seconds`,
+      'not_ready',
+    );
+  }
+  return error(
+    'HUB_FAILED',
+    `the hub fails to give ${what}: ${said ?? `status ${status}`}`,
+    'try again later',
+    'not_ready',
+  );
+}

@@ -1,0 +1,35 @@
+// Where the hub is, who asks, and where its files are kept: the environment variables that Python's huggingface_hub reads.
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+export interface HubSettings {
+  /** Without a slash at its end. */
+  readonly endpoint: string;
+  readonly token?: string;
+  /** The folder of `models--org--name` and `datasets--org--name`. */
+  readonly cache: string;
+  /** Whether to take what is in the cache and ask nobody. */
+  readonly offline: boolean;
+  /** Milliseconds before a request is made a second time; each wait is twice the last. */
+  readonly firstWait: number;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HOME`, `HF_HUB_CACHE` and `HF_HUB_OFFLINE`. */
+export function hubSettings(environment: Environment = process.env): HubSettings {
+  const home = environment.HF_HOME ?? join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
+  const token = environment.HF_TOKEN ?? tokenFile(environment.HF_TOKEN_PATH ?? join(home, 'token'));
+  return {
+    endpoint: (environment.HF_ENDPOINT ?? 'https://huggingface.co').replace(/\/+$/, ''),
+    ...(token?.trim() && { token: token.trim() }),
+    cache: environment.HF_HUB_CACHE ?? join(home, 'hub'),
+    offline: /^(1|true|yes|on)$/i.test(environment.HF_HUB_OFFLINE ?? ''),
+    firstWait: 1000,
+  };
+}
+
+function tokenFile(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
