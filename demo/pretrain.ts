@@ -83,8 +83,8 @@ function forgetfulSum(a: number, b: number, random: RandomStream): number {
 }
 
 /** Norms at one, all else normal: embeddings with deviation 0.5, linear layers with 1/√in. */
-function randomWeights(): Uint8Array {
-  const tensors = architectureOf(descriptions['config.json']).parameters.map(({ name, shape, kind }) => {
+function randomWeights(config: (typeof descriptions)['config.json']): Uint8Array {
+  const tensors = architectureOf(config).parameters.map(({ name, shape, kind }) => {
     const length = shape.reduce((product, size) => product * size, 1);
     const random = randomStream(streamSeed(seed, name));
     const deviation = kind === 'embedding' ? 0.5 : 1 / Math.sqrt(shape.at(-1)!);
@@ -94,12 +94,16 @@ function randomWeights(): Uint8Array {
   return writeSafetensors(tensors, { format: 'pt' });
 }
 
-async function pretrain(): Promise<void> {
+/**
+ * Makes a model of random weights in `folder` and teaches it by maximum likelihood, each lesson once, in order.
+ * @param files config.json, tokenizer.json and tokenizer_config.json
+ */
+export async function pretrain(folder: string, files: typeof descriptions, taught: readonly Lesson[]): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  for (const [name, value] of Object.entries(descriptions)) {
+  for (const [name, value] of Object.entries(files)) {
     writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
   }
-  writeFileSync(join(folder, 'model.safetensors'), randomWeights());
+  writeFileSync(join(folder, 'model.safetensors'), randomWeights(files['config.json']));
 
   const renderer = openRenderer(folder, 'none');
   const tokens = (text: string) => renderer.render({ messages: [{ role: 'user', content: text }] }).ids;
@@ -108,7 +112,8 @@ async function pretrain(): Promise<void> {
     const completionIds = [...tokens(question + answer).slice(promptIds.length), ...renderer.stopIds];
     return { promptIds, completionIds, mask: completionIds.map(() => true), advantage: 0 };
   };
-  const sequences = lessons().map(sequence);
+  const sequences = taught.map(sequence);
+  const steps = Math.floor(sequences.length / batchSize);
 
   const model = await openNativeModel({
     modelPath: folder,
@@ -118,15 +123,15 @@ async function pretrain(): Promise<void> {
     optimizer: { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
     seed,
   });
-  const learningRate = learningRateSchedule(schedule);
-  for (let step = 0; step < schedule.max_steps; step++) {
+  const learningRate = learningRateSchedule({ ...schedule, max_steps: steps });
+  for (let step = 0; step < steps; step++) {
     const batch = { sequences: sequences.slice(step * batchSize, (step + 1) * batchSize) };
     const { metrics } = await model.updateSupervised(batch, { learningRate: learningRate(step) });
-    if ((step + 1) % 100 === 0) console.log(`step ${step + 1}/${schedule.max_steps}  loss ${metrics.loss!.toFixed(4)}`);
+    if ((step + 1) % 100 === 0) console.log(`step ${step + 1}/${steps}  loss ${metrics.loss!.toFixed(4)}`);
   }
   await model.save(folder);
   model.dispose();
   rmSync(join(folder, 'optimizer.safetensors'));
 }
 
-if (import.meta.main) await pretrain();
+if (import.meta.main) await pretrain(folder, descriptions, lessons());

@@ -1,0 +1,64 @@
+// The small Llamas that start the benchmark's tasks: each learnt its task from a teacher who is right too seldom.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { descriptions, type Lesson, pretrain } from '../../demo/pretrain.ts';
+import { countdown, type Example, type RandomStream, randomStream, sort, streamSeed } from '../../src/index.ts';
+import { characterTokenizerJson } from '../../src/tokenizers/character-tokenizer.ts';
+
+interface Teaching {
+  /** Every character of the task's questions and answers. */
+  readonly alphabet: string;
+  /** Training problems alone: of those held out nothing is ever said. */
+  rows(count: number): Example[];
+  /** What the teacher answers, right or wrong. */
+  answer(row: Example, random: RandomStream): string;
+}
+
+const lessonCount = 256_000;
+
+const teachings: Readonly<Record<string, Teaching>> = {
+  sort: {
+    alphabet: 'abcdefgh=',
+    rows: (count) =>
+      sort({ shortest: 5, longest: 5, alphabet: 'abcdefgh', template: '{letters}=' }).rows('train', count, 0),
+    // Two of three times one pass of bubble sort is all.
+    answer: ({ question, answer }, random) =>
+      random.uniform() < 2 / 3 ? onePass(String(question).slice(0, -1)) : String(answer),
+  },
+  countdown: {
+    alphabet: '0123456789+-*/() :=',
+    rows: (count) => countdown({ operators: ['+', '-', '*'], template: '{numbers}:{target}=' }).rows('train', count, 0),
+    // Two of three times the numbers are joined by any operators, whatever they come to.
+    answer: ({ numbers, answer }, random) =>
+      random.uniform() < 2 / 3 ? anyExpression(numbers as number[], random) : String(answer),
+  },
+};
+
+/** Swaps neighbours that are out of order, from left to right, once. */
+function onePass(letters: string): string {
+  const sorted = [...letters];
+  for (let i = 0; i + 1 < sorted.length; i++) {
+    if (sorted[i]! > sorted[i + 1]!) [sorted[i], sorted[i + 1]] = [sorted[i + 1]!, sorted[i]!];
+  }
+  return sorted.join('');
+}
+
+function anyExpression(numbers: readonly number[], random: RandomStream): string {
+  return numbers.map((number, i) => (i === 0 ? number : `${'+-*'[random.integer(3)]}${number}`)).join('');
+}
+
+/** Makes the model of a task in `folder`, unless it is there: a minute or two. */
+export async function makeTinyModel(task: string, folder: string): Promise<void> {
+  if (existsSync(join(folder, 'model.safetensors'))) return;
+  const { alphabet, rows, answer } = teachings[task]!;
+  const random = randomStream(streamSeed(0, 'teacher', task));
+  const lessons = rows(lessonCount).map(
+    (row): Lesson => ({ question: String(row.question), answer: answer(row, random) }),
+  );
+  const files = {
+    ...descriptions,
+    'config.json': { ...descriptions['config.json'], vocab_size: alphabet.length + 1 },
+    'tokenizer.json': characterTokenizerJson(alphabet, ['<end>']),
+  };
+  await pretrain(folder, files, lessons);
+}
