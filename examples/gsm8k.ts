@@ -18,7 +18,7 @@ import {
   openRenderer,
   RolloutGenerator,
   regexMatch,
-  shuffledBatches,
+  shuffledExamples,
   singleTurn,
   weightedRewards,
   wilsonInterval,
@@ -78,7 +78,8 @@ rmSync(flags['run-dir'], { recursive: true, force: true });
 mkdirSync(flags['run-dir'], { recursive: true });
 const trainer = new GrpoTrainer({
   model,
-  dataLoader: shuffledBatches(train, { batchSize: Number(flags['batch-size']), seed: Number(flags.seed) }),
+  dataLoader: shuffledExamples(train, { seed: Number(flags.seed) }),
+  promptsPerStep: Number(flags['batch-size']),
   generator: new RolloutGenerator(singleTurn({ prompt }), renderer, sampling),
   rewardModel,
   logger: {

@@ -1,37 +1,48 @@
-// Batches of examples in an order that depends on the seed alone.
+// Examples in an order that depends on the seed alone.
 import { shuffled, streamSeed } from './random.ts';
-import type { Example } from './rl.ts';
+import type { Example, Group } from './rl.ts';
 
+/** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
-  /** Endless: epoch after epoch, each in its own order. Starting at a step gives what a run that came there would get next. */
-  batches(fromStep?: number): Iterable<readonly E[]>;
+  next(count: number): readonly E[];
+  /** Told how the examples of a step turned out, where that decides what comes next. */
+  observe?(groups: readonly Group<E>[]): void;
+  /** Where it is, as JSON. A loader of the same examples that is given it goes on from there. */
+  state: unknown;
 }
 
-export interface ShuffledBatchesOptions {
-  readonly batchSize: number;
+export interface ShuffledExamplesOptions {
   /** @default 0 */
   readonly seed?: number;
 }
 
-/** Loads rows in a fresh random order each epoch. A batch may span two epochs, so that every row is seen equally often. */
-export function shuffledBatches<E extends Example>(rows: readonly E[], options: ShuffledBatchesOptions): DataLoader<E> {
-  const { batchSize, seed = 0 } = options;
+/** Epoch after epoch, each in a fresh random order, so that every row is seen equally often. */
+export function shuffledExamples<E extends Example>(
+  rows: readonly E[],
+  { seed = 0 }: ShuffledExamplesOptions = {},
+): DataLoader<E> {
+  let epoch = -1;
+  let order: readonly E[] = [];
+  return sequentialExamples((position) => {
+    const of = Math.floor(position / rows.length);
+    if (of !== epoch) {
+      epoch = of;
+      order = shuffled(rows, streamSeed(seed, 'epoch', epoch));
+    }
+    return order[position % rows.length]!;
+  });
+}
+
+/** One after the other, `at` telling which comes where. The state is the position of the next. */
+export function sequentialExamples<E extends Example>(at: (position: number) => E): DataLoader<E> {
+  let position = 0;
   return {
-    *batches(fromStep = 0) {
-      let epoch = -1;
-      let order: E[] = [];
-      for (let next = fromStep * batchSize; ; next += batchSize) {
-        const batch: E[] = [];
-        for (let i = next; i < next + batchSize; i++) {
-          const of = Math.floor(i / rows.length);
-          if (of !== epoch) {
-            epoch = of;
-            order = shuffled(rows, streamSeed(seed, 'epoch', epoch));
-          }
-          batch.push(order[i % rows.length]!);
-        }
-        yield batch;
-      }
+    next: (count) => Array.from({ length: count }, () => at(position++)),
+    get state() {
+      return { position };
+    },
+    set state(state: unknown) {
+      ({ position } = state as { position: number });
     },
   };
 }

@@ -8,7 +8,7 @@ export { openRenderer } from './backends/open-renderer.ts';
 // From a configuration, as the command does.
 export type { Config, ConfigInput } from './config/schema.ts';
 // From parts.
-export { type DataLoader, shuffledBatches } from './data.ts';
+export { type DataLoader, shuffledExamples } from './data.ts';
 // Problems and rewards that ship.
 export { arithmetic } from './envs/arithmetic.ts';
 export { countdown } from './envs/countdown.ts';

@@ -139,6 +139,27 @@ export interface Group<E extends Example = Example> {
   readonly rewards: readonly Reward[];
 }
 
+/**
+ * What a group is good for:
+ * - `mixed`: its scores differ, so that it teaches something;
+ * - `all_good`, `all_bad`: they are all equal, and at least 0.5 or less;
+ * - `unscored`: no reward applies to two of its trajectories, and there is nothing to compare;
+ * - `truncated`: all of its trajectories were cut off, and such are masked;
+ * - `error`: failures left fewer than two scores.
+ */
+export type GroupReason = 'mixed' | 'all_good' | 'all_bad' | 'unscored' | 'truncated' | 'error';
+
+/** `kept`: part of the update. `resampled`: a fresh problem took its place. `dropped`: neither. */
+export type GroupFate = 'kept' | 'dropped' | 'resampled';
+
+/** A group and what became of it. */
+export interface GroupOutcome<E extends Example = Example> extends Group<E> {
+  readonly fate: GroupFate;
+  readonly reason: GroupReason;
+  /** One a trajectory; 0 where nothing is learnt. */
+  readonly advantages: readonly number[];
+}
+
 /** The text that a trajectory's last action said. */
 export function finalText(trajectory: Trajectory): string {
   return trajectory.steps.at(-1)?.action.message.content ?? '';

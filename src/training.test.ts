@@ -1,7 +1,7 @@
 // The loop with a model that records what it is asked: order of calls, what updates are given, stopping, going on, several turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shuffledBatches } from './data.ts';
+import { sequentialExamples, shuffledExamples } from './data.ts';
 import type { GenerateOptions, Generator } from './generation.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
@@ -80,7 +80,8 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
     model,
     generator,
     rewardModel,
-    dataLoader: shuffledBatches(problems, { batchSize: 2 }),
+    dataLoader: shuffledExamples(problems),
+    promptsPerStep: 2,
     logger: { log: (step, metrics) => void logged.push({ step, metrics }) },
     maxSteps: 3,
     numGenerations: 4,
@@ -111,14 +112,10 @@ test('a step generates, scores, and updates, with the advantages of each group',
     sequences.map(({ group, reward }) => [group, reward]),
     ['1.0', '1.1'].flatMap((id) => [0, 1, 2, 3].map((score) => [id, score])),
   );
-  assert.deepEqual(report!.advantages, [
-    [-1.5, -0.5, 0.5, 1.5],
-    [-1.5, -0.5, 0.5, 1.5],
-  ]);
   assert.equal(report!.step, 1);
   assert.deepEqual(
-    report!.groups.map(({ id }) => id),
-    ['1.0', '1.1'],
+    report!.groups.map(({ id, advantages }) => [id, advantages]),
+    ['1.0', '1.1'].map((id) => [id, [-1.5, -0.5, 0.5, 1.5]]),
   );
   assert.deepEqual(logged, [{ step: 1, metrics: report!.metrics }]);
   const { loss, reward, learning_rate } = report!.metrics;
@@ -160,11 +157,15 @@ test('learning rates may depend on the step, counted from 0', async () => {
   );
 });
 
-test('a run that goes on does what an unbroken one does: batches, seeds, steps, learning rates', async () => {
+test('a run that goes on does what an unbroken one does: problems, seeds, steps, learning rates', async () => {
+  const dataLoader = shuffledExamples(problems);
   const settings = { maxSteps: 5, seed: 9, learningRate: (step: number) => step };
-  const [whole, first, second] = [setUp(settings), setUp({ ...settings, maxSteps: 2 }), setUp(settings)];
+  const [whole, first] = [setUp(settings), setUp({ ...settings, maxSteps: 2, dataLoader })];
+  const continued = shuffledExamples(problems);
+  const second = setUp({ ...settings, dataLoader: continued });
   await whole.trainer.train();
   await first.trainer.train();
+  continued.state = dataLoader.state;
   const reports = await reportsOf(second.trainer, { from: 2 });
   assert.deepEqual(
     reports.map(({ step }) => step),
@@ -178,8 +179,9 @@ test('a run that goes on does what an unbroken one does: batches, seeds, steps, 
 
 test('stopping during rollouts makes no update; stopping between steps makes no further step', async () => {
   const controller = new AbortController();
+  const dataLoader = shuffledExamples(problems);
   const during = setUp(
-    {},
+    { dataLoader },
     {
       play(_, sample) {
         if (sample === 3) controller.abort();
@@ -190,6 +192,7 @@ test('stopping during rollouts makes no update; stopping between steps makes no 
   assert.deepEqual(await reportsOf(during.trainer, { signal: controller.signal }), []);
   assert.deepEqual(during.calls, ['policy', 'generate']);
   assert.equal(during.generated[0]!.options.signal, controller.signal);
+  assert.deepEqual(dataLoader.state, shuffledExamples(problems).state);
 
   const between = new AbortController();
   const { trainer, updates } = setUp();
@@ -222,7 +225,7 @@ test('what a limit on tokens cut off is not learnt from on request, but compared
     trajectory([turn([1], [sample])], sample < 2 ? 'max_tokens' : 'completed');
   const { trainer, updates } = setUp({ maxSteps: 1, maskTruncated: true, scaleRewards: 'none' }, { play });
   const [report] = await reportsOf(trainer);
-  assert.deepEqual(report!.advantages[0], [-1.5, -0.5, 0.5, 1.5]);
+  assert.deepEqual(report!.groups[0]!.advantages, [-1.5, -0.5, 0.5, 1.5]);
   const learnt = updates[0]!.sequences.map(({ completionIds, advantage }) => [completionIds[0], advantage]);
   assert.deepEqual(learnt, [
     [2, 0.5],
@@ -230,6 +233,80 @@ test('what a limit on tokens cut off is not learnt from on request, but compared
     [2, 0.5],
     [3, 1.5],
   ]);
+});
+
+/** Groups of problem 0 are all good, those of 1 all bad, those of 2 fail, those of the others are mixed. */
+const fakes: Fakes = {
+  play: ({ id }, sample) => trajectory([turn([1, id], [10 + sample])], id === 2 ? 'error' : 'completed'),
+  score: ({ id }, sample) => (id === 2 ? null : ([1, 0][id] ?? sample % 2)),
+};
+
+test('groups that teach nothing stay in the batch, are dropped, or make room for others', async () => {
+  const outcomes = async (options: Partial<GrpoTrainerOptions<Problem>>) => {
+    const dataLoader = sequentialExamples((position) => problems[position % problems.length]!);
+    const { trainer, updates, generated } = setUp({ maxSteps: 1, promptsPerStep: 4, dataLoader, ...options }, fakes);
+    const [report] = await reportsOf(trainer);
+    return {
+      fates: report!.groups.map(({ id, reason, fate }) => [id, reason, fate]),
+      learnt: [...new Set(updates.flatMap(({ sequences }) => sequences.map(({ group }) => group)))],
+      ids: generated.map(({ ids }) => ids),
+      seeds: new Set(generated.map((call) => call.options.seed)).size,
+      metrics: report!.metrics,
+    };
+  };
+  const reasons = ['all_good', 'all_bad', 'error', 'mixed'];
+  const fates = (...names: string[]) => names.map((fate, i) => [`1.${i}`, reasons[i], fate]);
+
+  const kept = await outcomes({ groupPolicy: 'keep' });
+  assert.deepEqual(kept.fates, fates('kept', 'kept', 'dropped', 'kept'));
+  assert.deepEqual(kept.learnt, ['1.0', '1.1', '1.3']);
+  const { metrics } = kept;
+  const counted = ['sampled', 'kept', 'frac_error', 'frac_truncated', 'frac_unscored'].map(
+    (name) => metrics[`groups/${name}`],
+  );
+  assert.deepEqual(counted, [4, 3, 1 / 4, 0, 0]);
+
+  const dropped = await outcomes({ groupPolicy: 'drop' });
+  assert.deepEqual(dropped.fates, fates('dropped', 'dropped', 'dropped', 'kept'));
+  assert.deepEqual(dropped.learnt, ['1.3']);
+
+  // Three are missing: problems 4, 5 and 0, of which the last teaches nothing again, and then 1, and 2, and the bound.
+  const resampled = await outcomes({ groupPolicy: 'resample' });
+  assert.deepEqual(resampled.ids, [[0, 1, 2, 3], [4, 5, 0], [1], [2]]);
+  assert.equal(resampled.seeds, 4);
+  assert.deepEqual(resampled.learnt, ['1.3', '1.4', '1.5']);
+  assert.deepEqual(
+    resampled.fates.map(([, , fate]) => fate),
+    [...Array(3).fill('resampled'), ...Array(3).fill('kept'), 'resampled', 'resampled', 'dropped'],
+  );
+  // What the policy can do is told by all that was sampled, not by what was learnt from.
+  assert.deepEqual([resampled.metrics['groups/sampled'], resampled.metrics['groups/kept']], [9, 3]);
+  assert.equal(resampled.metrics['groups/frac_mixed'], 3 / 7);
+});
+
+test('with resampling, too, a run that goes on does what an unbroken one does', async () => {
+  const settings = { maxSteps: 6, groupPolicy: 'resample' } as const;
+  const whole = setUp(settings, fakes);
+  await whole.trainer.train();
+  const dataLoader = shuffledExamples(problems);
+  const first = setUp({ ...settings, maxSteps: 3, dataLoader }, fakes);
+  await first.trainer.train();
+  const continued = shuffledExamples(problems);
+  continued.state = dataLoader.state;
+  const second = setUp({ ...settings, dataLoader: continued }, fakes);
+  await reportsOf(second.trainer, { from: 3 });
+  assert.ok(whole.generated.length > 6);
+  assert.deepEqual([...first.generated, ...second.generated], whole.generated);
+});
+
+test('a group of which every completion was cut off, and such are masked, is not compared', async () => {
+  const play = ({ id }: Problem, sample: number) =>
+    trajectory([turn([1], [sample])], id < 3 ? 'max_tokens' : 'completed');
+  const { trainer } = setUp({ maxSteps: 3, maskTruncated: true }, { play });
+  const groups = (await reportsOf(trainer)).flatMap((report) => report.groups);
+  for (const { example, fate, reason } of groups) {
+    assert.deepEqual([fate, reason], example.id < 3 ? ['dropped', 'truncated'] : ['kept', 'mixed']);
+  }
 });
 
 test('with weights of objectives the parts of rewards are compared, each by itself', async () => {
@@ -240,8 +317,8 @@ test('with weights of objectives the parts of rewards are compared, each by itse
   const objectiveWeights = { right: 1, long: 0 };
   const { trainer } = setUp({ maxSteps: 1, rewardModel, objectiveWeights });
   const [report] = await reportsOf(trainer);
-  const [group] = report!.advantages;
-  assert.ok(group!.every((advantage, i) => i === 0 || advantage > group![i - 1]!));
+  const { advantages } = report!.groups[0]!;
+  assert.ok(advantages.every((advantage, i) => i === 0 || advantage > advantages[i - 1]!));
 });
 
 test('what a policy reads between its turns is part of the sequence, but not learnt', () => {

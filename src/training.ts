@@ -4,17 +4,17 @@ import type { DataLoader } from './data.ts';
 import type { Generator } from './generation.ts';
 import {
   type AdvantageBaseline,
-  type GroupAdvantages,
   groupAdvantages,
   multiObjectiveAdvantages,
   type ScaleRewards,
 } from './grpo/advantages.ts';
+import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { streamSeed } from './random.ts';
 import type { RewardModel } from './rewards.ts';
-import { assertGoesOn, type Example, type Group, type Reward, type Trajectory, wasPlayed } from './rl.ts';
+import { assertGoesOn, type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -23,6 +23,8 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly rewardModel: RewardModel<E>;
   readonly logger?: MetricsLogger;
   readonly maxSteps: number;
+  /** @default 4 */
+  readonly promptsPerStep?: number;
   /** Completions of one prompt, compared with one another: G. @default 8 */
   readonly numGenerations?: number;
   /** The learning rate of a step, counted from 0. */
@@ -40,6 +42,10 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly objectiveWeights?: Readonly<Record<string, number>>;
   /** Learn nothing from completions that a limit on tokens cut off; their scores count in their groups. @default false */
   readonly maskTruncated?: boolean;
+  /** What happens to groups that teach nothing. @default 'keep' */
+  readonly groupPolicy?: GroupPolicy;
+  /** How often a step may ask for fresh examples in their place; what is missing then stays missing. @default 3 */
+  readonly resampleLimit?: number;
   /** Whether updates need log-probabilities under the frozen reference. @default false */
   readonly useReference?: boolean;
   /** @default 0 */
@@ -50,9 +56,8 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
 export interface StepReport<E extends Example = Example> {
   /** Counted from 1. */
   readonly step: number;
-  readonly groups: readonly Group<E>[];
-  /** For each group, the advantage of each trajectory. */
-  readonly advantages: readonly (readonly number[])[];
+  /** All that were sampled, those that nothing is learnt from too. */
+  readonly groups: readonly GroupOutcome<E>[];
   readonly metrics: Readonly<Record<string, number>>;
   /** Seconds: step_time and its parts time/generate, time/score, time/update. */
   readonly timings: Readonly<Record<string, number>>;
@@ -64,6 +69,9 @@ export interface StepsOptions {
   /** Ends the loop: rollouts stop early, and the step that they belong to is not made. */
   readonly signal?: AbortSignal;
 }
+
+/** A group of which is known whether it is learnt from, but not yet what. */
+type Judged<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
 export class GrpoTrainer<E extends Example = Example> {
@@ -80,58 +88,89 @@ export class GrpoTrainer<E extends Example = Example> {
 
   /** Trains step by step; whoever iterates may evaluate, save or stop between steps. */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
-    const { dataLoader, logger, maxSteps } = this.#options;
-    if (from >= maxSteps) return;
-    let step = from;
-    for (const examples of dataLoader.batches(from)) {
-      const report = await this.#step(step, examples, signal);
+    const { logger, maxSteps } = this.#options;
+    for (let step = from; step < maxSteps && !signal?.aborted; step++) {
+      const report = await this.#step(step, signal);
       if (!report) return;
       await logger?.log(report.step, report.metrics);
       yield report;
-      if (++step >= maxSteps || signal?.aborted) return;
     }
   }
 
-  async #step(
-    step: number,
-    examples: readonly E[],
-    signal: AbortSignal | undefined,
-  ): Promise<StepReport<E> | undefined> {
-    const { model, generator, rewardModel, numGenerations = 8, numIterations = 1, seed = 0 } = this.#options;
+  async #step(step: number, signal: AbortSignal | undefined): Promise<StepReport<E> | undefined> {
+    const { dataLoader, numIterations = 1 } = this.#options;
     const clock = stopwatch();
-
-    const rollouts = await generator.generate(examples, model.policy(), {
-      samplesPerExample: numGenerations,
-      seed: streamSeed(seed, 'rollout', step),
-      ...(signal && { signal }),
-    });
-    if (signal?.aborted) return undefined;
-    clock.lap('time/generate');
-
-    const rewards = await Promise.all(examples.map((example, i) => rewardModel.score(example, rollouts[i]!)));
-    clock.lap('time/score');
-
-    const groups = examples.map((example, i) => ({
-      id: `${step + 1}.${i}`,
-      example,
-      trajectories: rollouts[i]!,
-      rewards: rewards[i]!,
-    }));
-    const scored = this.#advantages(rewards);
+    const before = dataLoader.state;
+    const sampled = await this.#sampleGroups(step, clock, signal);
+    if (!sampled) {
+      dataLoader.state = before;
+      return undefined;
+    }
+    dataLoader.observe?.(sampled);
+    const groups = this.#withAdvantages(sampled);
     const learningRate = this.#learningRate(step);
-    const updates = await this.#update(this.#sequences(groups, scored), learningRate, numIterations);
+    const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
     clock.lap('time/update');
 
     return {
       step: step + 1,
       groups,
-      advantages: scored.advantages,
-      metrics: { ...rolloutMetrics(groups, scored), ...meanMetrics(updates), learning_rate: learningRate },
+      metrics: {
+        ...rolloutMetrics(groups),
+        ...groupMetrics(groups),
+        ...meanMetrics(updates),
+        learning_rate: learningRate,
+      },
       timings: clock.laps(),
     };
   }
 
-  #advantages(rewards: readonly (readonly Reward[])[]): GroupAdvantages {
+  /** The groups of a step, and whatever is sampled in place of those that teach nothing. */
+  async #sampleGroups(
+    step: number,
+    clock: Stopwatch,
+    signal: AbortSignal | undefined,
+  ): Promise<Judged<E>[] | undefined> {
+    const { dataLoader, model, generator, rewardModel, maskTruncated = false } = this.#options;
+    const { promptsPerStep = 4, numGenerations = 8, seed = 0, objectiveWeights = {} } = this.#options;
+    const { groupPolicy = 'keep', resampleLimit = 3 } = this.#options;
+    const judged: Judged<E>[] = [];
+    let missing = promptsPerStep;
+    for (let round = 0; missing > 0; round++) {
+      const examples = dataLoader.next(missing);
+      const rollouts = await generator.generate(examples, model.policy(), {
+        samplesPerExample: numGenerations,
+        seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
+        ...(signal && { signal }),
+      });
+      if (signal?.aborted) return undefined;
+      clock.lap('time/generate');
+
+      const rewards = await Promise.all(examples.map((example, i) => rewardModel.score(example, rollouts[i]!)));
+      clock.lap('time/score');
+
+      missing = 0;
+      for (const [i, example] of examples.entries()) {
+        const id = `${step + 1}.${judged.length}`;
+        const group = { id, example, trajectories: rollouts[i]!, rewards: rewards[i]! };
+        const reason = groupReason(group, { maskTruncated, objectives: Object.keys(objectiveWeights) });
+        const fate = groupFate(reason, groupPolicy, round < resampleLimit);
+        if (fate === 'resampled') missing++;
+        judged.push({ ...group, reason, fate });
+      }
+    }
+    return judged;
+  }
+
+  /** Those of kept groups; what is not learnt from has no part in any mean or deviation. */
+  #withAdvantages(groups: readonly Judged<E>[]): GroupOutcome<E>[] {
+    const kept = groups.filter(({ fate }) => fate === 'kept');
+    const advantages = this.#advantages(kept.map(({ rewards }) => rewards));
+    const of = new Map(kept.map((group, i) => [group, advantages[i]!]));
+    return groups.map((group) => ({ ...group, advantages: of.get(group) ?? group.rewards.map(() => 0) }));
+  }
+
+  #advantages(rewards: readonly (readonly Reward[])[]): number[][] {
     const { advantageBaseline = 'group', scaleRewards = 'group', objectiveWeights } = this.#options;
     const scores = rewards.map((group) => group.map(({ score }) => score));
     if (!objectiveWeights) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
@@ -143,14 +182,15 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
-  #sequences(groups: readonly Group<E>[], { advantages }: GroupAdvantages): TrainingSequence[] {
+  #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
     const { maskTruncated = false } = this.#options;
-    return groups.flatMap(({ id, trajectories, rewards }, g) =>
+    const kept = groups.filter(({ fate }) => fate === 'kept');
+    return kept.flatMap(({ id, trajectories, rewards, advantages }) =>
       trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
         const taught = trajectory.steps.some(({ state }) => state.trained !== false);
         if (!wasPlayed(trajectory) || !taught || masked) return [];
-        return [{ ...trainingSequence(trajectory, advantages[g]![i]!), group: id, reward: rewards[i]!.score }];
+        return [{ ...trainingSequence(trajectory, advantages[i]!), group: id, reward: rewards[i]!.score }];
       }),
     );
   }
@@ -203,6 +243,8 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };
 }
 
+type Stopwatch = ReturnType<typeof stopwatch>;
+
 function stopwatch() {
   const start = performance.now();
   const seconds: Record<string, number> = {};
@@ -210,7 +252,7 @@ function stopwatch() {
   return {
     lap(name: string) {
       const now = performance.now();
-      seconds[name] = (now - last) / 1000;
+      seconds[name] = (seconds[name] ?? 0) + (now - last) / 1000;
       last = now;
     },
     laps: () => ({ step_time: (last - start) / 1000, ...seconds }),

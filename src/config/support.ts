@@ -20,8 +20,6 @@ const missing: Limitation = { why: 'does not support it yet' };
 
 const missingEverywhere: Limitations = {
   compute: missing,
-  group_policy: missing,
-  resample_limit: missing,
   stages: missing,
   environment: missing,
   environment_config: missing,

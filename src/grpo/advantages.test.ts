@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readVectors } from '../studio/conformance.ts';
-import { type AdvantageBaseline, groupAdvantages, multiObjectiveAdvantages, type ScaleRewards } from './advantages.ts';
+import {
+  type AdvantageBaseline,
+  groupAdvantages,
+  multiObjectiveAdvantages,
+  type ScaleRewards,
+  scoreMetrics,
+} from './advantages.ts';
 
 /** A row of conformance/vectors/advantages.json. */
 interface Case {
@@ -36,11 +42,12 @@ test("advantages and statistics are TRL's, or what their definition says", () =>
     );
     const ours = groupAdvantages(groups, { baseline, scaleRewards: scale_rewards });
     const what = JSON.stringify({ scale_rewards, baseline, rewards });
-    assertNear(ours.advantages.flat(), advantages, 1e-6, what);
+    assertNear(ours.flat(), advantages, 1e-6, what);
     if (oracle !== 'TRL') continue;
-    assertNear([ours.metrics.reward!, ours.metrics.reward_std!], [metrics.reward, metrics.reward_std], 1e-6, what);
+    const statistics = scoreMetrics(groups);
+    assertNear([statistics.reward!, statistics.reward_std!], [metrics.reward, metrics.reward_std], 1e-6, what);
     // Where TRL divides by the deviation of the batch it also judges the batch; ours are always counted by group.
-    if (scale_rewards !== 'batch') assert.equal(ours.metrics.frac_reward_zero_std, metrics.frac_reward_zero_std, what);
+    if (scale_rewards !== 'batch') assert.equal(statistics.frac_reward_zero_std, metrics.frac_reward_zero_std, what);
   }
 });
 
@@ -51,22 +58,20 @@ test("a constant added to a group's scores changes no advantage", () => {
   ];
   const shifted = groups.map((group, g) => group.map((score) => (score === null ? null : score + 10 * (g + 1))));
   for (const scaleRewards of ['group', 'none'] as const) {
-    const [plain, moved] = [groups, shifted].map((scores) =>
-      groupAdvantages(scores, { scaleRewards }).advantages.flat(),
-    );
+    const [plain, moved] = [groups, shifted].map((scores) => groupAdvantages(scores, { scaleRewards }).flat());
     assertNear(moved!, plain!, 1e-12, scaleRewards);
   }
 });
 
 test('the sum over a group is 0, and the order of its trajectories does not matter', () => {
   const scores = [0.3, 1.7, -2, 0.1, 0.1];
-  const [forward, backward] = [scores, scores.toReversed()].map((group) => groupAdvantages([group]).advantages[0]!);
+  const [forward, backward] = [scores, scores.toReversed()].map((group) => groupAdvantages([group])[0]!);
   assert.ok(Math.abs(forward!.reduce((sum, advantage) => sum + advantage, 0)) < 1e-12);
   assertNear(backward!.toReversed(), forward!, 1e-12, 'reversed');
 });
 
 test('equal scores give exactly 0, even where their mean is rounded', () => {
-  const { advantages } = groupAdvantages([
+  const advantages = groupAdvantages([
     [0.1, 0.1, 0.1],
     [0.1 + 0.2, 0.3],
   ]);
@@ -77,7 +82,7 @@ test('equal scores give exactly 0, even where their mean is rounded', () => {
 });
 
 test('groups are told apart by whether they teach, and if not, why', () => {
-  const { metrics } = groupAdvantages([
+  const metrics = scoreMetrics([
     [1, 0],
     [0, 0],
     [0.2, 0.2],
@@ -96,15 +101,16 @@ test('groups are told apart by whether they teach, and if not, why', () => {
 });
 
 test('what there is nothing to compute from is absent, and its advantage 0', () => {
-  assert.deepEqual(groupAdvantages([[null, null]]), { advantages: [[0, 0]], metrics: {} });
-  assert.deepEqual(groupAdvantages([[3]]), { advantages: [[0]], metrics: { reward: 3 } });
-  assert.deepEqual(groupAdvantages([]), { advantages: [], metrics: {} });
+  assert.deepEqual(groupAdvantages([[null, null], [3], []]), [[0, 0], [0], []]);
+  assert.deepEqual(scoreMetrics([[null, null]]), {});
+  assert.deepEqual(scoreMetrics([[3]]), { reward: 3 });
+  assert.deepEqual(scoreMetrics([]), {});
 });
 
 test('leaving out the score itself changes no sign and no order', () => {
   const scores = [0.3, 1.7, -2, 0.1, null];
-  const [plain] = groupAdvantages([scores], { scaleRewards: 'none' }).advantages;
-  const [others] = groupAdvantages([scores], { scaleRewards: 'none', baseline: 'leave_one_out' }).advantages;
+  const [plain] = groupAdvantages([scores], { scaleRewards: 'none' });
+  const [others] = groupAdvantages([scores], { scaleRewards: 'none', baseline: 'leave_one_out' });
   assertNear(
     others!,
     plain!.map((advantage) => (4 / 3) * advantage),
@@ -114,8 +120,8 @@ test('leaving out the score itself changes no sign and no order', () => {
 });
 
 test('divided by their mean, scores below 0 make no sense', () => {
-  const hard = groupAdvantages([[1, 0, 0, 0, 0, 0, 0, 0]], { scaleRewards: 'mean' }).advantages[0]!;
-  const easy = groupAdvantages([[1, 1, 1, 1, 1, 1, 1, 0]], { scaleRewards: 'mean' }).advantages[0]!;
+  const hard = groupAdvantages([[1, 0, 0, 0, 0, 0, 0, 0]], { scaleRewards: 'mean' })[0]!;
+  const easy = groupAdvantages([[1, 1, 1, 1, 1, 1, 1, 0]], { scaleRewards: 'mean' })[0]!;
   assert.ok(hard[0]! > 6 && easy[0]! < 0.2);
   assert.throws(() => groupAdvantages([[1, -1]], { scaleRewards: 'mean' }), { code: 'REWARD_NEGATIVE' });
 });
@@ -128,7 +134,7 @@ test('of several objectives none is drowned by its range', () => {
     return multiObjectiveAdvantages(scores, [
       { weight: 1, scores: correct },
       { weight: 1, scores: lengths },
-    ]).advantages.flat();
+    ]).flat();
   };
   assertNear(advantagesWith(1000), advantagesWith(1), 1e-3, 'a thousand times as long');
 });

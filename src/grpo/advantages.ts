@@ -21,20 +21,6 @@ export interface Objective {
   readonly scores: readonly (readonly (number | null)[])[];
 }
 
-export interface GroupAdvantages {
-  /** For each group, the advantage of each trajectory; 0 where there is no score or nothing to compare it with. */
-  readonly advantages: readonly (readonly number[])[];
-  /**
-   * What the scores say of the batch; what cannot be computed is absent.
-   * - `reward`, `reward_std`: mean and deviation of all scores.
-   * - `groups/frac_mixed`, `groups/frac_all_good`, `groups/frac_all_bad`: the groups that teach something, those whose scores all
-   *   equal at least 0.5 (halfway between the usual 0 for wrong and 1 for right), and those whose scores all equal less. They add up to 1;
-   *   groups with fewer than two scores are not counted.
-   * - `frac_reward_zero_std`: the last two together.
-   */
-  readonly metrics: Readonly<Record<string, number>>;
-}
-
 /** Keeps the division finite, as small as TRL's. */
 const EPSILON = 1e-4;
 /** Deviations up to this are rounding. */
@@ -51,19 +37,19 @@ const GOOD_SCORE = 0.5;
  * - `leave_one_out` has each score compared with scores that it has no part in. Ahmadian et al. 2024, arXiv:2402.14740.
  *
  * Deviations are sample deviations (n − 1). A score of `null` is left out of every mean and deviation and gets the advantage 0.
- * Unlike TRL's, the fractions are counted by group whatever the scores are divided by.
  *
  * @param scores for each group, the score of each trajectory
+ * @returns for each group, the advantage of each trajectory; 0 where there is no score or nothing to compare it with
  */
 export function groupAdvantages(
   scores: readonly (readonly (number | null)[])[],
   { baseline = 'group', scaleRewards = 'group' }: GroupAdvantagesOptions = {},
-): GroupAdvantages {
+): number[][] {
   const groups = scores.map(scored);
   const batch = groups.flat();
   if (scaleRewards === 'mean') assertNotNegative(batch);
   const batchDeviation = deviation(batch) ?? 0;
-  const advantages = scores.map((group, i) => {
+  return scores.map((group, i) => {
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
     const center = mean(known)!;
@@ -77,7 +63,6 @@ export function groupAdvantages(
     }[scaleRewards];
     return group.map((score) => (score === null ? 0 : (stretch * (score - center)) / scale));
   });
-  return { advantages, metrics: scoreMetrics(groups) };
 }
 
 /**
@@ -90,7 +75,7 @@ export function groupAdvantages(
 export function multiObjectiveAdvantages(
   scores: readonly (readonly (number | null)[])[],
   objectives: readonly Objective[],
-): GroupAdvantages {
+): number[][] {
   const normalized = objectives.map(({ weight, scores: parts }) =>
     parts.map((group, g) => {
       const known = scored(group.filter((_, i) => scores[g]![i] !== null));
@@ -103,8 +88,7 @@ export function multiObjectiveAdvantages(
   );
   const batch = scored(sums.flat());
   const [center, spread] = [mean(batch) ?? 0, deviation(batch) ?? 0];
-  const advantages = sums.map((group) => group.map((sum) => (sum === null ? 0 : (sum - center) / (spread + EPSILON))));
-  return { advantages, metrics: scoreMetrics(scores.map(scored)) };
+  return sums.map((group) => group.map((sum) => (sum === null ? 0 : (sum - center) / (spread + EPSILON))));
 }
 
 function assertNotNegative(scores: readonly number[]): void {
@@ -116,7 +100,16 @@ function assertNotNegative(scores: readonly number[]): void {
   });
 }
 
-function scoreMetrics(groups: readonly (readonly number[])[]): Record<string, number> {
+/**
+ * What the scores say of a batch; what cannot be computed is absent.
+ * - `reward`, `reward_std`: mean and deviation of all scores.
+ * - `groups/frac_mixed`, `groups/frac_all_good`, `groups/frac_all_bad`: the groups that teach something, those whose scores all
+ *   equal at least 0.5 (halfway between the usual 0 for wrong and 1 for right), and those whose scores all equal less. They add up to 1;
+ *   groups with fewer than two scores are not counted.
+ * - `frac_reward_zero_std`: the last two together. Unlike TRL's it is counted by group whatever scores are divided by.
+ */
+export function scoreMetrics(scores: readonly (readonly (number | null)[])[]): Record<string, number> {
+  const groups = scores.map(scored);
   return { ...moments('reward', 'reward_std', groups.flat()), ...spreadMetrics(groups) };
 }
 
@@ -142,8 +135,8 @@ function spreadMetrics(groups: readonly (readonly number[])[]): Record<string, n
   return {
     frac_reward_zero_std: fraction((group) => !isMixed(group)),
     'groups/frac_mixed': fraction(isMixed),
-    'groups/frac_all_good': fraction((group) => !isMixed(group) && group[0]! >= GOOD_SCORE),
-    'groups/frac_all_bad': fraction((group) => !isMixed(group) && group[0]! < GOOD_SCORE),
+    'groups/frac_all_good': fraction((group) => !isMixed(group) && isGood(group[0]!)),
+    'groups/frac_all_bad': fraction((group) => !isMixed(group) && !isGood(group[0]!)),
   };
 }
 
@@ -151,7 +144,12 @@ function scored(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
 }
 
-function isMixed(values: readonly number[]): boolean {
+export function isGood(score: number): boolean {
+  return score >= GOOD_SCORE;
+}
+
+/** Whether they differ by more than rounding. */
+export function isMixed(values: readonly number[]): boolean {
   return (deviation(values) ?? 0) > NO_SPREAD;
 }
 

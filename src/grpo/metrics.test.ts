@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Group, Reward, StopReason, Trajectory } from '../rl.ts';
-import { groupAdvantages } from './advantages.ts';
 import { rolloutMetrics } from './metrics.ts';
 
 /** A trajectory whose turns sampled as many tokens as given. */
@@ -19,7 +18,7 @@ function trajectory(stopReason: StopReason, ...turnLengths: number[]): Trajector
 
 function metricsOf(trajectories: Trajectory[], rewards: Reward[]): Record<string, number> {
   const group: Group = { id: '1.0', example: {}, trajectories, rewards };
-  return rolloutMetrics([group], groupAdvantages([rewards.map(({ score }) => score)]));
+  return rolloutMetrics([group]);
 }
 
 function named(prefix: string, metrics: Record<string, number>): Record<string, number> {

@@ -1,7 +1,7 @@
 // What a step's rollouts looked like: lengths, truncation and rewards under TRL's names.
 import { meanMetrics } from '../logging.ts';
 import { type Group, type Reward, stopReasons, type Trajectory } from '../rl.ts';
-import { type GroupAdvantages, moments } from './advantages.ts';
+import { moments, scoreMetrics } from './advantages.ts';
 
 /**
  * The metrics of the rollouts of one step; what cannot be computed is absent.
@@ -14,9 +14,9 @@ import { type GroupAdvantages, moments } from './advantages.ts';
  *   them, where failures are retried.
  * - `frac_reward_errors`: the fraction of judged trajectories for which a reward function failed.
  * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
- * - what `groupAdvantages` says of the scores, and the numbers that rewards and environments wanted logged, averaged.
+ * - what `scoreMetrics` says of the scores, and the numbers that rewards and environments wanted logged, averaged.
  */
-export function rolloutMetrics(groups: readonly Group[], { metrics }: GroupAdvantages): Record<string, number> {
+export function rolloutMetrics(groups: readonly Group[]): Record<string, number> {
   const rewards = groups.flatMap((group) => group.rewards);
   const trajectories = groups.flatMap((group) => group.trajectories);
   return {
@@ -25,7 +25,7 @@ export function rolloutMetrics(groups: readonly Group[], { metrics }: GroupAdvan
     ...completionMetrics(trajectories),
     ...episodeMetrics(trajectories),
     ...rewardMetrics(rewards),
-    ...metrics,
+    ...scoreMetrics(groups.map((group) => group.rewards.map(({ score }) => score))),
   };
 }
 

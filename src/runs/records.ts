@@ -1,6 +1,6 @@
 // What the lines and files of a run directory say.
 import type { Message } from '../message.ts';
-import type { Example, StopReason } from '../rl.ts';
+import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
 
 /**
  * `starting` until the first file is written; `stopped` by a signal, with a checkpoint; `interrupted` is what readers say of a run
@@ -123,6 +123,10 @@ export interface SampleRecord {
 /** A line of a step's rollouts: one group. */
 export interface RolloutRecord {
   readonly id: string;
+  /** Whether it was learnt from; if not, whether another was sampled in its place. */
+  readonly fate: GroupFate;
+  /** Why. */
+  readonly reason: GroupReason;
   readonly example: Example;
   readonly prompt: readonly Message[];
   readonly prompt_ids: readonly number[];
@@ -145,6 +149,8 @@ export interface RolloutCompletion {
 /** state.json of a checkpoint */
 export interface CheckpointState {
   readonly step: number;
+  /** Where the data loader was: `DataLoader.state`. */
+  readonly data?: unknown;
   /** What `save.best` compares, where it was measured at this step. */
   readonly metric?: { readonly name: string; readonly value: number };
 }

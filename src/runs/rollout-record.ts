@@ -1,16 +1,19 @@
 // A group of a training step as a line of its rollouts file.
-import { finalText, type Group, type Trajectory } from '../rl.ts';
+import { finalText, type Group, type GroupOutcome, type Trajectory } from '../rl.ts';
 import type { RolloutCompletion, RolloutRecord } from './records.ts';
 
-/** @param advantages one a trajectory */
-export function rolloutRecord(group: Group, advantages: readonly number[]): RolloutRecord {
+export function rolloutRecord(group: GroupOutcome): RolloutRecord {
   const first = group.trajectories.find(({ steps }) => steps.length > 0)?.steps[0];
   return {
     id: group.id,
+    fate: group.fate,
+    reason: group.reason,
     example: group.example,
     prompt: first?.state.messages ?? [],
     prompt_ids: first?.tokens.promptIds ?? [],
-    completions: group.trajectories.map((trajectory, i) => completionRecord(trajectory, group, i, advantages[i]!)),
+    completions: group.trajectories.map((trajectory, i) =>
+      completionRecord(trajectory, group, i, group.advantages[i]!),
+    ),
   };
 }
 

@@ -95,11 +95,14 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', async
     { score: 1, parts: { exact: 1 } },
     { score: null, parts: { exact: null } },
   ];
-  await store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards }], [[0.5, 0]]);
+  const outcome = { fate: 'kept', reason: 'mixed', advantages: [0.5, 0] } as const;
+  await store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
   await store.settle();
   assert.deepEqual(readRollouts(store.directory, 10), [
     {
       id: '10.0',
+      fate: 'kept',
+      reason: 'mixed',
       example: { q: '2 + 2' },
       prompt: state.messages,
       prompt_ids: [1, 2],
@@ -147,7 +150,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   const store = create('resumed');
   for (const step of [1, 2, 3]) {
     store.metrics(step, { reward: step });
-    await store.rollouts(step, [], []);
+    await store.rollouts(step, []);
     const evaluation = {
       problems: 1,
       samples_per_problem: 1,

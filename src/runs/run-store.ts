@@ -15,7 +15,7 @@ import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
-import type { Group } from '../rl.ts';
+import type { GroupOutcome } from '../rl.ts';
 import { readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
@@ -147,12 +147,9 @@ export class RunStore {
     this.#append('events', event);
   }
 
-  /**
-   * Writes a file while the run goes on; waits only for one of a few steps before.
-   * @param advantages for each group one a trajectory
-   */
-  async rollouts(step: number, groups: readonly Group[], advantages: readonly (readonly number[])[]): Promise<void> {
-    const lines = groups.map((group, i) => stringifyLine(rolloutRecord(group, advantages[i]!)));
+  /** Writes a file while the run goes on; waits only for one of a few steps before. */
+  async rollouts(step: number, groups: readonly GroupOutcome[]): Promise<void> {
+    const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
     const slot = step % PENDING_WRITES;
     await this.#pending[slot];
     // A step that was cut short is made again, so that a torn file is never read for good.

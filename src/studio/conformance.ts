@@ -171,10 +171,10 @@ function advantagesOf(vector: AdvantageVector): readonly number[] {
     }),
   );
   if (multi_objective_aggregation === 'sum_then_normalize') {
-    return groupAdvantages(scores, { baseline, scaleRewards: scale_rewards }).advantages.flat();
+    return groupAdvantages(scores, { baseline, scaleRewards: scale_rewards }).flat();
   }
   const objectives = rewards.map((values, f) => ({ weight: weights[f]!, scores: grouped(values) }));
-  return multiObjectiveAdvantages(scores, objectives).advantages.flat();
+  return multiObjectiveAdvantages(scores, objectives).flat();
 }
 
 function* klChecks(): Generator<ConformanceCheck> {

@@ -2,7 +2,6 @@
 // trainer agree on them. It costs at most one step's sampling, and no random number that training draws.
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { groupAdvantages } from '../grpo/advantages.ts';
 import { rolloutMetrics } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
 import { streamSeed } from '../random.ts';
@@ -52,10 +51,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);
-  const metrics = rolloutMetrics(
-    groups,
-    groupAdvantages(groups.map(({ rewards }) => rewards.map(({ score }) => score))),
-  );
+  const metrics = rolloutMetrics(groups);
   const { rewards } = await openRewards(config);
   const verdicts = await scoreGoldAnswers(problems.train.slice(0, goldRows), rewards, promptOf(config));
   return {

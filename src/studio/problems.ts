@@ -1,6 +1,6 @@
 // The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
 import type { Config } from '../config/schema.ts';
-import { type DataLoader, shuffledBatches } from '../data.ts';
+import { type DataLoader, sequentialExamples, shuffledExamples } from '../data.ts';
 import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
 import type { Taskset } from '../envs/taskset.ts';
 import { tasksets } from '../envs/tasksets.ts';
@@ -42,8 +42,9 @@ export function openTaskset({ taskset: name, taskset_config }: Config): Taskset 
 }
 
 function makeProblems({ rows }: Taskset, config: Config): Problems {
+  const samplings = config.group_policy === 'resample' ? 1 + config.resample_limit : 1;
   return {
-    train: rows('train', config.max_steps! * config.prompts_per_step, config.seed),
+    train: rows('train', config.max_steps! * config.prompts_per_step * samplings, config.seed),
     eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],
   };
 }
@@ -79,17 +80,10 @@ function without(rows: readonly Example[], heldOut: readonly Example[]): Example
   });
 }
 
-/** Batches of problems. Those of a task set are in random order already, and more of them must not change which come first. */
-export function problemLoader(config: Config, rows: readonly Example[]): DataLoader {
-  const batchSize = config.prompts_per_step;
-  if (config.taskset === null) return shuffledBatches(rows, { batchSize, seed: config.seed });
-  return {
-    *batches(fromStep = 0) {
-      for (let next = fromStep * batchSize; ; next += batchSize) {
-        yield Array.from({ length: batchSize }, (_, i) => rows[(next + i) % rows.length]!);
-      }
-    },
-  };
+/** Those of a task set are in random order already, and more of them must not change which come first. */
+export function problemLoader({ taskset, seed }: Config, rows: readonly Example[]): DataLoader {
+  if (taskset === null) return shuffledExamples(rows, { seed });
+  return sequentialExamples((position) => rows[position % rows.length]!);
 }
 
 /** How many steps a configuration asks for; where it asks for epochs, that depends on the rows. */

@@ -1,5 +1,6 @@
 // One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
 
+import type { DataLoader } from '../data.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { streamSeed } from '../random.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
@@ -25,6 +26,7 @@ export class TrainingRun {
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
   readonly #health: HealthMonitor;
+  readonly #dataLoader: DataLoader;
   /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
   #sampled: number | undefined;
@@ -39,6 +41,8 @@ export class TrainingRun {
     this.#signal = signal;
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
+    this.#dataLoader = problemLoader(setup.config, setup.problems.train);
+    if (this.#saved !== undefined) this.#dataLoader.state = findCheckpoint(directory, 'latest').state.data;
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
     this.#health = replay(readMetrics(directory), evaluations, healthSettings(setup.config));
@@ -81,11 +85,12 @@ export class TrainingRun {
   }
 
   #trainer(): GrpoTrainer {
-    const { config, model, problems, rewardModel, rewardWeights, generator } = this.#setup;
+    const { config, model, rewardModel, rewardWeights, generator } = this.#setup;
     const { max_steps } = this.#store.record;
     return new GrpoTrainer({
       model,
-      dataLoader: problemLoader(config, problems.train),
+      dataLoader: this.#dataLoader,
+      promptsPerStep: config.prompts_per_step,
       generator: generator(),
       rewardModel,
       maxSteps: max_steps,
@@ -96,6 +101,8 @@ export class TrainingRun {
       scaleRewards: config.scale_rewards,
       ...(config.multi_objective_aggregation === 'normalize_then_sum' && { objectiveWeights: rewardWeights }),
       maskTruncated: config.mask_truncated_completions,
+      groupPolicy: config.group_policy,
+      resampleLimit: config.resample_limit,
       useReference: config.beta > 0 || config.log_kl,
       seed: config.seed,
     });
@@ -114,7 +121,7 @@ export class TrainingRun {
     };
   }
 
-  async #record({ step, groups, advantages, metrics, timings }: StepReport): Promise<{
+  async #record({ step, groups, metrics, timings }: StepReport): Promise<{
     readonly event: StepEvent;
     readonly record: MetricsRecord;
   }> {
@@ -122,7 +129,7 @@ export class TrainingRun {
     const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const record = this.#store.metrics(step, metrics);
     this.#store.timings(step, { ...timings, tokens_per_second: tokens / timings.step_time! });
-    await this.#store.rollouts(step, groups, advantages);
+    await this.#store.rollouts(step, groups);
     this.#store.progress(step);
     return { event: { type: 'step', step, metrics, timings, tokens }, record };
   }
@@ -171,7 +178,9 @@ export class TrainingRun {
     const { config, model } = this.#setup;
     const best = this.#bestStep === step;
     const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
-    const directory = await this.#store.checkpoint({ step, ...metric }, (folder) => model.save(folder));
+    const directory = await this.#store.checkpoint({ step, data: this.#dataLoader.state, ...metric }, (folder) =>
+      model.save(folder),
+    );
     this.#saved = step;
     if (best) this.#store.point('best', step);
     if (config.save.total_limit !== null) this.#store.pruneCheckpoints(config.save.total_limit);

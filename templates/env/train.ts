@@ -10,7 +10,7 @@ import {
   openRenderer,
   RolloutGenerator,
   randomStream,
-  shuffledBatches,
+  shuffledExamples,
   streamSeed,
   wilsonInterval,
 } from 'gradus';
@@ -55,7 +55,8 @@ const trainer = new GrpoTrainer({
   model,
   generator,
   rewardModel: reward,
-  dataLoader: shuffledBatches(train, { batchSize: Number(flags['prompts-per-step']), seed }),
+  dataLoader: shuffledExamples(train, { seed }),
+  promptsPerStep: Number(flags['prompts-per-step']),
   numGenerations: Number(flags['num-generations']),
   learningRate: Number(flags['learning-rate']),
   maxSteps: Number(flags['max-steps']),

@@ -1,0 +1,52 @@
+// What becomes of groups: which of them a step learns from, which not, and why.
+import { type Group, type GroupFate, type GroupOutcome, type GroupReason, wasPlayed } from '../rl.ts';
+import { isGood, isMixed } from './advantages.ts';
+import { isTruncated } from './metrics.ts';
+
+/**
+ * What happens to a group that teaches nothing: it stays in the step's batch, leaves it, or makes room for a fresh problem (dynamic
+ * sampling, DAPO, Yu et al. 2025, arXiv:2503.14476, section 3.2).
+ */
+export type GroupPolicy = 'keep' | 'drop' | 'resample';
+
+export interface ReasonOptions {
+  readonly maskTruncated: boolean;
+  /** Parts of rewards that are compared each by itself, besides the score. */
+  readonly objectives: readonly string[];
+}
+
+export function groupReason({ trajectories, rewards }: Group, options: ReasonOptions): GroupReason {
+  const played = trajectories.filter(wasPlayed);
+  if (options.maskTruncated && played.length > 0 && played.every(isTruncated)) return 'truncated';
+  const scored = rewards.filter(({ score }) => score !== null);
+  const scores = scored.map(({ score }) => score!);
+  if (scores.length < 2) {
+    const failed = played.length < trajectories.length || rewards.some(({ errors }) => errors);
+    return failed ? 'error' : 'unscored';
+  }
+  const objectives = options.objectives.map((name) => scored.flatMap(({ parts }) => parts[name] ?? []));
+  if ([scores, ...objectives].some(isMixed)) return 'mixed';
+  return isGood(scores[0]!) ? 'all_good' : 'all_bad';
+}
+
+/** @param mayResample whether fresh problems may still be asked for */
+export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample: boolean): GroupFate {
+  if (reason === 'mixed') return 'kept';
+  if (policy === 'keep') return reason === 'truncated' || reason === 'error' ? 'dropped' : 'kept';
+  return policy === 'resample' && mayResample ? 'resampled' : 'dropped';
+}
+
+/**
+ * `groups/sampled` and `groups/kept`, numbers of groups; and of those sampled the fractions that had nothing to compare:
+ * `groups/frac_unscored`, `groups/frac_truncated`, `groups/frac_error`.
+ */
+export function groupMetrics(groups: readonly GroupOutcome[]): Record<string, number> {
+  const fraction = (reason: GroupReason) => groups.filter((group) => group.reason === reason).length / groups.length;
+  return {
+    'groups/sampled': groups.length,
+    'groups/kept': groups.filter(({ fate }) => fate === 'kept').length,
+    'groups/frac_unscored': fraction('unscored'),
+    'groups/frac_truncated': fraction('truncated'),
+    'groups/frac_error': fraction('error'),
+  };
+}
