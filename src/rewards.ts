@@ -23,10 +23,38 @@ export interface RewardInput {
 /** One score a completion; `null` where the reward does not apply. Throwing means failure, which is recorded and never scored. */
 export type RewardFunction = (input: RewardInput) => readonly (number | null)[] | Promise<readonly (number | null)[]>;
 
-/** A reward function with its name in the metrics and its weight in the sum. */
-export interface WeightedReward {
+/** What a reward function is asked about. */
+export type Judged = Omit<RewardInput, 'log'>;
+
+/** What went wrong, and where in the user's code. */
+export interface Fault {
+  readonly message: string;
+  readonly stack?: string;
+}
+
+/** What one call of a reward function came to: for each completion a score, `null` or a fault, or else the fault of all. */
+export type RewardOutcome =
+  | { readonly scores: readonly (number | null | Fault)[]; readonly metrics: Readonly<Record<string, number>> }
+  | { readonly fault: Fault };
+
+/** A reward function that is called elsewhere, in another process, where it can be stopped. */
+export interface RemoteReward {
+  /**
+   * Never throws.
+   * @param timeLimit milliseconds that the function may take, not counting what it waits for its turn
+   */
+  call(judged: Judged, timeLimit: number): Promise<RewardOutcome>;
+}
+
+/** A reward with its name in the metrics and its weight in the sum. */
+export interface NamedReward {
   readonly name: string;
   /** @default 1 */
   readonly weight?: number;
+  readonly score: RewardFunction | RemoteReward;
+}
+
+/** One that is called in this process. */
+export interface WeightedReward extends NamedReward {
   readonly score: RewardFunction;
 }

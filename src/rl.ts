@@ -126,6 +126,8 @@ export interface Reward {
   readonly parts: Readonly<Record<string, number | null>>;
   /** Why a part has no value, by its name. */
   readonly errors?: Readonly<Record<string, string>>;
+  /** Where in the user's code, for those of which that is known. */
+  readonly stacks?: Readonly<Record<string, string>>;
   /** Further numbers that rewards wanted logged; averaged over a step. */
   readonly metrics?: Readonly<Record<string, number>>;
 }

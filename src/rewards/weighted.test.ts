@@ -86,14 +86,8 @@ const hostile: readonly [string, unknown, RegExp][] = [
   ],
   ['never resolves', () => new Promise(() => {}), /longer than 0.02 s/],
   ['answers after its time', () => new Promise((done) => setTimeout(done, 60, [1, 1])), /longer than 0.02 s/],
-  ['returns NaN', () => [1, Number.NaN], /completion 2 is NaN/],
-  ['returns an infinite score', () => [Number.NEGATIVE_INFINITY, 1], /completion 1 is -Infinity/],
-  ['returns text for a score', () => ['1', 1], /completion 1 is a string/],
-  ['returns true for a score', () => [true, 1], /completion 1 is a boolean/],
-  ['returns undefined for a score', () => [1, undefined], /completion 2 is undefined/],
-  ['returns a sparse array', () => new Array(2), /completion 1 is undefined/],
   ['returns too few', () => [1], /1 scores for 2 completions/],
-  ['returns too many', () => [1, 1, 1], /3 scores for 2 completions/],
+  ['returns too many', () => [1, 1, 1], /3 scores for \d completions?/],
   ['returns text', () => '11', /returned a string, not an array/],
   ['returns a number', () => 1, /returned a number, not an array/],
   ['returns nothing', () => {}, /returned undefined, not an array/],
@@ -147,6 +141,89 @@ for (const [what, score, message] of hostile) {
   });
 }
 
+for (const [what, answer, message] of [
+  ['NaN', Number.NaN, 'NaN'],
+  ['an infinite number', Number.NEGATIVE_INFINITY, '-Infinity'],
+  ['text', '1', 'a string'],
+  ['true', true, 'a boolean'],
+  ['undefined', undefined, 'undefined'],
+] as const) {
+  test(`${what} for a score is the fault of its completion alone`, async () => {
+    assert.deepEqual(await scoreWith(() => [1, answer]), [
+      { score: 1, parts: { mine: 1 } },
+      {
+        ...{ score: null, parts: { mine: null } },
+        errors: { mine: `its score is ${message}, not a finite number or null` },
+      },
+    ]);
+  });
+}
+
+test('a sparse array scores nothing', async () => {
+  for (const { score, errors } of await scoreWith(() => new Array(2))) {
+    assert.equal(score, null);
+    assert.match(errors!.mine!, /score is undefined/);
+  }
+});
+
+const five = ['1', '22', '333', '22', '1'].map((completion) => trajectory(completion));
+
+/** What a group of five makes of a function that one completion is too much for. */
+async function scoreFive(score: RewardFunction, timeLimit = 1000) {
+  return weightedRewards([{ name: 'mine', score }], { timeLimit }).score(example, five);
+}
+
+test('a completion that a function throws on does not spoil the others, which are scored together', async () => {
+  const rewards = await scoreFive(({ completions, log }) => {
+    if (completions.includes('333')) throw new Error('too long');
+    log('seen', completions.length);
+    return completions.map((text) => completions.filter((other) => other === text).length);
+  });
+  assert.deepEqual(
+    rewards.map(({ score }) => score),
+    [2, 2, null, 2, 2],
+  );
+  assert.deepEqual(
+    rewards.map(({ errors }) => errors?.mine),
+    [undefined, undefined, 'too long', undefined, undefined],
+  );
+  assert.deepEqual(rewards[0]!.metrics, { seen: 4 });
+});
+
+test('nor does one that it never answers', async () => {
+  const never = new Promise<number[]>(() => {});
+  const rewards = await scoreFive(
+    ({ completions }) => (completions.includes('333') ? never : completions.map(() => 1)),
+    50,
+  );
+  assert.deepEqual(
+    rewards.map(({ score }) => score),
+    [1, 1, null, 1, 1],
+  );
+  assert.match(rewards[2]!.errors!.mine!, /took longer than 0.01 s/);
+});
+
+test('a function that fails only now and then leaves no trace where it works the second time', async () => {
+  let calls = 0;
+  const rewards = await scoreFive(({ completions }) => {
+    if (calls++ === 0) throw new Error('the network is down');
+    return completions.map(() => 1);
+  });
+  assert.ok(rewards.every(({ score, errors }) => score === 1 && !errors));
+});
+
+test('where a function threw is kept, as far as it is in the code of the user', async () => {
+  function helper(): never {
+    throw new Error('deep');
+  }
+  const [reward] = await scoreWith(() => [helper()]);
+  const [message, first, second, ...others] = reward!.stacks!.mine!.split('\n');
+  assert.equal(message, 'Error: deep');
+  assert.match(first!, /at helper .*weighted\.test\.ts/);
+  assert.match(second!, /weighted\.test\.ts/);
+  assert.deepEqual(others, []);
+});
+
 test('one failing function leaves the other parts standing, but no score', async () => {
   const model = weightedRewards([
     { name: 'good', score: () => [1, 0] },
@@ -157,10 +234,14 @@ test('one failing function leaves the other parts standing, but no score', async
       },
     },
   ]);
-  assert.deepEqual(await model.score(example, two), [
-    { score: null, parts: { good: 1, bad: null }, errors: { bad: 'boom' } },
-    { score: null, parts: { good: 0, bad: null }, errors: { bad: 'boom' } },
-  ]);
+  const rewards = await model.score(example, two);
+  assert.deepEqual(
+    rewards.map(({ stacks: _, ...rest }) => rest),
+    [
+      { score: null, parts: { good: 1, bad: null }, errors: { bad: 'boom' } },
+      { score: null, parts: { good: 0, bad: null }, errors: { bad: 'boom' } },
+    ],
+  );
 });
 
 test('functions cannot change what later ones, or the loop, see', async () => {

@@ -1,35 +1,32 @@
 // The reward model made of reward functions: their weighted sum, and whatever they do wrong as an error on the trajectories.
-import { GradusError, kindOf, messageOf } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
-import type { RewardFunction, RewardInput, RewardModel, WeightedReward } from '../rewards.ts';
+import type { Fault, Judged, NamedReward, RewardModel, RewardOutcome } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
+import { callReward } from './reward-call.ts';
 
 export interface WeightedRewardsOptions {
   /**
-   * Milliseconds that one call of a reward function may take. A function that never gives up the thread cannot be stopped.
+   * Milliseconds that one call of a reward function may take. A function in this process that never gives up the thread cannot be stopped.
    * @default 30_000
    */
   readonly timeLimit?: number;
 }
 
-/** What one reward function made of a group: scores, or why there are none. */
-type Verdict =
-  | { readonly scores: readonly (number | null)[]; readonly metrics: Readonly<Record<string, number>> }
-  | { readonly error: string };
-
 /**
  * Scores Σ weight · part over the parts that apply; `null` if none does.
  *
- * A function that throws, takes too long or answers anything but one finite number or `null` a completion is recorded under its name in
- * every trajectory's `errors`, and their scores are `null`: a failure is never scored 0. Functions receive frozen copies. Trajectories
- * that were not played, as `wasPlayed` says, are not shown to them and score `null`.
+ * A function that throws, takes too long or answers anything but one finite number or `null` a completion is recorded under its name in the
+ * `errors` of the trajectories at fault, and their scores are `null`: a failure is never scored 0. Where a call fails as a whole, each
+ * completion is tried alone, and those that do no harm are scored together again; a group takes three times the limit at most. Functions receive
+ * frozen copies. Trajectories that were not played, as `wasPlayed` says, are not shown to them and score `null`.
  *
  * Throws `REWARD_NAME_TAKEN` if two rewards have one name.
  */
 export function weightedRewards<E extends Example = Example>(
-  rewards: readonly WeightedReward[],
+  rewards: readonly NamedReward[],
   options: WeightedRewardsOptions = {},
 ): RewardModel<E> {
   const { timeLimit = 30_000 } = options;
@@ -52,7 +49,7 @@ export function weightedRewards<E extends Example = Example>(
   };
 }
 
-function inputOf(example: Example, trajectories: readonly Trajectory[]): Omit<RewardInput, 'log'> {
+function inputOf(example: Example, trajectories: readonly Trajectory[]): Judged {
   return frozenCopy({
     prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
@@ -61,50 +58,69 @@ function inputOf(example: Example, trajectories: readonly Trajectory[]): Omit<Re
   });
 }
 
-async function judge(score: RewardFunction, input: Omit<RewardInput, 'log'>, timeLimit: number): Promise<Verdict> {
-  const logged: Record<string, number>[] = [];
-  const log = (name: string, value: number) => {
-    if (!Number.isFinite(value)) throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number`);
-    logged.push({ [name]: value });
-  };
-  try {
-    const answer = await withinTime(async () => score(Object.freeze({ ...input, log })), timeLimit);
-    return { scores: checkedScores(answer, input.completions.length), metrics: meanMetrics(logged) };
-  } catch (error) {
-    return { error: messageOf(error) };
-  }
+/** What one reward function made of a group. */
+interface Verdict {
+  readonly scores: readonly (number | null | Fault)[];
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** The answer of user code, which may be anything, as scores; throws a TypeError that says what is wrong with it. */
-function checkedScores(answer: unknown, count: number): (number | null)[] {
-  if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
-  if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
-  for (const [i, score] of answer.entries()) {
-    if (score === null || Number.isFinite(score)) continue;
-    const found = typeof score === 'number' ? String(score) : kindOf(score);
-    throw new TypeError(`its score of completion ${i + 1} is ${found}, not a finite number or null`);
-  }
-  return [...answer];
+/** Scores all that can be scored: a completion on which the function fails takes no other with it. */
+async function judge(score: NamedReward['score'], group: Judged, timeLimit: number): Promise<Verdict> {
+  const together = await call(score, group, timeLimit);
+  if (!('fault' in together)) return together;
+  const rows = group.completions.map((_, i) => i);
+  const each = timeLimit / rows.length;
+  const alone = rows.length > 1 ? await Promise.all(rows.map((i) => call(score, part(group, [i]), each))) : [together];
+  const innocent = rows.filter((i) => !('fault' in alone[i]!));
+  if (innocent.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };
+  const again = await call(score, part(group, innocent), timeLimit);
+  const scores = alone.map((outcome, i) => {
+    if ('fault' in outcome) return outcome.fault;
+    return 'fault' in again ? again.fault : again.scores[innocent.indexOf(i)]!;
+  });
+  return { scores, metrics: 'fault' in again ? {} : again.metrics };
+}
+
+async function call(score: NamedReward['score'], judged: Judged, timeLimit: number): Promise<RewardOutcome> {
+  if (typeof score === 'object') return score.call(judged, timeLimit);
+  return withinTime(() => callReward(score, judged), timeLimit).catch((error) => ({
+    fault: { message: messageOf(error) },
+  }));
+}
+
+/** Some rows of a group. */
+function part({ prompts, completions, completionIds, columns }: Judged, rows: readonly number[]): Judged {
+  const pick = <T>(values: readonly T[]) => Object.freeze(rows.map((i) => values[i]!));
+  return Object.freeze({
+    prompts: pick(prompts),
+    completions: pick(completions),
+    completionIds: pick(completionIds),
+    columns: Object.freeze(Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, pick(values)]))),
+  });
 }
 
 /** The verdicts on trajectory `i`, as one. */
-function combine(rewards: readonly WeightedReward[], verdicts: readonly Verdict[], i: number): Reward {
+function combine(rewards: readonly NamedReward[], verdicts: readonly Verdict[], i: number): Reward {
   const parts: Record<string, number | null> = {};
   const errors: Record<string, string> = {};
+  const stacks: Record<string, string> = {};
   let score: number | null = null;
   for (const [r, { name, weight = 1 }] of rewards.entries()) {
-    const verdict = verdicts[r]!;
-    const part = 'error' in verdict ? null : verdict.scores[i]!;
-    parts[name] = part;
-    if ('error' in verdict) errors[name] = verdict.error;
-    if (part !== null) score = (score ?? 0) + weight * part;
+    const verdict = verdicts[r]!.scores[i]!;
+    const isFault = typeof verdict === 'object' && verdict !== null;
+    parts[name] = isFault ? null : verdict;
+    if (isFault) {
+      errors[name] = verdict.message;
+      if (verdict.stack !== undefined) stacks[name] = verdict.stack;
+    } else if (verdict !== null) score = (score ?? 0) + weight * verdict;
   }
   const failed = Object.keys(errors).length > 0;
-  const metrics = meanMetrics(verdicts.flatMap((verdict) => ('error' in verdict ? [] : [verdict.metrics])));
+  const metrics = meanMetrics(verdicts.map(({ metrics }) => metrics));
   return {
     score: failed ? null : score,
     parts,
     ...(failed && { errors }),
+    ...(Object.keys(stacks).length > 0 && { stacks }),
     ...(Object.keys(metrics).length > 0 && { metrics }),
   };
 }

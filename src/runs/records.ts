@@ -138,9 +138,13 @@ export interface RolloutCompletion {
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;
   readonly errors?: Readonly<Record<string, string>>;
+  /** Where rewards failed, in the user's code, by their names. */
+  readonly stacks?: Readonly<Record<string, string>>;
   readonly advantage: number;
   readonly stop_reason: StopReason;
+  /** What went wrong in the environment, and where. */
   readonly error?: string;
+  readonly stack?: string;
   readonly token_ids: readonly number[];
   /** Of each token, under the distribution it was sampled from; 7 significant digits, as many as it has. */
   readonly logprobs: readonly number[];

@@ -18,16 +18,18 @@ export function rolloutRecord(group: GroupOutcome): RolloutRecord {
 }
 
 function completionRecord(trajectory: Trajectory, group: Group, i: number, advantage: number): RolloutCompletion {
-  const { score, parts, errors } = group.rewards[i]!;
+  const { score, parts, errors, stacks } = group.rewards[i]!;
+  const { error } = trajectory;
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
     reward: score,
     rewards: parts,
     ...(errors && { errors }),
+    ...(stacks && { stacks }),
     advantage,
     stop_reason: trajectory.stopReason,
-    ...(trajectory.error && { error: trajectory.error.message }),
+    ...(error && { error: error.message, ...(error.stack !== undefined && { stack: error.stack }) }),
     token_ids: tokens?.completionIds ?? [],
     logprobs: tokens?.logprobs.map((logprob) => Number(logprob.toPrecision(7))) ?? [],
   };

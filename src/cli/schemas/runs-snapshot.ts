@@ -8,9 +8,11 @@ const completion = z.strictObject({
   reward: z.number().nullable(),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
+  stacks: z.record(z.string(), z.string()).describe('where rewards failed').exactOptional(),
   advantage: z.number(),
   stop_reason: stopReason,
   error: z.string().exactOptional(),
+  stack: z.string().describe('where the environment failed').exactOptional(),
   tokens: z.int(),
 });
 

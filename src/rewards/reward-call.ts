@@ -1,0 +1,42 @@
+// One call of a reward function: what it came to, whatever the function does.
+import { kindOf, messageOf } from '../errors.ts';
+import { meanMetrics } from '../logging.ts';
+import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
+
+/**
+ * Calls a function and checks its answer. Never throws; how long it takes is for others to limit.
+ * A score that is no finite number is the fault of its completion alone, anything else that is wrong with an answer that of the whole call.
+ * @param judged frozen, for the function to see and not to change
+ */
+export async function callReward(score: RewardFunction, judged: Judged): Promise<RewardOutcome> {
+  const logged: Record<string, number>[] = [];
+  const log = (name: string, value: number) => {
+    if (!Number.isFinite(value)) throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number`);
+    logged.push({ [name]: value });
+  };
+  try {
+    const answer = await score(Object.freeze({ ...judged, log }));
+    return { scores: checkedScores(answer, judged.completions.length), metrics: meanMetrics(logged) };
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+}
+
+/** Anything that was thrown, with as much of its stack as is not ours. */
+function faultOf(error: unknown): Fault {
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  const own = frames.findIndex((frame) => frame.includes(import.meta.url));
+  const stack = frames.slice(0, Math.max(own, 0)).filter((frame) => !frame.includes('(node:internal/'));
+  return { message: messageOf(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
+}
+
+/** The answer of user code, which may be anything, as scores; throws a TypeError that says what is wrong with it. */
+function checkedScores(answer: unknown, count: number): (number | null | Fault)[] {
+  if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
+  if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
+  return Array.from(answer, (score) => {
+    if (score === null || Number.isFinite(score)) return score;
+    const found = typeof score === 'number' ? String(score) : kindOf(score);
+    return { message: `its score is ${found}, not a finite number or null` };
+  });
+}
