@@ -9,11 +9,11 @@ import { parseArgs } from 'node:util';
 import {
   defaultLossSettings,
   type Example,
-  findModel,
   GrpoTrainer,
   loadRows,
   type Message,
   numericMatch,
+  obtainModel,
   openNativeModel,
   openRenderer,
   RolloutGenerator,
@@ -61,7 +61,7 @@ const rewardModel = weightedRewards([
 ]);
 
 // The model, with adapters on every linear layer, and the renderer that turns messages into its tokens.
-const modelPath = findModel(flags['model-name']);
+const modelPath = await obtainModel(flags['model-name']);
 const model = await openNativeModel({
   modelPath,
   lora: { r: 16, alpha: 32, targetModules: 'all-linear' },

@@ -2,7 +2,7 @@
 
 // Models, tokens and chat.
 export type { TrainableModel } from './backends/backend.ts';
-export { findModel } from './backends/find-model.ts';
+export { findModel, obtainModel } from './backends/find-model.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
 export { openRenderer } from './backends/open-renderer.ts';
 // From a configuration, as the command does.

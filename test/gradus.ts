@@ -18,9 +18,12 @@ export interface GradusOptions {
 }
 
 export function gradus(args: readonly string[], { cwd, env, onStderr }: GradusOptions): Promise<Finished> {
-  // The launcher is run by the Node that runs the tests; there is no terminal.
+  // Tests download nothing. The launcher is run by the Node that runs the tests; there is no terminal.
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
-  const child = spawn(process.execPath, [launcher, ...args], { cwd, env: { ...process.env, PATH: path, ...env } });
+  const child = spawn(process.execPath, [launcher, ...args], {
+    cwd,
+    env: { ...process.env, HF_HUB_OFFLINE: '1', PATH: path, ...env },
+  });
   const texts = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
     texts.stdout += chunk;

@@ -65,6 +65,9 @@ export interface Backend {
   versions(): Record<string, string>;
   /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
   describe(config: Config): Promise<ModelDescription>;
-  /** Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`. */
-  open(config: Config): Promise<OpenBackend>;
+  /**
+   * Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`.
+   * @param signal ends a download
+   */
+  open(config: Config, signal?: AbortSignal): Promise<OpenBackend>;
 }

@@ -35,8 +35,15 @@ export async function obtainModel(name: string, options: ObtainModelOptions = {}
   const { environment = process.env } = options;
   const settings = hubSettings(environment);
   const found = lookFor(name, environment);
-  if (typeof found === 'object' && !settings.offline) return fetchFromHub(settings, found, options);
-  return findModel(name, environment);
+  if (typeof found !== 'object' || settings.offline) return findModel(name, environment);
+  return fetchFromHub(settings, found, options).catch((error) => {
+    if (!options.signal?.aborted) throw error;
+    throw new GradusError('CANCELLED', 'the download was stopped; what came is kept', {
+      hint: 'the same command goes on with it',
+      kind: 'failed',
+      cause: error,
+    });
+  });
 }
 
 /** The path, or the id of what is not here; undefined for a path that leads nowhere. */

@@ -23,6 +23,7 @@ import { schemaCommand } from './commands/schema.ts';
 import { skillsCommand } from './commands/skills.ts';
 import { trainCommand } from './commands/train.ts';
 import { versionCommand } from './commands/version.ts';
+import { showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
 
@@ -66,6 +67,7 @@ export async function main(argv: readonly string[], { stdout, stderr }: Streams 
       },
   };
   const program = createProgram(cli, help);
+  const hideDownloads = showDownloads(output);
   const showHelp = () => {
     const isWhole = command === null || argv.filter((argument) => !argument.startsWith('-')).join() === 'help';
     if (help.length > 0)
@@ -82,6 +84,8 @@ export async function main(argv: readonly string[], { stdout, stderr }: Streams 
     }
     if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
     return output.failure(error instanceof CommanderError ? usageError(error) : error, command);
+  } finally {
+    hideDownloads();
   }
 }
 

@@ -16,9 +16,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { COMMIT, type HubServer, type HubServerRepo, refuse, send, startHubServer } from '../../test/hub-server.ts';
 import { GradusError } from '../errors.ts';
+import { type DownloadProgress, onDownload } from './downloads.ts';
 import { cachedModel, fetchModel } from './fetch-model.ts';
 import { parseHubId } from './hub-id.ts';
-import { type DownloadProgress, downloads } from './hub-repo.ts';
+
 import { type HubSettings, hubSettings } from './hub-settings.ts';
 
 const weights = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251));
@@ -133,6 +134,7 @@ test('of several GGUF files one is named', async (t) => {
   assert.equal(readFileSync(file, 'utf8'), 'GGUF8');
   assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q8_0.gguf')), file);
   assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q4_0.gguf')), undefined);
+  await assert.rejects(fetchModel(settings, id('org/one-gguf'), { what: 'description' }), { code: 'MODEL_NOT_FOUND' });
   assert.deepEqual(readdirSync(await fetchModel(settings, id('org/one-gguf'))), ['a-q4_0.gguf']);
   await assert.rejects(fetchModel(settings, id('org/ggufs/b.gguf')), { code: 'HUB_NOT_FOUND', hint: /a-q4_0/ });
 });
@@ -145,7 +147,7 @@ test('what has no weights that can be read says what it has', async (t) => {
 
 test('a model that is refused is refused before its weights come', async (t) => {
   const { server, settings } = await open(t);
-  const inspect = (folder: string) => {
+  const inspect = async (folder: string) => {
     assert.ok(existsSync(join(folder, 'config.json')));
     throw new GradusError('MODEL_UNSUPPORTED', 'no');
   };
@@ -304,11 +306,11 @@ test('a signal ends it, and what came is kept', async (t) => {
   misbehave(server, (_, __, response) => {
     response.writeHead(200, { 'content-length': weights.length }).write(weights.subarray(0, half));
   });
-  const listen = (message: unknown) => {
-    if ((message as DownloadProgress).bytes === half) stop.abort(new Error('stopped'));
-  };
-  downloads.subscribe(listen);
-  t.after(() => downloads.unsubscribe(listen));
+  t.after(
+    onDownload(({ bytes }) => {
+      if (bytes === half) stop.abort(new Error('stopped'));
+    }),
+  );
   await assert.rejects(fetchModel(settings, id('org/tiny'), { signal: stop.signal }), { message: 'stopped' });
   const partial = join(settings.cache, 'models--org--tiny', 'blobs', `${sha256(weights)}.incomplete`);
   assert.deepEqual(readFileSync(partial), weights.subarray(0, half));
@@ -317,9 +319,7 @@ test('a signal ends it, and what came is kept', async (t) => {
 test('how far it is can be heard', async (t) => {
   const { settings } = await open(t);
   const heard: DownloadProgress[] = [];
-  const listen = (message: unknown) => heard.push(message as DownloadProgress);
-  downloads.subscribe(listen);
-  t.after(() => downloads.unsubscribe(listen));
+  t.after(onDownload((progress) => void heard.push(progress)));
   await fetchModel(settings, id('org/tiny'));
   const last = heard.at(-1)!;
   assert.deepEqual([last.what, last.bytes, last.totalBytes], ['model org/tiny', weights.length, weights.length]);

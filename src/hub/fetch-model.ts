@@ -15,7 +15,7 @@ export interface FetchModelOptions {
   /** `description` is what tells of a model without its weights. @default 'everything' */
   readonly what?: 'everything' | 'description';
   /** Looks at the description before the weights are fetched; its error ends it there. */
-  readonly inspect?: (folder: string) => void;
+  readonly inspect?: (folder: string) => Promise<unknown>;
   readonly signal?: AbortSignal;
 }
 
@@ -56,13 +56,22 @@ export async function fetchModel(
   const weights = weightsOf(repo);
   const description = repo.files.filter(({ path }) => DESCRIPTION.test(path));
   const folder = await fetchFiles(settings, repo, description, signal);
-  inspect?.(folder);
+  if (existsSync(join(folder, 'config.json'))) await inspect?.(folder);
+  else if (what === 'description') throw untold(subject);
   if (what === 'everything') {
     const named = weights === 'shards' ? new Set(shardsOf(folder)) : undefined;
     const chosen = named ? repo.files.filter(({ path }) => named.has(path)) : (weights as readonly HubFile[]);
     await fetchFiles(settings, repo, chosen, signal);
   }
   return id.file === undefined ? folder : join(folder, id.file);
+}
+
+function untold(subject: HubSubject): GradusError {
+  return new GradusError('MODEL_NOT_FOUND', `${described(subject)} is not on this machine`, {
+    hint: 'without its weights, which are GGUF, nothing can be told of it: gradus train downloads them',
+    path: 'model',
+    kind: 'not_ready',
+  });
 }
 
 /** The files of the weights; of `shards` the index tells which. */

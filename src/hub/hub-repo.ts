@@ -1,10 +1,10 @@
 // A repository of the hub at one commit: which files it has, and those that are wanted, fetched into the cache.
-import { channel } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import { downloadFile, type HubFile } from './download-file.ts';
+import { tellDownload } from './downloads.ts';
 import { linkBlob, repoFolder, writeRef } from './hub-cache.ts';
 import { described, type HubSubject, hubRequest } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
@@ -14,20 +14,6 @@ export interface HubRepo {
   readonly commit: string;
   readonly files: readonly HubFile[];
 }
-
-/** What listeners to `downloads` are told: how far the files are that one call fetches. */
-export interface DownloadProgress {
-  /** `model org/name`. */
-  readonly what: string;
-  readonly files: number;
-  readonly bytes: number;
-  readonly totalBytes: number;
-  /** Where they go. */
-  readonly folder: string;
-}
-
-/** Downloads happen deep inside of what asked for a model; whoever wants to show them listens here. */
-export const downloads = channel('gradus.downloads');
 
 /** The commit that a revision stands for, and its files. Throws what `hubRequest` throws, and `HUB_ANSWER_INVALID`. */
 export async function openHubRepo(settings: HubSettings, subject: HubSubject, signal?: AbortSignal): Promise<HubRepo> {
@@ -94,13 +80,10 @@ export async function fetchFiles(
   await assertSpace(folder, totalBytes, subject);
 
   let before = 0;
-  const tell = (bytes: number) =>
-    downloads.publish({
-      ...{ what: described(subject), files: absent.length, bytes, totalBytes, folder: snapshot },
-    } satisfies DownloadProgress);
+  const what = { what: described(subject), files: absent.length, totalBytes, folder: snapshot };
   for (const file of absent) {
     const url = fileUrl(settings, subject, commit, file);
-    const onBytes = (bytes: number) => tell(before + bytes);
+    const onBytes = (bytes: number) => tellDownload({ ...what, bytes: before + bytes });
     await downloadFile({ settings, subject, file, url, blob: blob(file), onBytes, ...(signal && { signal }) });
     before += file.size;
   }

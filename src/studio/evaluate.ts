@@ -38,6 +38,7 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    ...(signal && { signal }),
     change: (config) => withEvaluation(config, options),
   });
   try {

@@ -1,7 +1,7 @@
 // Writes what a run learnt for other programs: a whole model that transformers loads, or the adapter alone. What `gradus export` does, for programs.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { findModel } from '../backends/find-model.ts';
+import { obtainModel } from '../backends/find-model.ts';
 import type { WrittenDtype } from '../backends/native/merge.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
@@ -65,7 +65,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     });
   }
   mkdirSync(out, { recursive: true });
-  const modelPath = findModel(config.model);
+  const modelPath = await obtainModel(config.model);
   const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
   if (format === 'peft') {
     for (const name of ADAPTER_FILES) copyFileSync(join(folder, name), join(out, name));

@@ -26,6 +26,8 @@ export interface SubjectOptions {
   readonly checkpoint?: string;
   /** Changes to the configuration, before it is opened. */
   readonly change?: (config: Config) => Config;
+  /** Ends a download. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -33,14 +35,14 @@ export interface SubjectOptions {
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
 export async function openSubject(subject: string | ConfigInput, options: SubjectOptions = {}): Promise<Subject> {
-  const { change = (config) => config } = options;
-  if (typeof subject !== 'string') return { setup: await openSetup(change(loadConfigObject(subject).config)) };
-  if (isFile(subject)) return { setup: await openSetup(change(loadConfigFile(subject).config)) };
+  const { change = (config) => config, signal } = options;
+  if (typeof subject !== 'string') return { setup: await openSetup(change(loadConfigObject(subject).config), signal) };
+  if (isFile(subject)) return { setup: await openSetup(change(loadConfigFile(subject).config), signal) };
   const directory = isRun(subject) ? subject : findRunOrConfig(subject);
   const which = options.checkpoint ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
   const checkpoint = findCheckpoint(directory, which);
   const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
-  return { directory, checkpoint, setup: await openSetup(change(config)) };
+  return { directory, checkpoint, setup: await openSetup(change(config), signal) };
 }
 
 function isFile(path: string): boolean {

@@ -48,6 +48,7 @@ export async function sample(subject: string | ConfigInput, options: SampleOptio
   const { n = 4, seed = 0, prompt, temperature, topP, maxTokens, signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    ...(signal && { signal }),
   });
   try {
     const { config, model, problems, renderer, rewardModel } = setup;

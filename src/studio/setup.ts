@@ -34,15 +34,18 @@ export interface Setup {
   dispose(): void;
 }
 
-/** Whoever opens a setup disposes of it. */
-export async function openSetup(config: Config): Promise<Setup> {
+/**
+ * Whoever opens a setup disposes of it.
+ * @param signal ends a download
+ */
+export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
   const { rewards, columns } = await openRewards(config);
   const rewardNames = rewards.map(({ name }) => name);
   assertMetricExists(config, rewardNames);
   const problems = await loadProblems(config, columns);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  const { model, renderer, template, contextLength } = await backend.open(config);
+  const { model, renderer, template, contextLength } = await backend.open(config, signal);
   try {
     const prompt = promptOf(config);
     const fitted = fitPrompts(config, problems, { prompt, renderer, contextLength });

@@ -54,7 +54,7 @@ export async function* trainEvents(
   assertRunPlace(loaded, options);
   let setup: Setup | undefined;
   try {
-    setup = await openSetup(loaded.config);
+    setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
     const { store, checkpoint } = openRun(loaded, setup, options);
     if (checkpoint !== undefined) await setup.model.load(checkpoint);

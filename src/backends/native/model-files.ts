@@ -33,10 +33,7 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
     });
   if (!kind.isDirectory()) return openWeights(path, undefined);
   const files = (await readdir(path)).sort();
-  const weights =
-    files.find((name) => name === 'model.safetensors') ??
-    files.find((name) => name === INDEX) ??
-    files.find((name) => /\.(safetensors|gguf)$/.test(name) && !name.startsWith('adapter'));
+  const weights = weightsAmong(files);
   if (!weights) {
     throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${path} holds no weights`, {
       path: 'model',
@@ -45,6 +42,25 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
   }
   const config = files.includes('config.json') ? await readConfig(join(path, 'config.json')) : undefined;
   return openWeights(join(path, weights), config);
+}
+
+/** What a model is. Of one whose weights are not there yet, what config.json says. Throws what `openModelFiles` throws. */
+export async function readArchitecture(path: string): Promise<Architecture> {
+  const files = (await stat(path).catch(() => undefined))?.isDirectory() ? await readdir(path) : [];
+  if (files.includes('config.json') && !weightsAmong(files)) {
+    return architectureOf(await readConfig(join(path, 'config.json')));
+  }
+  const { architecture, close } = await openModelFiles(path);
+  await close();
+  return architecture;
+}
+
+function weightsAmong(files: readonly string[]): string | undefined {
+  return (
+    files.find((name) => name === 'model.safetensors') ??
+    files.find((name) => name === INDEX) ??
+    files.find((name) => /\.(safetensors|gguf)$/.test(name) && !name.startsWith('adapter'))
+  );
 }
 
 async function readConfig(path: string): Promise<Record<string, unknown>> {

@@ -3,26 +3,23 @@ import type { Config } from '../../config/schema.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import type { Backend } from '../backend.ts';
-import { findModel } from '../find-model.ts';
+import { obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
+import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
   versions: () => ({ onnxruntime: loadOnnxRuntime().version }),
-  describe: (config) => describeNativeModel(config, pathOf(config)),
-  async open(config) {
-    const modelPath = pathOf(config);
+  // The configuration was refused if it names no model.
+  describe: async (config) => describeNativeModel(config, await obtainModel(config.model!, { what: 'description' })),
+  async open(config, signal) {
+    const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
     const text = openModelText(modelPath, config.chat_template);
     const model = await openModel(config, modelPath);
     return { ...text, model, contextLength: model.architecture.config.contextLength };
   },
 };
-
-function pathOf({ model }: Config): string {
-  // The configuration was refused if it names no model.
-  return findModel(model!);
-}
 
 function openModel(config: Config, modelPath: string): Promise<NativeModel> {
   const { lora, native, model: modelName, temperature, seed } = config;

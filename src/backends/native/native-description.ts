@@ -5,15 +5,13 @@ import { loraAdapters } from '../../models/lora.ts';
 import type { ModelDescription } from '../backend.ts';
 import { openModelText } from '../open-renderer.ts';
 import { memoryEstimate, parameterCount } from './memory-estimate.ts';
-import { openModelFiles } from './model-files.ts';
+import { readArchitecture } from './model-files.ts';
 import { timeEstimate } from './time-estimate.ts';
 
 /** Reads no weight and compiles nothing. */
 export async function describeNativeModel(config: Config, modelPath: string): Promise<ModelDescription> {
   const text = openModelText(modelPath, config.chat_template);
-  const files = await openModelFiles(modelPath);
-  await files.close();
-  const { architecture } = files;
+  const architecture = await readArchitecture(modelPath);
   const { lora, native, num_iterations, beta, log_kl } = config;
   const full = lora === null;
   const base = parameterCount(architecture.parameters);

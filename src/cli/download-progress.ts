@@ -1,0 +1,54 @@
+// How far downloads are, on stderr: on a terminal one line that is rewritten, elsewhere a line at the start and at every tenth.
+import { type DownloadProgress, onDownload } from '../hub/downloads.ts';
+import { duration } from './formatting.ts';
+import type { Output } from './output.ts';
+
+/** On a terminal, milliseconds between two looks. */
+const REWRITE_EVERY = 100;
+
+/** Shows every download until what it returns is called. */
+export function showDownloads(output: Output, now: () => number = () => performance.now()): () => void {
+  const { stderr } = output;
+  let started = 0;
+  let startBytes = 0;
+  let shown = { what: '', tenth: -1, time: 0 };
+  return onDownload((progress) => {
+    const { what, files, bytes, totalBytes, folder } = progress;
+    if (totalBytes === 0) return;
+    const tenth = Math.floor((10 * bytes) / totalBytes);
+    // The small files of a model come before its weights: a call of their own.
+    const isNew = what !== shown.what || tenth < shown.tenth;
+    if (isNew) {
+      started = now();
+      startBytes = bytes;
+      shown = { what, tenth: -1, time: 0 };
+      output.note(`downloading ${what}: ${files} files, ${size(totalBytes)}, into ${folder}`);
+    }
+    const isDone = bytes === totalBytes;
+    const speed = (bytes - startBytes) / Math.max(1e-3, (now() - started) / 1000);
+    if (stderr.isTTY) {
+      if (!isDone && now() - shown.time < REWRITE_EVERY) return;
+      stderr.write(`\r\u001b[K${line(progress, speed)}${isDone ? '\n' : ''}`);
+    } else if (tenth !== shown.tenth && tenth > 0) output.note(line(progress, speed));
+    shown = { what, tenth, time: now() };
+  });
+}
+
+/** `model org/name: 34 % of 988 MB, 12 MB/s, 0:54 left` */
+function line({ what, bytes, totalBytes }: DownloadProgress, speed: number): string {
+  const share = `${what}: ${Math.floor((100 * bytes) / totalBytes)} % of ${size(totalBytes)}`;
+  const left = bytes === totalBytes ? '' : `, ${duration((totalBytes - bytes) / Math.max(1, speed))} left`;
+  return `${share}, ${size(speed)}/s${left}`;
+}
+
+/** `988 MB`, in decimal units as the hub shows them. */
+export function size(bytes: number): string {
+  for (const [unit, length] of [
+    ['GB', 1e9],
+    ['MB', 1e6],
+    ['kB', 1e3],
+  ] as const) {
+    if (bytes >= length) return `${Number((bytes / length).toPrecision(3))} ${unit}`;
+  }
+  return `${Math.round(bytes)} bytes`;
+}
