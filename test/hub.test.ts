@@ -1,0 +1,68 @@
+// Training with a model that is on a hub: it is downloaded once, told about on stderr only, and found again without a network.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { stringify } from 'yaml';
+import { gradus, onlyObject } from './gradus.ts';
+import { startHubServer } from './hub-server.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-hub-'));
+const config = tinyConfig(folder);
+const model = config.model as string;
+const files = Object.fromEntries(readdirSync(model).map((name) => [name, readFileSync(join(model, name))]));
+const unknown = { ...files, 'config.json': JSON.stringify({ model_type: 'qwen3_5' }) };
+const hub = await startHubServer({
+  'models/org/tiny': { files, large: ['model.safetensors'] },
+  'models/org/unknown': { files: unknown },
+});
+after(() => {
+  hub[Symbol.dispose]();
+  rmSync(folder, { recursive: true });
+});
+
+const snapshots = join(folder, 'home', 'hub', 'models--org--tiny', 'snapshots');
+
+function run(command: string, change: Record<string, unknown> = {}, env: Record<string, string> = {}) {
+  const settings = { ...config, model: 'org/tiny', max_steps: 1, eval: null, save: { best: null }, ...change };
+  writeFileSync(join(folder, 'hub.yaml'), stringify(settings));
+  const args = [...command.split(' '), '--json'];
+  const place = { HF_ENDPOINT: hub.endpoint, HF_HOME: join(folder, 'home'), HF_HUB_OFFLINE: '0', GRADUS_MODELS: '' };
+  return gradus(args, { cwd: folder, env: { ...place, ...env } });
+}
+
+test('a plan needs the description of a model and not its weights', async () => {
+  const { code, stdout, stderr } = await run('train hub.yaml --dry-run');
+  assert.equal(code, 0, stderr);
+  assert.ok((onlyObject(stdout).parameters as { total: number }).total > 0);
+  assert.ok(existsSync(join(snapshots, readdirSync(snapshots)[0]!, 'config.json')));
+  assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
+});
+
+test('a model that is not supported is refused before its weights come', async () => {
+  const { code, stdout } = await run('train hub.yaml', { model: 'org/unknown' });
+  assert.equal(code, 2, stdout);
+  assert.equal((onlyObject(stdout).error as { code: string }).code, 'MODEL_UNSUPPORTED');
+  assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
+});
+
+test('training downloads the model and tells on stderr; without a network it is there', async () => {
+  const { code, stdout, stderr } = await run('train hub.yaml --no-preflight');
+  assert.equal(code, 0, stderr);
+  assert.equal(onlyObject(stdout).ok, true);
+  assert.match(stderr, /downloading model org\/tiny: 1 files, .* into .*snapshots/);
+
+  const asked = hub.requests.length;
+  const offline = await run('sample hub --n 1', {}, { HF_HUB_OFFLINE: '1', HF_ENDPOINT: 'http://127.0.0.1:9' });
+  assert.equal(offline.code, 0, offline.stderr);
+  assert.equal(hub.requests.length, asked);
+});
+
+test('a gated model is exit 4', async () => {
+  hub.intercept = (_, __, response) => void response.writeHead(401, { 'x-error-code': 'GatedRepo' }).end();
+  const { code, stdout, stderr } = await run('train hub.yaml --dry-run', { model: 'org/gated' });
+  assert.equal(code, 4, stdout);
+  assert.match(stderr, /model org\/gated is gated: .*accept them at .*HF_TOKEN/);
+});
