@@ -5,11 +5,12 @@ import type { Config, RewardConfig } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
-import type { WeightedReward } from '../rewards.ts';
+import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
+import { isPython, loadPythonReward } from './python-code.ts';
 import { loadRewardFunction } from './user-code.ts';
 
-export interface OpenReward extends WeightedReward {
+export interface OpenReward extends NamedReward {
   /** What decides the score: the right answer of the row, the form of the completion alone, or whatever a function of the user's likes. */
   readonly judges: 'answer' | 'form' | 'unknown';
   /** The column with the right answer. */
@@ -23,25 +24,32 @@ export interface OpenRewards {
   readonly rewards: readonly OpenReward[];
   /** The columns of the data that built-in rewards compare with. */
   readonly columns: readonly string[];
+  /** What the configuration says of the environment's scores, by their names. */
+  readonly scoreWeights: Readonly<Record<string, number>>;
 }
 
 /**
  * Those that the configuration names, built in or brought by its task set. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
  * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's.
+ * @param scores what the environment scores itself: under these names the configuration only tells weights
  */
-export async function openRewards(config: Config): Promise<OpenRewards> {
+export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
   const { answer_column } = config;
   const ofTaskset = rewardsOfTaskset(config);
-  const builtin = config.reward.map((part, i) => {
+  const builtin = config.reward.flatMap((part, i) => {
+    if (scores.includes(part.name)) return [];
     const brought = ofTaskset.find(({ name }) => name === part.name);
     return brought ? { ...brought, weight: part.weight } : builtinReward(part, `reward.${i}`, answer_column);
   });
-  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column)];
+  const conversational = config.chat_template !== 'none';
+  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, conversational)];
   const named = [...builtin, ...own];
   const compared = builtin.filter(({ judges }) => judges === 'answer');
-  if (named.length === 0 && ofTaskset.length === 0) throw nothingScores(config);
+  if (named.length + ofTaskset.length + scores.length === 0) throw nothingScores(config);
+  const weighed = config.reward.filter(({ name }) => scores.includes(name));
   return {
-    rewards: named.length > 0 ? named : ofTaskset,
+    rewards: named.length > 0 || scores.length > 0 ? named : ofTaskset,
+    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, weight])),
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
 }
@@ -52,8 +60,9 @@ function rewardsOfTaskset(config: Config): readonly OpenReward[] {
   return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
 }
 
-function nothingScores({ taskset }: Config): GradusError {
-  return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${taskset} brings no reward of its own`, {
+function nothingScores({ taskset, environment }: Config): GradusError {
+  const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment scores nothing';
+  return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
     hint: `add reward: numeric_match, or another of ${Object.keys(builtinRewards).join(', ')}`,
     path: 'reward',
   });
@@ -87,14 +96,20 @@ export function builtinReward({ name, weight, config }: RewardConfig, path: stri
   }
 }
 
-/** A function of the user's, called what it is exported as, or else as its file. */
-export async function userReward(reference: string, answerColumn: string): Promise<OpenReward> {
+/**
+ * A function of the user's, called what it is exported as, or else as its file.
+ * @param conversational whether a function in Python gets messages, or else texts
+ */
+export async function userReward(reference: string, answerColumn: string, conversational = true): Promise<OpenReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
-  return { name, score: await loadRewardFunction(reference), judges: 'unknown', answerColumn };
+  const score = isPython(reference)
+    ? await loadPythonReward(reference, conversational)
+    : await loadRewardFunction(reference);
+  return { name, score, judges: 'unknown', answerColumn };
 }
 
 /** The error of a reward's own settings, told where in the configuration they are. */
-function atPath({ code, message, hint, path, kind }: GradusError, parent: string): GradusError {
+export function atPath({ code, message, hint, path, kind }: GradusError, parent: string): GradusError {
   return new GradusError(code, path === undefined ? `${parent}: ${message}` : `${parent}.${message}`, {
     ...(hint !== undefined && { hint }),
     path: path === undefined ? parent : `${parent}.${path}`,

@@ -63,6 +63,18 @@ test('messages are scored by the last one, with the conversation before it as pr
   assert.deepEqual((await testReward({ reward, input })).scores, [242, 131]);
 });
 
+test('a function in Python gets texts, or messages where the cases have them', async () => {
+  const reward = code(
+    'mine.py',
+    'def score(completions, answer):\n    said = [c if isinstance(c, str) else c[0]["content"] + "!" for c in completions]\n    return [float(len(s)) for s in said]\n',
+  );
+  const content = 'four';
+  const texts = cases({ completion: content, answer: '4' });
+  const messages = cases({ completion: [{ role: 'assistant', content }], answer: '4' });
+  assert.deepEqual((await testReward({ reward, input: texts })).scores, [4]);
+  assert.deepEqual((await testReward({ reward, input: messages })).scores, [5]);
+});
+
 describe('agreement', () => {
   test('counts only the cases that expect something', async () => {
     const input = cases(

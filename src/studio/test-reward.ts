@@ -5,7 +5,7 @@ import type { Message } from '../message.ts';
 import { existingNames } from '../nearest.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
 import { weightedRewards } from '../rewards/weighted.ts';
-import type { WeightedReward } from '../rewards.ts';
+import type { NamedReward } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import { loadRows } from './data-files.ts';
 import { givenCompletion } from './given-completion.ts';
@@ -50,12 +50,15 @@ const tolerance = 1e-6;
 
 /**
  * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
- * `completion` and `expected`; `completionIds` are empty, for there is no tokenizer.
+ * `completion` and `expected`; `completionIds` are empty, for there is no tokenizer. Functions in Python get completions as lists of messages where
+ * all cases give them so, else as texts.
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID`, `REWARD_LOAD_FAILED`, `CASE_INVALID`, and what `loadRows` throws.
  */
 export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
-  const reward = await openReward(options.reward, options.rewardConfig ?? {});
-  const cases = (await loadRows(options.input)).map((row, index) => parseCase(row, index, options.input));
+  const rows = await loadRows(options.input);
+  const conversational = rows.every(({ completion }) => Array.isArray(completion));
+  const reward = await openReward(options.reward, options.rewardConfig ?? {}, conversational);
+  const cases = rows.map((row, index) => parseCase(row, index, options.input));
   const rewardModel = weightedRewards([reward]);
   const verdicts = [];
   for (const { columns, trajectory } of cases) {
@@ -73,7 +76,11 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
 }
 
 /** A reward as the command line names it. */
-async function openReward(name: string, config: Readonly<Record<string, unknown>>): Promise<WeightedReward> {
+async function openReward(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+  conversational: boolean,
+): Promise<NamedReward> {
   if (Object.hasOwn(builtinRewards, name)) {
     return builtinReward({ name, weight: 1, config }, '--reward', 'answer');
   }
@@ -89,7 +96,7 @@ async function openReward(name: string, config: Readonly<Record<string, unknown>
       path: '--reward-config',
     });
   }
-  return userReward(name, 'answer');
+  return userReward(name, 'answer', conversational);
 }
 
 interface Case {

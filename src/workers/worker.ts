@@ -1,5 +1,6 @@
 // A worker: a process of another language that answers calls, and may make calls of its own, over its stdin and stdout.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { GradusError, messageOf } from '../errors.ts';
 import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
@@ -54,6 +55,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
+/** Ends with this process, if not before. One that is asked nothing keeps no program running. */
 export class Worker {
   readonly log: WorkerLog;
   /** Once it is there. */
@@ -99,6 +101,7 @@ export class Worker {
     const id = this.#calls++;
     const answer = Promise.withResolvers<unknown>();
     this.#pending.set(id, answer);
+    this.#hold(true);
     const cancel = () => this.#send({ cancel: id });
     const timer =
       timeout === undefined
@@ -113,6 +116,7 @@ export class Worker {
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
       this.#pending.delete(id);
+      this.#hold(this.#pending.size > 0);
     }
   }
 
@@ -120,6 +124,7 @@ export class Worker {
   close(): void {
     this.#ended ??= new GradusError('WORKER_CLOSED', `the ${this.#options.name} worker was closed`, { kind: 'failed' });
     this.#closed = true;
+    this.#hold(true);
     this.#process.stdin.end();
     setTimeout(() => this.#kill(), grace).unref();
   }
@@ -130,6 +135,15 @@ export class Worker {
     this.#greeting.reject(this.#ended);
     for (const { reject } of this.#pending.values()) reject(this.#ended);
     this.#kill();
+  }
+
+  /** Whether this program goes on for the sake of the worker. */
+  #hold(busy: boolean): void {
+    const { stdin, stdout, stderr } = this.#process;
+    for (const handle of [this.#process, stdin, stdout, stderr] as unknown as Pick<Socket, 'ref' | 'unref'>[]) {
+      if (busy) handle.ref();
+      else handle.unref();
+    }
   }
 
   #kill(): void {

@@ -1,0 +1,59 @@
+# Calls reward functions of TRL's signature: f(prompts, completions, completion_ids, **columns) -> list of float or None.
+import inspect
+import math
+
+# Columns that TRL does not hand on, for they would hide its own arguments.
+_taken = ("prompt", "completion", "completion_ids")
+
+
+def score(function, prompts, completions, completion_ids, columns, resolve):
+    """
+    One call: `{"scores", "metrics": [[name, value], …]}`. A score is a number, None, or `{"message"}` where it is neither.
+
+    A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
+    """
+    metrics = []
+
+    def log_metric(name, value):
+        metrics.append([name, finite(value, f"log_metric({name!r})")])
+
+    arguments = {
+        **{name: values for name, values in columns.items() if name not in _taken},
+        **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
+        "log_metric": log_metric,
+    }
+    answer = resolve(function(**_accepted(function, arguments)))
+    return {"scores": _scores(answer, len(completions)), "metrics": metrics}
+
+
+def finite(value, what):
+    """A float of Python, NumPy or PyTorch; raises TypeError for anything else, NaN and infinities."""
+    if not isinstance(value, (str, bytes)) and hasattr(type(value), "__float__"):
+        number = float(value)
+        if math.isfinite(number):
+            return number
+        raise TypeError(f"{what} is {number}, not a finite number")
+    raise TypeError(f"{what} is of type {type(value).__name__}, not a finite number")
+
+
+def _accepted(function, arguments):
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return arguments
+    return {parameter.name: arguments[parameter.name] for parameter in parameters if parameter.name in arguments}
+
+
+def _scores(answer, count):
+    values = answer.tolist() if hasattr(answer, "tolist") else answer
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"it returned {type(values).__name__}, not a list of scores")
+    if len(values) != count:
+        raise TypeError(f"it returned {len(values)} scores for {count} completions")
+    return [_score(value) for value in values]
+
+
+def _score(value):
+    try:
+        return None if value is None else finite(value, "its score")
+    except TypeError as error:
+        return {"message": str(error)}
