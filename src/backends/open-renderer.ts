@@ -14,6 +14,7 @@ type Json = Readonly<Record<string, unknown>>;
 export type TemplateUse = 'applied' | 'ignored' | 'absent';
 
 export interface ModelText {
+  readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
 }
@@ -35,11 +36,12 @@ export function openModelText(modelPath: string, chatTemplate: string): ModelTex
   const stopIds = endTokens(folder, tokenizer);
   const own = ownTemplate(folder, tokenizer);
   if (chatTemplate === 'none') {
-    return { renderer: plainRenderer(tokenizer, { stopIds }), template: own === undefined ? 'absent' : 'ignored' };
+    const renderer = plainRenderer(tokenizer, { stopIds });
+    return { tokenizer, renderer, template: own === undefined ? 'absent' : 'ignored' };
   }
   const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
   const template = createChatTemplate(source, specialTokens(config));
-  return { renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
+  return { tokenizer, renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
 }
 
 function openTokenizer(folder: string, config: Json): Tokenizer {
