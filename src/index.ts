@@ -42,6 +42,7 @@ export { chatRenderer } from './renderers/chat-renderer.ts';
 export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
 export { plainRenderer } from './renderers/plain-renderer.ts';
 export type { RenderedPrompt, Renderer } from './rendering.ts';
+export { RewardWeights, type WeightSchedule } from './reward-weights.ts';
 export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
 export { contains } from './rewards/contains.ts';
 export { cosineLength } from './rewards/cosine-length.ts';

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data.ts';
 import type { GenerateOptions, Generator } from './generation.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { RewardWeights } from './reward-weights.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import {
   GrpoTrainer,
@@ -314,11 +315,28 @@ test('with weights of objectives the parts of rewards are compared, each by itse
     score: async (): Promise<Reward[]> =>
       [0, 1, 2, 3].map((i) => ({ score: i + 1000 * (i % 2), parts: { right: i, long: 1000 * (i % 2) } })),
   };
-  const objectiveWeights = { right: 1, long: 0 };
-  const { trainer } = setUp({ maxSteps: 1, rewardModel, objectiveWeights });
+  const rewardWeights = new RewardWeights({ right: 1, long: 0 });
+  const { trainer } = setUp({ maxSteps: 1, rewardModel, rewardWeights, multiObjective: true });
   const [report] = await reportsOf(trainer);
   const { advantages } = report!.groups[0]!;
   assert.ok(advantages.every((advantage, i) => i === 0 || advantage > advantages[i - 1]!));
+});
+
+test('weights of rewards move from step to step, and adaptive ones by what was seen before', async () => {
+  const rewardModel = {
+    score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: -1, parts: { right: i, long: 100 * i } })),
+  };
+  const rewardWeights = new RewardWeights({ right: { from: 1, to: 0, steps: 2 }, long: 1 }, { adaptive: true });
+  const { trainer } = setUp({ rewardModel, rewardWeights });
+  const reports = await reportsOf(trainer);
+  const weights = reports.map(({ metrics }) => [metrics['rewards/right/weight']!, metrics['rewards/long/weight']!]);
+  const deviation = Math.sqrt((8 * 1.25) / 7);
+  const [, second, third] = weights as [number[], number[], number[]];
+  assert.deepEqual(weights[0], [1, 1]);
+  assert.ok(Math.abs(second[0]! - 0.5 / deviation) < 1e-12 && Math.abs(second[1]! - 0.01 / deviation) < 1e-12);
+  assert.equal(third[0], 0);
+  const [reward] = reports[1]!.groups[0]!.rewards.slice(-1);
+  assert.ok(Math.abs(reward!.score! - (3 * second[0]! + 300 * second[1]!)) < 1e-12);
 });
 
 test('what a policy reads between its turns is part of the sequence, but not learnt', () => {

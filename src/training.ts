@@ -13,6 +13,7 @@ import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { streamSeed } from './random.ts';
+import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
 import { assertGoesOn, type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 
@@ -35,11 +36,10 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly advantageBaseline?: AdvantageBaseline;
   /** What advantages are divided by. @default 'group' */
   readonly scaleRewards?: ScaleRewards;
-  /**
-   * Weights of the parts of rewards: each part is an objective of its own, normalised within its group, in place of the score.
-   * @default the score is the one objective
-   */
-  readonly objectiveWeights?: Readonly<Record<string, number>>;
+  /** Makes the scores anew, of the parts of rewards. @default scores are what the reward model says */
+  readonly rewardWeights?: RewardWeights;
+  /** Whether each part that `rewardWeights` names is an objective of its own, normalised within its group. @default false */
+  readonly multiObjective?: boolean;
   /** Learn nothing from completions that a limit on tokens cut off; their scores count in their groups. @default false */
   readonly maskTruncated?: boolean;
   /** What happens to groups that teach nothing. @default 'keep' */
@@ -70,6 +70,9 @@ export interface StepsOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Of the parts of rewards, by their names. */
+type Weights = Readonly<Record<string, number>>;
+
 /** A group of which is known whether it is learnt from, but not yet what. */
 type Judged<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
@@ -98,16 +101,18 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   async #step(step: number, signal: AbortSignal | undefined): Promise<StepReport<E> | undefined> {
-    const { dataLoader, numIterations = 1 } = this.#options;
+    const { dataLoader, numIterations = 1, rewardWeights } = this.#options;
     const clock = stopwatch();
     const before = dataLoader.state;
-    const sampled = await this.#sampleGroups(step, clock, signal);
+    const weights = rewardWeights?.at(step);
+    const sampled = await this.#sampleGroups(step, weights, clock, signal);
     if (!sampled) {
       dataLoader.state = before;
       return undefined;
     }
     dataLoader.observe?.(sampled);
-    const groups = this.#withAdvantages(sampled);
+    rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
+    const groups = this.#withAdvantages(sampled, weights);
     const learningRate = this.#learningRate(step);
     const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
     clock.lap('time/update');
@@ -118,6 +123,7 @@ export class GrpoTrainer<E extends Example = Example> {
       metrics: {
         ...rolloutMetrics(groups),
         ...groupMetrics(groups),
+        ...(weights && weightMetrics(weights)),
         ...meanMetrics(updates),
         learning_rate: learningRate,
       },
@@ -128,12 +134,14 @@ export class GrpoTrainer<E extends Example = Example> {
   /** The groups of a step, and whatever is sampled in place of those that teach nothing. */
   async #sampleGroups(
     step: number,
+    weights: Weights | undefined,
     clock: Stopwatch,
     signal: AbortSignal | undefined,
   ): Promise<Judged<E>[] | undefined> {
     const { dataLoader, model, generator, rewardModel, maskTruncated = false } = this.#options;
-    const { promptsPerStep = 4, numGenerations = 8, seed = 0, objectiveWeights = {} } = this.#options;
+    const { promptsPerStep = 4, numGenerations = 8, seed = 0, multiObjective = false } = this.#options;
     const { groupPolicy = 'keep', resampleLimit = 3 } = this.#options;
+    const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
     const judged: Judged<E>[] = [];
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {
@@ -152,8 +160,9 @@ export class GrpoTrainer<E extends Example = Example> {
       missing = 0;
       for (const [i, example] of examples.entries()) {
         const id = `${step + 1}.${judged.length}`;
-        const group = { id, example, trajectories: rollouts[i]!, rewards: rewards[i]! };
-        const reason = groupReason(group, { maskTruncated, objectives: Object.keys(objectiveWeights) });
+        const scored = weights ? rewards[i]!.map((reward) => reweighed(reward, weights)) : rewards[i]!;
+        const group = { id, example, trajectories: rollouts[i]!, rewards: scored };
+        const reason = groupReason(group, { maskTruncated, objectives });
         const fate = groupFate(reason, groupPolicy, round < resampleLimit);
         if (fate === 'resampled') missing++;
         judged.push({ ...group, reason, fate });
@@ -163,18 +172,21 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /** Those of kept groups; what is not learnt from has no part in any mean or deviation. */
-  #withAdvantages(groups: readonly Judged<E>[]): GroupOutcome<E>[] {
+  #withAdvantages(groups: readonly Judged<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
     const kept = groups.filter(({ fate }) => fate === 'kept');
-    const advantages = this.#advantages(kept.map(({ rewards }) => rewards));
+    const advantages = this.#advantages(
+      kept.map(({ rewards }) => rewards),
+      weights,
+    );
     const of = new Map(kept.map((group, i) => [group, advantages[i]!]));
     return groups.map((group) => ({ ...group, advantages: of.get(group) ?? group.rewards.map(() => 0) }));
   }
 
-  #advantages(rewards: readonly (readonly Reward[])[]): number[][] {
-    const { advantageBaseline = 'group', scaleRewards = 'group', objectiveWeights } = this.#options;
+  #advantages(rewards: readonly (readonly Reward[])[], weights: Weights | undefined): number[][] {
+    const { advantageBaseline = 'group', scaleRewards = 'group', multiObjective = false } = this.#options;
     const scores = rewards.map((group) => group.map(({ score }) => score));
-    if (!objectiveWeights) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
-    const objectives = Object.entries(objectiveWeights).map(([name, weight]) => ({
+    if (!multiObjective) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
+    const objectives = Object.entries(weights ?? {}).map(([name, weight]) => ({
       weight,
       scores: rewards.map((group) => group.map(({ parts }) => parts[name] ?? null)),
     }));
@@ -241,6 +253,11 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
     samplerLogprobs.push(...observed.map(() => 0), ...tokens.logprobs);
   }
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };
+}
+
+/** `rewards/<name>/weight`: what each part counted with. */
+function weightMetrics(weights: Weights): Record<string, number> {
+  return Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
 }
 
 type Stopwatch = ReturnType<typeof stopwatch>;

@@ -89,6 +89,12 @@ const contradictions: readonly Contradiction[] = [
       multi_objective_aggregation === 'normalize_then_sum' &&
       (scale_rewards !== 'group' || advantage_baseline !== 'group'),
   },
+  {
+    key: 'overlong_buffer',
+    fault: 'adds the reward overlong, which is listed already',
+    hint: 'leave one of them out',
+    holds: ({ overlong_buffer, reward }) => overlong_buffer !== null && reward.some(({ name }) => name === 'overlong'),
+  },
 ];
 
 interface Requirement {

@@ -128,7 +128,7 @@ describe('a wrong value is an error with its key, what was expected and what was
     'loss_type: ppo': /loss_type: expected one of grpo, .*, got "ppo"/,
     'lora: 4': /lora: expected keys and values, got 4/,
     'native: {threads: many}': /native\.threads: expected auto or a number, got "many"/,
-    'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number, got "x"/,
+    'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number or keys and values, got "x"/,
     'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
     'rollout: {step_timeout: soon}': /rollout\.step_timeout: expected a duration .*, got "soon"/,
   };
@@ -145,7 +145,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
-    ...['backend: trl', 'compute: modal', 'group_policy: drop', 'max_turns: 2'],
+    ...['backend: trl', 'compute: modal', 'max_turns: 2'],
     ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
     ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]', 'max_episode_tokens: 9'],
   ];

@@ -29,7 +29,9 @@ const dapo: Values = {
   epsilon: 0.2,
   epsilon_high: 0.28,
   beta: 0,
+  group_policy: 'resample',
   mask_truncated_completions: true,
+  overlong_buffer: 0.2,
 };
 
 export const presets: Readonly<Record<PresetName, Preset>> = {
@@ -45,7 +47,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   dapo: {
     source: 'DAPO, Yu et al. 2025, arXiv:2503.14476',
-    when: 'long answers whose entropy collapses: clip-higher, means over tokens, nothing learnt from answers that were cut off',
+    when: 'long answers whose entropy collapses: clip-higher, means over tokens, fresh prompts in place of those that teach nothing, no learning from answers that were cut off, punishment shortly before that',
     values: dapo,
   },
   dr_grpo: {

@@ -13,9 +13,22 @@ const message = z.strictObject({
   content: z.string(),
 });
 
+const weightSchedule = z.union([
+  z.number(),
+  z.strictObject({ from: z.number(), to: z.number(), steps: count }),
+  z.strictObject({
+    points: z
+      .array(z.tuple([z.int().nonnegative(), z.number()]))
+      .nonempty()
+      .refine((points) => points.every(([step], i) => i === 0 || step >= points[i - 1]![0]), 'expected steps in order'),
+  }),
+]);
+
 const weightedReward = z.strictObject({
   name: z.string(),
-  weight: z.number().default(1),
+  weight: weightSchedule
+    .default(1)
+    .describe('a number, or {from, to, steps}, or {points: [[step, weight], …]} with straight lines between them'),
   config: plainObject.default({}),
 });
 const reward = z.union([z.string(), weightedReward]);
@@ -111,6 +124,16 @@ export const configSchema = z.strictObject({
     .union([reward, z.array(reward)])
     .default([])
     .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part)))),
+  adaptive_reward_scaling: z
+    .boolean()
+    .default(false)
+    .describe('divide each reward by the standard deviation of its values so far'),
+  overlong_buffer: fraction
+    .nullable()
+    .default(null)
+    .describe(
+      'punish completions in this last part of max_completion_length, down to -1 (reward overlong); null: none',
+    ),
   reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of yours'),
 
   environment: z.string().nullable().default(null).describe('FILE:NAME of an environment of yours'),

@@ -73,6 +73,7 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     top_entropy_quantile: noEntropy,
     entropy_coef: noEntropy,
     use_adaptive_entropy: noEntropy,
+    overlong_buffer: { why: 'has completions of one length: none is longer than others' },
     mask_truncated_completions: { why: 'has completions of one length: none is cut off' },
     weight_decay: noOptimizer,
     adam_beta1: noOptimizer,

@@ -155,6 +155,8 @@ export interface CheckpointState {
   readonly step: number;
   /** Where the data loader was: `DataLoader.state`. */
   readonly data?: unknown;
+  /** What adaptive weights have seen: `RewardWeights.state`. */
+  readonly rewards?: unknown;
   /** What `save.best` compares, where it was measured at this step. */
   readonly metric?: { readonly name: string; readonly value: number };
 }

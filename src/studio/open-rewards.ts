@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Config, RewardConfig } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
+import { finalWeight } from '../reward-weights.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
 import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
@@ -39,7 +40,9 @@ export async function openRewards(config: Config, scores: readonly string[] = []
   const builtin = config.reward.flatMap((part, i) => {
     if (scores.includes(part.name)) return [];
     const brought = ofTaskset.find(({ name }) => name === part.name);
-    return brought ? { ...brought, weight: part.weight } : builtinReward(part, `reward.${i}`, answer_column);
+    return brought
+      ? { ...brought, weight: finalWeight(part.weight) }
+      : builtinReward(part, `reward.${i}`, answer_column);
   });
   const conversational = config.chat_template !== 'none';
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, conversational)];
@@ -48,10 +51,21 @@ export async function openRewards(config: Config, scores: readonly string[] = []
   if (named.length + ofTaskset.length + scores.length === 0) throw nothingScores(config);
   const weighed = config.reward.filter(({ name }) => scores.includes(name));
   return {
-    rewards: named.length > 0 || scores.length > 0 ? named : ofTaskset,
-    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, weight])),
+    rewards: [...(named.length > 0 || scores.length > 0 ? named : ofTaskset), ...overlongPunishment(config)],
+    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, finalWeight(weight)])),
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
+}
+
+/** The reward that the key `overlong_buffer` stands for. */
+function overlongPunishment({
+  overlong_buffer,
+  max_completion_length: max_tokens,
+  answer_column,
+}: Config): OpenReward[] {
+  if (overlong_buffer === null) return [];
+  const config = { max_tokens, buffer_tokens: Math.round(overlong_buffer * max_tokens) };
+  return [builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
 }
 
 /** What a task set brings: all of it where the configuration names no reward, or those that it names. */
@@ -85,7 +99,7 @@ export function builtinReward({ name, weight, config }: RewardConfig, path: stri
     const score = row.create(compares || 'answer_column' in config ? { ...settings, answer_column } : settings);
     return {
       name,
-      weight,
+      weight: finalWeight(weight),
       score,
       judges: compares ? 'answer' : 'form',
       answerColumn: String(answer_column),

@@ -19,6 +19,7 @@ const config = {
   ...{ num_iterations: 2, max_steps: 9 },
   // Random models do not know how to end.
   mask_truncated_completions: false,
+  overlong_buffer: null,
 };
 
 for (const preset of presetNames) {

@@ -3,6 +3,7 @@
 import type { DataLoader } from '../data.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { streamSeed } from '../random.ts';
+import { RewardWeights } from '../reward-weights.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
 import { findCheckpoint, readCheckpointPointer, readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../runs/records.ts';
@@ -27,6 +28,8 @@ export class TrainingRun {
   readonly #signal: AbortSignal | undefined;
   readonly #health: HealthMonitor;
   readonly #dataLoader: DataLoader;
+  /** Where scores are more than a sum with weights for good. */
+  readonly #rewardWeights: RewardWeights | undefined;
   /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
   #sampled: number | undefined;
@@ -42,7 +45,12 @@ export class TrainingRun {
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
     this.#dataLoader = problemLoader(setup.config, setup.problems.train);
-    if (this.#saved !== undefined) this.#dataLoader.state = findCheckpoint(directory, 'latest').state.data;
+    this.#rewardWeights = movingWeights(setup);
+    if (this.#saved !== undefined) {
+      const { data, rewards } = findCheckpoint(directory, 'latest').state;
+      this.#dataLoader.state = data;
+      if (this.#rewardWeights) this.#rewardWeights.state = rewards;
+    }
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
     this.#health = replay(readMetrics(directory), evaluations, healthSettings(setup.config));
@@ -85,7 +93,7 @@ export class TrainingRun {
   }
 
   #trainer(): GrpoTrainer {
-    const { config, model, rewardModel, rewardWeights, generator } = this.#setup;
+    const { config, model, rewardModel, generator } = this.#setup;
     const { max_steps } = this.#store.record;
     return new GrpoTrainer({
       model,
@@ -99,7 +107,8 @@ export class TrainingRun {
       numIterations: config.num_iterations,
       advantageBaseline: config.advantage_baseline,
       scaleRewards: config.scale_rewards,
-      ...(config.multi_objective_aggregation === 'normalize_then_sum' && { objectiveWeights: rewardWeights }),
+      ...(this.#rewardWeights && { rewardWeights: this.#rewardWeights }),
+      multiObjective: config.multi_objective_aggregation === 'normalize_then_sum',
       maskTruncated: config.mask_truncated_completions,
       groupPolicy: config.group_policy,
       resampleLimit: config.resample_limit,
@@ -178,9 +187,8 @@ export class TrainingRun {
     const { config, model } = this.#setup;
     const best = this.#bestStep === step;
     const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
-    const directory = await this.#store.checkpoint({ step, data: this.#dataLoader.state, ...metric }, (folder) =>
-      model.save(folder),
-    );
+    const state = { step, data: this.#dataLoader.state, rewards: this.#rewardWeights?.state };
+    const directory = await this.#store.checkpoint({ ...state, ...metric }, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
     if (config.save.total_limit !== null) this.#store.pruneCheckpoints(config.save.total_limit);
@@ -191,6 +199,15 @@ export class TrainingRun {
     const { best } = this.#setup.config.save;
     return best === null ? undefined : metrics[best];
   }
+}
+
+/** `undefined` where each score is the sum that the reward model makes of it. */
+function movingWeights({ config, rewardWeights }: Setup): RewardWeights | undefined {
+  const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
+  const schedules = Object.fromEntries(reward.map(({ name, weight }) => [name, weight]));
+  const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');
+  if (!moves && multi_objective_aggregation === 'sum_then_normalize') return undefined;
+  return new RewardWeights({ ...rewardWeights, ...schedules }, { adaptive });
 }
 
 function isDue(step: number, every: number | null | undefined): boolean {

@@ -1,0 +1,107 @@
+// Weights of rewards that change while training goes on: by a schedule, and by how much each reward varies.
+import type { Reward } from './rl.ts';
+
+/**
+ * A weight for good, or one that moves: from one value to another in so many steps, or through points of a step and a weight each, in a
+ * straight line between them. Before the first point it is the first weight, after the last the last.
+ */
+export type WeightSchedule =
+  | number
+  | { readonly from: number; readonly to: number; readonly steps: number }
+  | { readonly points: readonly (readonly [step: number, weight: number])[] };
+
+/** @param step counted from 0 */
+export function weightAt(schedule: WeightSchedule, step: number): number {
+  const points = pointsOf(schedule);
+  const next = points.findIndex(([at]) => at > step);
+  if (next === -1) return points.at(-1)![1];
+  const [at, weight] = points[next]!;
+  const [before, from] = points[next - 1] ?? [at - 1, weight];
+  return from + ((weight - from) * (step - before)) / (at - before);
+}
+
+/** Where it ends: what scores are made of that are to compare from first to last. */
+export function finalWeight(schedule: WeightSchedule): number {
+  return pointsOf(schedule).at(-1)![1];
+}
+
+function pointsOf(schedule: WeightSchedule): readonly (readonly [step: number, weight: number])[] {
+  if (typeof schedule === 'number') return [[0, schedule]];
+  return 'points' in schedule
+    ? schedule.points
+    : [
+        [0, schedule.from],
+        [schedule.steps, schedule.to],
+      ];
+}
+
+export interface RewardWeightsOptions {
+  /** Divide each weight by the standard deviation of its reward's values so far, from the second step on. @default false */
+  readonly adaptive?: boolean;
+}
+
+/** Of values that come one by one (Welford 1962). */
+interface Moments {
+  readonly count: number;
+  readonly mean: number;
+  /** Σ (value − mean)² */
+  readonly squares: number;
+}
+
+/** Weights of the parts of rewards by their names; a part without one counts as it is. */
+export class RewardWeights {
+  readonly #schedules: Readonly<Record<string, WeightSchedule>>;
+  readonly #adaptive: boolean;
+  readonly #moments = new Map<string, Moments>();
+
+  constructor(schedules: Readonly<Record<string, WeightSchedule>>, { adaptive = false }: RewardWeightsOptions = {}) {
+    this.#schedules = schedules;
+    this.#adaptive = adaptive;
+  }
+
+  /** @param step counted from 0 */
+  at(step: number): Record<string, number> {
+    const weights = Object.entries(this.#schedules).map(([name, schedule]) => [
+      name,
+      weightAt(schedule, step) / (this.#adaptive ? this.#deviation(name) : 1),
+    ]);
+    return Object.fromEntries(weights);
+  }
+
+  /** Takes the values of a step into account, for those after it. */
+  observe(rewards: readonly Reward[]): void {
+    for (const { parts } of rewards) {
+      for (const [name, value] of Object.entries(parts)) {
+        if (value === null) continue;
+        const { count, mean, squares } = this.#moments.get(name) ?? { count: 0, mean: 0, squares: 0 };
+        const next = mean + (value - mean) / (count + 1);
+        const moments = { count: count + 1, mean: next, squares: squares + (value - mean) * (value - next) };
+        this.#moments.set(name, moments);
+      }
+    }
+  }
+
+  /** What `observe` has seen, as JSON. */
+  get state(): unknown {
+    return Object.fromEntries(this.#moments);
+  }
+
+  set state(state: unknown) {
+    this.#moments.clear();
+    for (const [name, moments] of Object.entries(state as Record<string, Moments>)) this.#moments.set(name, moments);
+  }
+
+  /** 1 as long as a reward has not varied. */
+  #deviation(name: string): number {
+    const { count, squares } = this.#moments.get(name) ?? { count: 0, squares: 0 };
+    const deviation = count < 2 ? 0 : Math.sqrt(squares / (count - 1));
+    return deviation > 1e-8 ? deviation : 1;
+  }
+}
+
+/** The reward with Σ weight · part for its score, over the parts that apply. */
+export function reweighed(reward: Reward, weights: Readonly<Record<string, number>>): Reward {
+  if (reward.score === null) return reward;
+  const terms = Object.entries(reward.parts).map(([name, part]) => (part ?? 0) * (weights[name] ?? 1));
+  return { ...reward, score: terms.reduce((sum, term) => sum + term, 0) };
+}
