@@ -30,9 +30,9 @@ export async function loadPythonReward(
   conversational = true,
   options: PythonCodeOptions = {},
 ): Promise<RemoteReward> {
-  const { path, name } = parse(reference, 'reward');
+  const { path, name } = parsePython(reference, 'reward');
   const python = new PythonCode(options);
-  await loaded(path, 'REWARD_LOAD_FAILED', () => python.call('load_reward', { path, name }, loadLimit));
+  await loadedPython(path, 'REWARD_LOAD_FAILED', () => python.call('load_reward', { path, name }, loadLimit));
   return {
     async call(judged, timeLimit) {
       const params = { path, name, ...(conversational ? asMessages(judged) : asTexts(judged)) };
@@ -75,13 +75,14 @@ function huggingFaceMessage({ role, content, toolCalls, toolCallId }: Message): 
   return { role, content, ...(calls && { tool_calls: calls }), ...(toolCallId && { tool_call_id: toolCallId }) };
 }
 
-function parse(reference: string, defaultName: string): { readonly path: string; readonly name: string } {
+/** The parts of `path/to/file.py:name`. */
+export function parsePython(reference: string, defaultName: string): { readonly path: string; readonly name: string } {
   const [path, name = defaultName] = reference.split(/:(?=\w+$)/) as [string, string?];
   return { path: resolve(path), name };
 }
 
 /** What is wrong with a file gets a code of its own. */
-async function loaded(path: string, code: string, work: () => Promise<unknown>): Promise<unknown> {
+export async function loadedPython(path: string, code: string, work: () => Promise<unknown>): Promise<unknown> {
   const failed = (fault: string, hint?: string) =>
     new GradusError(code, `cannot load ${path}: ${fault}`, { ...(hint && { hint }), path });
   if (!existsSync(path)) throw failed('the file is missing', `paths are relative to ${process.cwd()}`);

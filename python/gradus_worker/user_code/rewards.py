@@ -1,6 +1,7 @@
 # Calls reward functions of TRL's signature: f(prompts, completions, completion_ids, **columns) -> list of float or None.
-import inspect
 import math
+
+from .calling import accepted
 
 # Columns that TRL does not hand on, for they would hide its own arguments.
 _taken = ("prompt", "completion", "completion_ids")
@@ -22,7 +23,7 @@ def score(function, prompts, completions, completion_ids, columns, resolve):
         **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
         "log_metric": log_metric,
     }
-    answer = resolve(function(**_accepted(function, arguments)))
+    answer = resolve(function(**accepted(function, arguments)))
     return {"scores": _scores(answer, len(completions)), "metrics": metrics}
 
 
@@ -34,13 +35,6 @@ def finite(value, what):
             return number
         raise TypeError(f"{what} is {number}, not a finite number")
     raise TypeError(f"{what} is of type {type(value).__name__}, not a finite number")
-
-
-def _accepted(function, arguments):
-    parameters = inspect.signature(function).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return arguments
-    return {parameter.name: arguments[parameter.name] for parameter in parameters if parameter.name in arguments}
 
 
 def _scores(answer, count):

@@ -1,32 +1,48 @@
 # What can be asked of users' code: one thing at a time, each answered with a result or with what went wrong and where.
 import asyncio
 import inspect
+import os
 import platform
+import sys
 
 from ..channel import Channel, WorkerError
+from .environments import Environments
 from .loading import LoadError, load, place_of, told
+from .policy import Model, Tokenizer
 from .rewards import score
 
-METHOD = {"path": str, "name": str}
-BATCH = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict}
+CODE = {"path": str, "name": str}
+ENVIRONMENT = CODE | {"config": dict}
+EPISODE = {"path": str, "episode": int}
 
 
 def main():
+    sys.path.append(os.path.join(os.path.dirname(__file__), "stand_ins"))  # the last place that is looked at
     channel = Channel()
     loop = asyncio.new_event_loop()  # one for good, so that clients of asynchronous functions may live in it
 
     def resolve(value):
         return loop.run_until_complete(value) if inspect.isawaitable(value) else value
 
-    def load_reward(params):
-        if not callable(load(**params)):
-            raise LoadError(f"its {params['name']} is no function", "write def")
+    def load_reward(path, name):
+        if not callable(load(path, name)):
+            raise LoadError(f"its {name} is no function", "write def")
 
-    def score_batch(params):
-        function = load(params.pop("path"), params.pop("name"))
-        return score(function, **params, resolve=resolve)
+    def score_batch(path, name, **batch):
+        return score(load(path, name), **batch, resolve=resolve)
 
-    handlers = {"load_reward": (METHOD, load_reward), "score": (METHOD | BATCH, score_batch)}
+    environments = Environments(resolve, Model(channel.call), Tokenizer(channel.call))
+    batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict}
+    handlers = {
+        "load_reward": (CODE, load_reward),
+        "score": (CODE | batch, score_batch),
+        "describe": (ENVIRONMENT, environments.describe),
+        "build_dataset": (ENVIRONMENT, environments.build_dataset),
+        "score_episode": (ENVIRONMENT | {"completion": str, "row": dict}, environments.score_episode),
+        "reset": (ENVIRONMENT | {"episode": int, "row": dict}, environments.reset),
+        "call_tool": (EPISODE | {"tool": str, "arguments": dict}, environments.call_tool),
+        "finish": (EPISODE, environments.finish),
+    }
     channel.hello("python", {"python": platform.python_version()})
     channel.serve({name: (schema, guarded(handler)) for name, (schema, handler) in handlers.items()})
 
@@ -35,13 +51,12 @@ def guarded(handler):
     """Whatever user code raises, in one line with its place; SystemExit too, which does not end the worker."""
 
     def answer(params, _call):
-        path = params["path"]
         try:
-            return handler(params)
+            return handler(**params)
         except LoadError as error:
             raise WorkerError("LOAD_FAILED", str(error), error.hint) from error
         except BaseException as error:
-            place = place_of(error, path)
+            place = place_of(error, params["path"])
             raise WorkerError("USER_CODE_FAILED", f"{told(error)} ({place})" if place else told(error)) from error
 
     return answer

@@ -1,0 +1,63 @@
+# The model that is trained and its tokenizer, as environments know them from transformers; the process that trains does the work. Tensors are lists.
+
+
+class Ids(list):
+    """Token ids of a batch: a list of lists that knows its shape."""
+
+    @property
+    def shape(self):
+        return (len(self), len(self[0]) if self and isinstance(self[0], list) else 0)
+
+    def to(self, _device):
+        return self
+
+
+class Encoding(dict):
+    """What a tokenizer returns: `input_ids` and `attention_mask`, as keys or attributes."""
+
+    __getattr__ = dict.__getitem__
+
+    def to(self, _device):
+        return self
+
+
+class Tokenizer:
+    def __init__(self, call):
+        self._call = call
+
+    def __call__(self, text, **_options):
+        """One text or a list of them, not padded."""
+        texts = [text] if isinstance(text, str) else text
+        ids = Ids(self.encode(one) for one in texts)
+        return Encoding(input_ids=ids, attention_mask=Ids([1] * len(one) for one in ids))
+
+    def encode(self, text, add_special_tokens=True):
+        return self._call("encode", {"text": text, "special": add_special_tokens})
+
+    def decode(self, token_ids, skip_special_tokens=False):
+        return self._call("decode", {"ids": list(token_ids), "skip_special": skip_special_tokens})
+
+    def batch_decode(self, sequences, skip_special_tokens=False):
+        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+
+    def apply_chat_template(self, conversation, tools=None, tokenize=True, return_dict=False, **_options):
+        """The ids of a conversation that the assistant goes on with, or their text."""
+        ids = self._call("render", {"messages": conversation, "tools": tools or []})
+        if not tokenize:
+            return self.decode(ids)
+        return Encoding(input_ids=Ids([ids]), attention_mask=Ids([[1] * len(ids)])) if return_dict else ids
+
+
+class Model:
+    device = "cpu"
+
+    def __init__(self, call):
+        self._call = call
+
+    def generate(self, input_ids, max_new_tokens=256, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, **_options):
+        """Prompts with what the policy goes on to say, as ids: a list a prompt. `do_sample=False` takes the likeliest tokens."""
+        prompts = [list(ids) for ids in (input_ids if isinstance(input_ids[0], list) else [input_ids])]
+        temperature = temperature if do_sample else 0.0
+        sampling = {"max_tokens": max_new_tokens, "temperature": temperature, "top_p": top_p, "top_k": top_k or 0}
+        completions = self._call("generate", {"prompts": prompts, **sampling})
+        return Ids(prompt + completion for prompt, completion in zip(prompts, completions))
