@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startHubServer } from '../../test/hub-server.ts';
-import { type DatasetPart, fetchDataset, placedFiles } from './fetch-dataset.ts';
+import { fetchDataset } from './fetch-dataset.ts';
 import { parseHubId } from './hub-id.ts';
+import { type DatasetPart, placedFiles } from './placed-files.ts';
 
 /** As openai/gsm8k has it. */
 const card = `---

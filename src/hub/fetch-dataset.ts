@@ -1,58 +1,83 @@
-// Files of a data set of the hub, fetched: those that are asked for and no others.
-import { readdirSync } from 'node:fs';
+// Files of a data set of the hub, fetched: those of one split of one configuration, and the card that tells which they are.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { GradusError } from '../errors.ts';
 import { cachedSnapshot } from './hub-cache.ts';
 import type { HubId } from './hub-id.ts';
-import { fetchFiles, openHubRepo } from './hub-repo.ts';
+import { fetchFiles, type HubRepo, openHubRepo } from './hub-repo.ts';
 import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
+import { type DatasetPart, type PlacedFile, partOf, placedFiles } from './placed-files.ts';
 
-/** Picks from the paths of a repository; throws where what is wanted is not among them. */
-export type ChooseFiles = (paths: readonly string[]) => readonly string[];
+const CARD = 'README.md';
+
+/** Where the hub keeps its own copy of a data set, in Parquet, whatever its files are. */
+const CONVERTED = 'refs/convert/parquet';
 
 /**
- * Where the chosen files lie in the cache, downloaded as far as they are not there. What the cache has of the revision is taken as it is,
- * without asking the hub, so that a run that goes on reads the rows that it began with.
- * Throws `DATASET_NOT_FOUND` where the hub may not be asked, what requests to the hub throw, and what `choose` throws.
+ * Where the files of a part lie in the cache, in order, downloaded as far as they are not there. What the cache has of the revision is taken
+ * as it is, without asking the hub, so that a run that goes on reads the rows that it began with.
+ * Throws `DATASET_NOT_FOUND`, `DATASET_CONFIG_UNKNOWN`, `DATASET_SPLIT_NOT_FOUND`, and what requests to the hub throw.
  */
 export async function fetchDataset(
   settings: HubSettings,
   id: HubId,
-  choose: ChooseFiles,
+  part: DatasetPart,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const cached = cachedFiles(settings, id, choose);
-  if (cached) return cached;
   const subject: HubSubject = { ...id, type: 'dataset' };
-  if (settings.offline) {
-    throw new GradusError('DATASET_NOT_FOUND', `${described(subject)} is not on this machine`, {
-      hint: 'unset HF_HUB_OFFLINE to download it, or give the path of a copy',
-      path: 'dataset',
-      kind: 'not_ready',
-    });
+  const revisions = [subject, { ...subject, revision: CONVERTED }];
+  for (const { name, revision } of revisions) {
+    const cached = cachedPart(settings, { name, revision }, part);
+    if (cached) return cached;
   }
-  const repo = await openHubRepo(settings, subject, signal);
-  const chosen = choose(repo.files.map(({ path }) => path));
-  const files = repo.files.filter(({ path }) => chosen.includes(path));
-  const folder = await fetchFiles(settings, repo, files, signal);
-  return chosen.map((path) => join(folder, path));
+  if (settings.offline) {
+    throw notFound(
+      subject,
+      'is not on this machine',
+      'unset HF_HUB_OFFLINE to download it, or give the path of a copy',
+    );
+  }
+  for (const wanted of revisions) {
+    const repo = await openHubRepo(settings, wanted, signal);
+    const placed = await placesIn(settings, repo, signal);
+    if (placed.length === 0) continue;
+    const chosen = partOf(placed, part, described(subject));
+    const files = repo.files.filter(({ path }) => chosen.includes(path));
+    const folder = await fetchFiles(settings, repo, files, signal);
+    return chosen.map((path) => join(folder, path));
+  }
+  throw notFound(subject, 'has no files in parquet, JSON lines, JSON or CSV', 'choose another, or convert a copy');
 }
 
-function cachedFiles({ cache }: HubSettings, id: HubId, choose: ChooseFiles): string[] | undefined {
+async function placesIn(settings: HubSettings, repo: HubRepo, signal?: AbortSignal): Promise<PlacedFile[]> {
+  const card = repo.files.filter(({ path }) => path === CARD);
+  const folder = await fetchFiles(settings, repo, card, signal);
+  return placedFiles(
+    repo.files.map(({ path }) => path),
+    readCard(folder),
+  );
+}
+
+function cachedPart({ cache }: HubSettings, id: HubId, part: DatasetPart): string[] | undefined {
   const folder = cachedSnapshot(cache, 'dataset', id);
   if (folder === undefined) return undefined;
   const paths = readdirSync(folder, { recursive: true }).map((path) => String(path).replaceAll('\\', '/'));
-  const chosen = attempt(() => choose(paths));
-  return chosen && areWhole(chosen) ? chosen.map((path) => join(folder, path)) : undefined;
-}
-
-function attempt<T>(work: () => T): T | undefined {
+  const card = readCard(folder);
+  const placed = placedFiles(paths, card);
+  // Without a card nothing tells whether there are other configurations, which were not fetched.
+  const sure = card === undefined && part.config === undefined ? placed.filter(isMain) : placed;
   try {
-    return work();
+    const chosen = partOf(sure, part, id.name);
+    return areWhole(chosen) ? chosen.map((path) => join(folder, path)) : undefined;
   } catch {
     return undefined;
   }
+}
+
+function isMain({ config }: PlacedFile): boolean {
+  return config === 'default' || config === 'main';
 }
 
 /** Of `train-00000-of-00002.parquet` there are two; Python may have fetched one. */
@@ -60,5 +85,22 @@ function areWhole(paths: readonly string[]): boolean {
   return paths.every((path) => {
     const [, before, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(path) ?? [];
     return count === undefined || paths.filter((other) => other.startsWith(`${before}-`)).length >= Number(count);
+  });
+}
+
+/** The header of a folder's card, as far as it can be read. */
+export function readCard(folder: string): unknown {
+  const path = join(folder, CARD);
+  const header = existsSync(path) ? /^---\r?\n(.*?)\r?\n---/s.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
+  try {
+    return header === undefined ? undefined : parse(header);
+  } catch {
+    return undefined;
+  }
+}
+
+function notFound(subject: HubSubject, fault: string, hint: string): GradusError {
+  return new GradusError('DATASET_NOT_FOUND', `${described(subject)} ${fault}`, {
+    ...{ hint, path: 'dataset', kind: 'not_ready' as const },
   });
 }

@@ -1,9 +1,10 @@
 // Data sets from files: every form that is read, every fault that is told, and what is held out.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { startHubServer } from '../../test/hub-server.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { GradusError } from '../errors.ts';
 import { loadRows, requireColumns, splitRows } from './data-files.ts';
@@ -53,13 +54,87 @@ test('a folder has a file a split, perhaps in a subfolder for the configuration'
   assert.deepEqual(await loadRows(set, { config: 'other' }), [{ a: 'train' }]);
   await assert.rejects(
     loadRows(set, { split: 'dev' }),
-    isError('DATASET_SPLIT_NOT_FOUND', /no split "dev"/, /test\.json, train\.jsonl/),
+    isError('DATASET_SPLIT_NOT_FOUND', /no split "dev"/, /there is: test, train/),
   );
   mkdirSync(join(folder, 'bare'));
   await assert.rejects(
     loadRows(join(folder, 'bare')),
     isError('DATASET_SPLIT_NOT_FOUND', /"train"/, /no file in \.jsonl/),
   );
+});
+
+test('splits are told by the card, or by the names of files and folders', async () => {
+  const set = (name: string, files: Record<string, string>) => {
+    for (const [path, text] of Object.entries(files)) write(`${name}/${path}`, text);
+    return join(folder, name);
+  };
+  const shards = set('shards', {
+    'data/train-00001-of-00002.jsonl': '{"a":2}',
+    'data/train-00000-of-00002.jsonl': '{"a":1}',
+    'data/validation.jsonl': '{"a":3}',
+    'README.md': 'no header',
+  });
+  assert.deepEqual(await loadRows(shards), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual(await loadRows(shards, { split: 'validation' }), [{ a: 3 }]);
+  const folders = set('folders', { 'train/x.csv': 'a\n1\n', 'dev/y.csv': 'a\n2\n', 'test/z.csv': 'a\n3\n' });
+  assert.deepEqual(await loadRows(folders), [{ a: '1' }]);
+  assert.deepEqual(await loadRows(folders, { split: 'validation' }), [{ a: '2' }]);
+  const carded = set('carded', {
+    'README.md': '---\nconfigs: [{ config_name: x, data_files: [{ split: sft, path: one.jsonl }] }]\n---\n',
+    'one.jsonl': '{"a":1}',
+    'train.jsonl': '{"a":2}',
+  });
+  assert.deepEqual(await loadRows(carded, { split: 'sft' }), [{ a: 1 }]);
+  await assert.rejects(loadRows(carded), isError('DATASET_SPLIT_NOT_FOUND', /"train"/, /there is: sft/));
+  const plain = set('plain', { 'a.jsonl': '{"a":1}', 'b.jsonl': '{"a":2}' });
+  assert.deepEqual(await loadRows(plain), [{ a: 1 }, { a: 2 }]);
+  await assert.rejects(loadRows(plain, { split: 'test' }), isError('DATASET_SPLIT_NOT_FOUND', /"test"/, /train/));
+});
+
+test('a split that is there twice has to be chosen', async () => {
+  write('configs/one/train.jsonl', '{"a":1}');
+  write('configs/two/train.jsonl', '{"a":2}');
+  const configs = join(folder, 'configs');
+  await assert.rejects(loadRows(configs), isError('DATASET_CONFIG_UNKNOWN', /several/, /dataset_config .*one, two/));
+  assert.deepEqual(await loadRows(configs, { config: 'two' }), [{ a: 2 }]);
+  write('both/train.jsonl', '{"a":1}');
+  write('both/train.csv', 'a\n1\n');
+  await assert.rejects(loadRows(join(folder, 'both')), isError('DATASET_AMBIGUOUS', /more than one/, /train\.csv/));
+});
+
+test('Parquet is read as the other formats are; a torn file says so', async () => {
+  const fixture = join(import.meta.dirname, '..', 'formats', 'fixtures', 'rows-snappy.parquet');
+  const rows = await loadRows(fixture);
+  assert.equal(rows.length, 12);
+  assert.equal(rows[2]!.answer, '4');
+  const torn = join(folder, 'torn.parquet');
+  writeFileSync(torn, readFileSync(fixture).subarray(0, 500));
+  await assert.rejects(loadRows(torn), isError('DATASET_MALFORMED', /torn\.parquet is no Parquet file/));
+});
+
+test('a data set of the hub is one by its id, and may be asked for a revision', async () => {
+  const parquet = readFileSync(join(import.meta.dirname, '..', 'formats', 'fixtures', 'rows-zstd.parquet'));
+  using hub = await startHubServer({
+    'datasets/org/sums': {
+      files: { 'main/train-00000-of-00001.parquet': parquet, 'main/test.jsonl': '{"question":"1+1","answer":"2"}' },
+      revisions: { old: 'c'.repeat(40) },
+    },
+  });
+  const before = { ...process.env };
+  Object.assign(process.env, { HF_ENDPOINT: hub.endpoint, HF_HOME: join(folder, 'home'), HF_HUB_OFFLINE: '0' });
+  try {
+    assert.equal((await loadRows('org/sums')).length, 12);
+    assert.deepEqual(await loadRows('org/sums@old', { config: 'main', split: 'test' }), [
+      { question: '1+1', answer: '2' },
+    ]);
+    const asked = hub.requests.length;
+    process.env.HF_HUB_OFFLINE = '1';
+    assert.equal((await loadRows('org/sums')).length, 12);
+    assert.equal(hub.requests.length, asked);
+    await assert.rejects(loadRows('org/other'), isError('DATASET_NOT_FOUND', /org\/other is not on this machine/));
+  } finally {
+    process.env = before;
+  }
 });
 
 test('a single file has no other split than train', async () => {
@@ -73,12 +148,11 @@ test('data sets that are missing, empty or of another format', async () => {
     loadRows(join(folder, 'none.jsonl')),
     isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
   );
-  await assert.rejects(loadRows('openai/gsm8k'), isError('DATASET_NOT_FOUND', /openai\/gsm8k/, /local copy/));
   await assert.rejects(loadRows(write('empty.jsonl', '\n \n')), isError('DATASET_EMPTY', /empty\.jsonl has no rows/));
   await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
   await assert.rejects(
     loadRows(write('a.tsv', 'a\n1')),
-    isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.json, \.csv/, /JSON lines/),
+    isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.json, \.csv, \.parquet/, /JSON lines/),
   );
 });
 

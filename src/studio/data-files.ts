@@ -1,33 +1,52 @@
-// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, and folders of them with one file a split.
+// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders of them with a split a file or more.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
+import { FormatError } from '../formats/format-error.ts';
+import { readParquet } from '../formats/parquet.ts';
+import { fetchDataset, readCard } from '../hub/fetch-dataset.ts';
+import { parseHubId } from '../hub/hub-id.ts';
+import { hubSettings } from '../hub/hub-settings.ts';
+import { partOf, placedFiles } from '../hub/placed-files.ts';
 import { existingNames } from '../nearest.ts';
 import { shuffled, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
 import { parseCsv } from './csv-rows.ts';
 
 export interface LoadRowsOptions {
-  /** Of a folder, the file to read: `<split>.jsonl`, `<split>.json` or `<split>.csv`. A single file is its own `train` split. @default 'train' */
+  /** Of a folder, the files to read, by its card or by their names: see `placedFiles`. A single file is its own `train` split. @default 'train' */
   readonly split?: string;
-  /** The subfolder to look in, where there is one of this name. */
+  /** One of several that a folder or a data set of the hub has. A folder that has none is read as it is. */
   readonly config?: string;
 }
 
-const readers: Readonly<Record<string, (text: string, path: string) => unknown[]>> = {
-  '.jsonl': parseLines,
-  '.json': parseArray,
-  '.csv': parseCsv,
+type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]>;
+
+const readers: Readonly<Record<string, Reader>> = {
+  '.jsonl': (bytes, path) => parseLines(textOf(bytes), path),
+  '.json': (bytes, path) => parseArray(textOf(bytes), path),
+  '.csv': (bytes, path) => parseCsv(textOf(bytes), path),
+  '.parquet': parseParquet,
 };
 
 const formats = Object.keys(readers).join(', ');
 
+export function isDataFile(path: string): boolean {
+  return extname(path) in readers;
+}
+
 /**
- * All rows of a data set. Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_FORMAT_UNKNOWN`, `DATASET_MALFORMED` (with the
- * line's number) or `DATASET_EMPTY`.
+ * All rows of a data set: a file, a folder, or an id of the hub, `org/name` or `org/name@revision`. Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_AMBIGUOUS`, `DATASET_FORMAT_UNKNOWN`,
+ * `DATASET_MALFORMED` (with the line's number) or `DATASET_EMPTY`, and what requests to the hub throw.
  */
 export async function loadRows(path: string, options: LoadRowsOptions = {}): Promise<Example[]> {
-  const file = await findFile(path, options);
+  const rows: Example[] = [];
+  for (const file of await findFiles(path, options)) rows.push(...(await readRows(file)));
+  if (rows.length > 0) return rows;
+  throw new GradusError('DATASET_EMPTY', `${path} has no rows`, { hint: 'give at least one row', path });
+}
+
+async function readRows(file: string): Promise<Example[]> {
   const reader = readers[extname(file)];
   if (!reader) {
     throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${formats}`, {
@@ -35,16 +54,14 @@ export async function loadRows(path: string, options: LoadRowsOptions = {}): Pro
       path: file,
     });
   }
-  const text = await readFile(file, 'utf8').catch((error) => {
+  const bytes = await readFile(file).catch((error) => {
     throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, {
       hint: 'check the permissions of the file',
       path: file,
       cause: error,
     });
   });
-  const rows = reader(text.replace(/^\uFEFF/, ''), file);
-  if (rows.length > 0) return rows as Example[];
-  throw new GradusError('DATASET_EMPTY', `${file} has no rows`, { hint: 'give at least one row', path: file });
+  return (await reader(bytes, file)) as Example[];
 }
 
 /** Throws `COLUMN_MISSING` for the first of `columns` that a row lacks. `path` names the data set in the message. */
@@ -88,30 +105,40 @@ export function splitRows<E extends Example>(
   });
 }
 
-async function findFile(path: string, { split = 'train', config }: LoadRowsOptions): Promise<string> {
+async function findFiles(path: string, { split = 'train', config }: LoadRowsOptions): Promise<string[]> {
   const kind = await kindOf(path);
+  const id = kind === undefined && !isDataFile(path) ? parseHubId(path) : undefined;
+  if (id) return fetchDataset(hubSettings(), id, { split, ...(config !== undefined && { config }) });
   if (kind === undefined) {
-    const isHubId = /^[\w.-]+\/[\w.-]+$/.test(path) && extname(path) === '';
     throw new GradusError('DATASET_NOT_FOUND', `there is no data set at ${path}`, {
-      hint: isHubId
-        ? 'data sets are not downloaded: give the path of a local copy'
-        : `give the path of a file (${formats}), or of a folder with train.jsonl`,
+      hint: `give the path of a file (${formats}) or of a folder with train.jsonl, or the id of a data set of the hub`,
       path: 'dataset',
     });
   }
   if (kind === 'file') {
-    if (split === 'train') return path;
-    throw splitNotFound(path, split, 'a single file has only the split train');
+    if (split === 'train') return [path];
+    throw new GradusError('DATASET_SPLIT_NOT_FOUND', `${path} has no split ${JSON.stringify(split)}`, {
+      hint: 'a single file has only the split train',
+      path,
+    });
   }
-  const folder = config !== undefined && (await kindOf(join(path, config))) === 'folder' ? join(path, config) : path;
-  const files = (await readdir(folder)).filter((name) => extname(name) in readers).sort();
-  const file = files.find((name) => name === split + extname(name));
-  if (file !== undefined) return join(folder, file);
-  throw splitNotFound(
-    folder,
-    split,
-    files.length === 0 ? `it has no file in ${formats}` : `there is: ${files.join(', ')}`,
-  );
+  return filesInFolder(path, split, config);
+}
+
+async function filesInFolder(folder: string, split: string, config: string | undefined): Promise<string[]> {
+  const paths = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/'));
+  const files = paths.filter(isDataFile).sort();
+  const placed = placedFiles(files, readCard(folder));
+  // Where no name tells of any split, all of it is one.
+  const known = placed.length > 0 ? placed : files.map((file) => ({ path: file, config: 'default', split: 'train' }));
+  if (known.length === 0) {
+    throw new GradusError('DATASET_SPLIT_NOT_FOUND', `${folder} has no split ${JSON.stringify(split)}`, {
+      hint: `it has no file in ${formats}`,
+      path: folder,
+    });
+  }
+  const exists = known.some((file) => file.config === config);
+  return partOf(known, { split, ...(exists && { config: config! }) }, folder).map((file) => join(folder, file));
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
@@ -119,8 +146,19 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
   return stats && (stats.isDirectory() ? 'folder' : 'file');
 }
 
-function splitNotFound(path: string, split: string, hint: string): GradusError {
-  return new GradusError('DATASET_SPLIT_NOT_FOUND', `${path} has no split ${JSON.stringify(split)}`, { hint, path });
+/** Without the byte order mark that some editors put first. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
+  try {
+    return await readParquet(bytes);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    const message = `${path} is no Parquet file: ${error.message.replaceAll(/\s+/g, ' ')}`;
+    throw new GradusError('DATASET_MALFORMED', message, { hint: 'fetch or write the file again', path, cause: error });
+  }
 }
 
 function parseLines(text: string, path: string): unknown[] {

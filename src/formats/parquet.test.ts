@@ -1,0 +1,37 @@
+// Parquet files that pyarrow wrote, and files that are damaged.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FormatError } from './format-error.ts';
+import { readParquet } from './parquet.ts';
+
+const fixture = (name: string) => readFileSync(join(import.meta.dirname, 'fixtures', name));
+const rows = JSON.parse(String(fixture('rows-parquet.json')));
+
+for (const form of ['none', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'plain']) {
+  test(`rows as pyarrow wrote them: ${form}`, async () => {
+    assert.deepEqual(await readParquet(fixture(`rows-${form}.parquet`)), rows);
+  });
+}
+
+const isInvalid = (error: unknown) => error instanceof FormatError && error.code === 'PARQUET_INVALID';
+
+test('what is torn, or something else, is refused', async () => {
+  const whole = fixture('rows-snappy.parquet');
+  for (const bytes of [new Uint8Array(), Buffer.from('{"a":1}'), whole.subarray(0, 900), whole.subarray(1)]) {
+    await assert.rejects(readParquet(bytes), isInvalid);
+  }
+  await assert.rejects(readParquet(Buffer.from('PAR1\xff\xff\xff\x7fPAR1', 'latin1')), isInvalid);
+});
+
+test('damage is an error or other values: never a crash, a hang or another kind of error', {
+  timeout: 60_000,
+}, async () => {
+  const whole = fixture('rows-none.parquet');
+  for (let place = 4; place < whole.length - 4; place += 7) {
+    const damaged = Buffer.from(whole);
+    damaged[place] = damaged[place]! ^ 0xff;
+    await readParquet(damaged).catch((error) => assert.ok(isInvalid(error), String(error)));
+  }
+});

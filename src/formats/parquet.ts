@@ -1,0 +1,37 @@
+// Parquet: the rows of a file as plain JSON values.
+import { parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { FormatError } from './format-error.ts';
+
+/** Every file begins and ends with it. */
+const magic = 'PAR1';
+
+/**
+ * All rows, whatever the compression. Whole numbers that a double cannot hold become texts, times ISO 8601, so that every value can be
+ * written as JSON. Throws `PARQUET_INVALID`.
+ */
+export async function readParquet(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
+  const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
+  if (bytes.length < 12 || ends.some((end) => end !== magic)) {
+    throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
+  }
+  const file = {
+    byteLength: bytes.length,
+    slice: (from: number, to = bytes.length) => new Uint8Array(bytes.subarray(from, to)).buffer,
+  };
+  try {
+    const rows = await parquetReadObjects({ file, compressors });
+    return rows.map((row) => plain(row) as Record<string, unknown>);
+  } catch (error) {
+    throw new FormatError('PARQUET_INVALID', (error as Error).message);
+  }
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (value instanceof Date) return value.toISOString();
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, plain(item)]));
+}
