@@ -1,6 +1,7 @@
 // Things that a configuration names and configures, such as rewards and task sets: the rows of the tables that list them.
 import { z } from 'zod';
 import { GradusError } from './errors.ts';
+import { existingNames } from './nearest.ts';
 
 export interface Configurable<T> {
   /** What it is, in one line, for lists and schemas. */
@@ -16,19 +17,31 @@ export function configurable<C, T>(describe: string, config: z.ZodType<C>, make:
     describe,
     config,
     create(given) {
+      assertKnownKeys(config, given);
       const result = config.safeParse(given);
       if (result.success) return make(result.data);
       const [issue] = result.error.issues;
       const path = issue!.path.join('.');
       throw new GradusError('CONFIG_INVALID', path ? `${path}: ${issue!.message}` : issue!.message, {
-        hint: `${describe}; its keys: ${keysOf(config)}`,
+        hint: `${describe}; its keys: ${keysOf(config).join(', ')}`,
         ...(path && { path }),
       });
     },
   };
 }
 
-function keysOf(schema: z.ZodType): string {
-  const { properties = {} } = z.toJSONSchema(schema, { io: 'input' });
-  return Object.keys(properties).join(', ');
+/** Objects that would leave out what they do not know are no exception. */
+function assertKnownKeys(schema: z.ZodType, given: unknown): void {
+  const { properties, additionalProperties = false } = z.toJSONSchema(schema, { io: 'input' });
+  if (!properties || additionalProperties !== false || typeof given !== 'object' || given === null) return;
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(properties, key));
+  if (unknown === undefined) return;
+  throw new GradusError('CONFIG_INVALID', `${unknown}: unknown key`, {
+    hint: existingNames(unknown, Object.keys(properties)),
+    path: unknown,
+  });
+}
+
+function keysOf(schema: z.ZodType): string[] {
+  return Object.keys(z.toJSONSchema(schema, { io: 'input' }).properties ?? {});
 }

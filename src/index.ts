@@ -1,5 +1,7 @@
 // The public surface of the package: explicit named re-exports, nothing else.
 
+// The schemas of settings and of tools' arguments are zod's: this one, so that all are of one version.
+export { z } from 'zod';
 // Models, tokens and chat.
 export type { TrainableModel } from './backends/backend.ts';
 export { findModel, obtainModel } from './backends/find-model.ts';
@@ -7,12 +9,16 @@ export { type NativeModel, type NativeModelOptions, openNativeModel } from './ba
 export { openRenderer } from './backends/open-renderer.ts';
 // From a configuration, as the command does.
 export type { Config, ConfigInput } from './config/schema.ts';
+export { type Configurable, configurable } from './configurable.ts';
 // From parts.
 export { type DataLoader, shuffledExamples } from './data.ts';
-// Problems and rewards that ship.
+export type { Dataset, Environment } from './environment.ts';
+// Problems, environments and rewards that ship.
 export { arithmetic } from './envs/arithmetic.ts';
+export { environmentByColumn } from './envs/by-column.ts';
 export { countdown } from './envs/countdown.ts';
 export { letterCount } from './envs/letter-count.ts';
+export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from './envs/multi-turn.ts';
 export { formatPrompt } from './envs/prompt-template.ts';
 export { singleTurn } from './envs/single-turn.ts';
 export { sort } from './envs/sort.ts';
@@ -47,6 +53,7 @@ export { clip, gate, product, schedule, type WeightedPart, weighted } from './re
 export { contains } from './rewards/contains.ts';
 export { cosineLength } from './rewards/cosine-length.ts';
 export { diversity } from './rewards/diversity.ts';
+export { environmentScores } from './rewards/environment-scores.ts';
 export { exactMatch } from './rewards/exact-match.ts';
 export { f1 } from './rewards/f1.ts';
 export { jsonSchema } from './rewards/json-schema.ts';

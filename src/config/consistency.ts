@@ -12,21 +12,33 @@ const exclusive: readonly (readonly Key[])[] = [
   ['eval_dataset', 'eval_fraction'],
   ['eval_split', 'eval_fraction'],
   ['max_steps', 'num_train_epochs'],
+  // An environment says itself what the policy reads.
+  ['environment', 'prompt_column'],
+  ['environment', 'prompt_template'],
+  ['environment', 'system_prompt'],
+  ['environment', 'few_shot'],
+  ['environment', 'overlong_prompts'],
+  ['environment', 'max_prompt_tokens'],
 ];
 
-/** Key → the key without which it would have no effect. */
-const needs: Partial<Record<Key, Key>> = {
-  taskset_config: 'taskset',
-  dataset_config: 'dataset',
-  dataset_split: 'dataset',
-  eval_dataset: 'dataset',
-  eval_split: 'dataset',
-  eval_fraction: 'dataset',
-  entropy_coef_min: 'use_adaptive_entropy',
-  entropy_coef_max: 'use_adaptive_entropy',
-  entropy_coef_delta: 'use_adaptive_entropy',
-  entropy_target: 'use_adaptive_entropy',
-  num_train_epochs: 'dataset',
+/** Key → the keys without any of which it would have no effect. */
+const needs: Partial<Record<Key, readonly Key[]>> = {
+  taskset_config: ['taskset'],
+  dataset_config: ['dataset'],
+  dataset_split: ['dataset'],
+  eval_dataset: ['dataset'],
+  eval_split: ['dataset'],
+  eval_fraction: ['dataset', 'environment'],
+  entropy_coef_min: ['use_adaptive_entropy'],
+  entropy_coef_max: ['use_adaptive_entropy'],
+  entropy_coef_delta: ['use_adaptive_entropy'],
+  entropy_target: ['use_adaptive_entropy'],
+  num_train_epochs: ['dataset', 'environment'],
+  environment_config: ['environment'],
+  environment_column: ['environment'],
+  max_turns: ['environment'],
+  max_episode_tokens: ['environment'],
+  rollout: ['environment'],
 };
 
 const clipped: readonly LossType[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'];
@@ -112,13 +124,19 @@ const required: readonly Requirement[] = [
     hint: 'add model: HuggingFaceTB/SmolLM2-135M-Instruct, or the path of a model folder',
     unless: ({ backend }) => backend === 'builtin',
   },
-  { keys: ['dataset', 'taskset'], what: 'the problems', hint: 'add dataset or taskset' },
+  {
+    keys: ['dataset', 'taskset'],
+    what: 'the problems',
+    hint: 'add dataset or taskset',
+    // It may bring its own; one that does not is refused when it is opened.
+    unless: ({ environment }) => environment !== null,
+  },
   {
     keys: ['reward', 'reward_fn'],
     what: 'how answers are scored',
     hint: 'add reward or reward_fn',
-    // It may bring its own; one that does not is refused when it is opened.
-    unless: ({ taskset }) => taskset !== null,
+    // They may bring their own; those that do not are refused when they are opened.
+    unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
 ];
 
@@ -134,9 +152,10 @@ export function assertConsistent(config: Config, placeOf: (path: readonly string
     const [first, second] = keys.filter(isGiven);
     if (first && second) conflict(second, `and ${first} exclude one another`, `leave one of ${keys.join(', ')}`);
   }
-  for (const [key, other] of Object.entries(needs) as [Key, Key][]) {
-    if (isGiven(key) && !isGiven(other))
-      conflict(key, `has no effect without ${other}`, `remove ${key} or add ${other}`);
+  for (const [key, others] of Object.entries(needs) as [Key, readonly Key[]][]) {
+    if (!isGiven(key) || others.some(isGiven)) continue;
+    const other = others.join(' or ');
+    conflict(key, `has no effect without ${other}`, `remove ${key} or add ${other}`);
   }
   for (const { keys, what, hint, unless } of required) {
     if (keys.some((key) => isGiven(key)) || unless?.(config)) continue;

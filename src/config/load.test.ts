@@ -145,9 +145,8 @@ describe('a wrong value is an error with its key, what was expected and what was
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
-    ...['backend: trl', 'compute: modal', 'max_turns: 2'],
-    ...['environment: envs/hotel.ts:HotelEnv', 'rollout: {retries: 2}', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
-    ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]', 'max_episode_tokens: 9'],
+    ...['backend: trl', 'compute: modal', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
+    ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]'],
   ];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
@@ -161,6 +160,11 @@ describe('keys that contradict or lack one another', () => {
   const cases = {
     'taskset: arithmetic': /taskset and dataset exclude/,
     'taskset_config: {digits: 2}': /no effect without taskset/,
+    'max_turns: 2': /no effect without environment/,
+    'rollout: {retries: 2}': /no effect without environment/,
+    'environment_config: {high: 2}': /no effect without environment/,
+    'environment: envs/hotel.ts:HotelEnv\nprompt_template: "{question}?"': /prompt_template and environment exclude/,
+    'num_train_epochs: 2\ntaskset: arithmetic\ndataset: null': /no effect without dataset or environment/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
     'loss_type: cispo': /cispo needs epsilon_high/,
     'loss_type: luspo': /luspo is for ratios of sequences/,

@@ -134,8 +134,14 @@ function withAbsolutePaths(config: Config, folder: string): Config {
     eval_dataset: fileOrId(config.eval_dataset),
     chat_template: isFile ? file(config.chat_template) : config.chat_template,
     reward_fn: file(config.reward_fn),
-    environment: file(config.environment),
+    environment: environmentFiles(config.environment, file),
   };
+}
+
+function environmentFiles(environment: Config['environment'], file: (path: string) => string): Config['environment'] {
+  if (environment === null) return null;
+  if (typeof environment === 'string') return file(environment);
+  return Object.fromEntries(Object.entries(environment).map(([name, path]) => [name, file(path)]));
 }
 
 function readText(file: string): string {

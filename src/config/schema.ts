@@ -41,11 +41,16 @@ const lora = z.strictObject({
 });
 
 const rollout = z.strictObject({
-  strategy: z.enum(['fail_fast', 'retry', 'min_viable']).default('min_viable'),
-  min_group: count.default(4),
-  retries: z.int().nonnegative().default(1),
-  step_timeout: duration.default('10s'),
-  episode_timeout: duration.default('60s'),
+  strategy: z
+    .enum(['fail_fast', 'retry', 'min_viable'])
+    .default('min_viable')
+    .describe('of episodes that fail: stop the run, play them again, or do without them'),
+  min_group: count
+    .default(4)
+    .describe('a group with fewer scored episodes, or not all where it has fewer, is left out'),
+  retries: z.int().nonnegative().default(1).describe('of an episode, with strategy retry'),
+  step_timeout: duration.default('10s').describe('of one call of the environment'),
+  episode_timeout: duration.default('60s').describe('of all calls of the environment in an episode'),
 });
 
 const evaluation = z.strictObject({
@@ -73,12 +78,28 @@ const native = z.strictObject({
   reward_workers: count.default(1),
 });
 
+const onGpu = z.union([z.literal('auto'), z.boolean()]);
+
 const trl = z.strictObject({
-  bf16: z.union([z.literal('auto'), z.boolean()]).default('auto'),
-  use_vllm: z.boolean().default(false),
+  bf16: onGpu.default('auto').describe('auto: on a GPU that has it'),
+  gradient_checkpointing: onGpu.default('auto').describe('less memory, a third more computing; auto: on a GPU'),
+  load_in_4bit: z.boolean().default(false).describe('QLoRA: frozen weights in 4 bits'),
+  per_device_train_batch_size: count
+    .nullable()
+    .default(null)
+    .describe('completions learnt from at once, and gradients added up; null: all of a step'),
+  num_processes: count.default(1).describe('GPUs'),
+  accelerate_config: z.string().nullable().default(null).describe('a file of accelerate’s: DeepSpeed, FSDP'),
+  use_vllm: z.boolean().default(false).describe('sample with vLLM'),
   vllm_mode: z.enum(['colocate', 'server']).default('colocate'),
-  num_processes: count.default(1),
-  accelerate_config: z.string().nullable().default(null),
+  vllm_gpu_memory_utilization: fraction.default(0.3).describe('with colocate: vLLM’s share of each GPU’s memory'),
+  vllm_tensor_parallel_size: count.default(1),
+  vllm_max_model_length: count.nullable().default(null).describe('null: what the model has'),
+  vllm_server_base_url: z
+    .string()
+    .default('http://127.0.0.1:8000')
+    .describe('with server: where trl vllm-serve listens'),
+  vllm_server_gpus: count.default(1).describe('with server: how many of num_processes it has for itself'),
 });
 
 const modal = z.strictObject({
@@ -136,10 +157,15 @@ export const configSchema = z.strictObject({
     ),
   reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of yours'),
 
-  environment: z.string().nullable().default(null).describe('FILE:NAME of an environment of yours'),
-  environment_config: plainObject.default({}),
+  environment: z
+    .union([z.string(), z.record(z.string(), z.string())])
+    .nullable()
+    .default(null)
+    .describe('FILE:NAME of an environment of yours, or several by names, of which environment_column chooses'),
+  environment_config: plainObject.default({}).describe('its settings; of several, those of each under its name'),
+  environment_column: z.string().default('environment').describe('the name of each row’s environment'),
   max_turns: count.default(5).describe('turns of the policy in an episode'),
-  max_episode_tokens: count.nullable().default(null),
+  max_episode_tokens: count.nullable().default(null).describe('read and sampled; null: what the context holds'),
   rollout: rollout.prefault({}),
   max_error_fraction: fraction.default(0.1).describe('of the rollouts of the last 10 steps'),
 

@@ -21,15 +21,11 @@ const missing: Limitation = { why: 'does not support it yet' };
 const missingEverywhere: Limitations = {
   compute: missing,
   stages: missing,
-  environment: missing,
-  environment_config: missing,
-  max_turns: missing,
-  max_episode_tokens: missing,
-  rollout: missing,
   trackers: missing,
 };
 
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
+const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
 const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
@@ -49,7 +45,8 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     model: noModel,
     lora: { ...noModel, works: [null] },
     chat_template: { ...noModel, works: ['none'] },
-    dataset: { why: 'learns one problem, that of a task set such as digit-sum' },
+    dataset: oneProblem,
+    environment: oneProblem,
     system_prompt: noPrompt,
     few_shot: noPrompt,
     prompt_column: noPrompt,

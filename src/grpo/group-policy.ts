@@ -13,6 +13,8 @@ export interface ReasonOptions {
   readonly maskTruncated: boolean;
   /** Parts of rewards that are compared each by itself, besides the score. */
   readonly objectives: readonly string[];
+  /** A group with fewer scored trajectories, where others failed, is none. */
+  readonly minGroup: number;
 }
 
 export function groupReason({ trajectories, rewards }: Group, options: ReasonOptions): GroupReason {
@@ -20,10 +22,9 @@ export function groupReason({ trajectories, rewards }: Group, options: ReasonOpt
   if (options.maskTruncated && played.length > 0 && played.every(isTruncated)) return 'truncated';
   const scored = rewards.filter(({ score }) => score !== null);
   const scores = scored.map(({ score }) => score!);
-  if (scores.length < 2) {
-    const failed = played.length < trajectories.length || rewards.some(({ errors }) => errors);
-    return failed ? 'error' : 'unscored';
-  }
+  const failed = played.length < trajectories.length || rewards.some(({ errors }) => errors);
+  if (failed && scores.length < options.minGroup) return 'error';
+  if (scores.length < 2) return failed ? 'error' : 'unscored';
   const objectives = options.objectives.map((name) => scored.flatMap(({ parts }) => parts[name] ?? []));
   if ([scores, ...objectives].some(isMixed)) return 'mixed';
   return isGood(scores[0]!) ? 'all_good' : 'all_bad';

@@ -6,11 +6,12 @@ import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import type { Message } from '../message.ts';
 import type { Example } from '../rl.ts';
+import { goldEpisodes } from './check-environment.ts';
 import { type Check, failed, passed, share } from './checks.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
-import { openRewards } from './open-rewards.ts';
-import { loadProblems, type Problems, promptOf } from './problems.ts';
+import type { Problems } from './problems.ts';
+import { openings, openTask } from './task.ts';
 
 export interface DataCheck {
   readonly checks: readonly Check[];
@@ -22,19 +23,21 @@ export interface DataCheck {
 /** Answers that are scored at most; fewer where a function of the user's, which may be slow, scores them. */
 const scoredAnswers = 5000;
 const scoredByUser = 64;
+const openedEpisodes = 500;
 
 /** Throws what opening the data, the rewards and the tokenizer throws. */
 export async function checkData(config: Config): Promise<DataCheck> {
-  const { rewards, columns } = await openRewards(config);
-  const problems = await loadProblems(config, columns);
+  const task = await openTask(config);
+  const problems = openedProblems(task.problems, config);
   const backend = await backends[config.backend as SupportedBackend]();
   const { renderer, template, contextLength } = await backend.describe(config);
-  const prompt = promptOf(config);
   const rows = [...problems.train, ...problems.eval];
-  const measured = promptLengths(rows, prompt, renderer);
+  const opening = await openings(task.environment, rows);
+  const prompt = (row: Example) => opening(row).messages;
+  const measured = promptLengths(rows, opening, renderer);
   const lengths = measured && measured.max > 0 ? measured : undefined;
   const scored = rows.slice(0, config.reward_fn === null ? scoredAnswers : scoredByUser);
-  const verdicts = await scoreGoldAnswers(scored, rewards, prompt);
+  const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
     checks: [
@@ -44,10 +47,17 @@ export async function checkData(config: Config): Promise<DataCheck> {
       leakage(problems, prompt, config),
       ...(lengths ? [longPrompts(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswers(verdict, config.max_error_fraction)),
+      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, scoredByUser))]),
     ],
-    problems: { train: problems.train.length, eval: problems.eval.length },
+    problems: { train: task.problems.train.length, eval: task.problems.eval.length },
     ...(lengths && { prompt_lengths: lengths }),
   };
+}
+
+/** Of environments, whose beginnings may take a while, those of the first problems are looked at. */
+function openedProblems({ train, eval: heldOut }: Problems, { environment }: Config): Problems {
+  if (environment === null) return { train, eval: heldOut };
+  return { train: train.slice(0, openedEpisodes), eval: heldOut.slice(0, openedEpisodes) };
 }
 
 type Prompt = (row: Example) => readonly Message[];

@@ -1,7 +1,6 @@
 // How long prompts are, in tokens.
-import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
-import type { Example } from '../rl.ts';
+import type { Example, State } from '../rl.ts';
 
 export interface LengthDistribution {
   /** Prompts that were measured, of how many there are. */
@@ -21,20 +20,23 @@ const mostMeasured = 2000;
 const longestMeasured = 50;
 const bins = 10;
 
-/** `undefined` where there is no prompt. The maximum is that of the longest texts, and as good as certain. */
+/**
+ * `undefined` where there is no prompt. The maximum is that of the longest texts, and as good as certain.
+ * @param opening what the episode of a row begins with
+ */
 export function promptLengths(
   rows: readonly Example[],
-  prompt: (row: Example) => readonly Message[],
+  opening: (row: Example) => State,
   renderer: Renderer,
 ): LengthDistribution | undefined {
   if (rows.length === 0) return undefined;
-  const lengthOf = (row: Example) => renderer.render({ messages: prompt(row) }).ids.length;
+  const lengthOf = (row: Example) => renderer.render(opening(row)).ids.length;
   const every = Math.ceil(rows.length / mostMeasured);
   const lengths = rows
     .filter((_, i) => i % every === 0)
     .map(lengthOf)
     .sort((a, b) => a - b);
-  const longest = every === 1 ? [] : longestTexts(rows, prompt).map(lengthOf);
+  const longest = every === 1 ? [] : longestTexts(rows, opening).map(lengthOf);
   const quantile = (q: number) => lengths[Math.min(lengths.length - 1, Math.floor(q * lengths.length))]!;
   return {
     ...{ measured: lengths.length, prompts: rows.length, min: lengths[0]! },
@@ -44,8 +46,8 @@ export function promptLengths(
   };
 }
 
-function longestTexts(rows: readonly Example[], prompt: (row: Example) => readonly Message[]): Example[] {
-  const size = (row: Example) => prompt(row).reduce((sum, { content }) => sum + content.length, 0);
+function longestTexts(rows: readonly Example[], opening: (row: Example) => State): Example[] {
+  const size = (row: Example) => opening(row).messages.reduce((sum, { content }) => sum + content.length, 0);
   return rows
     .map((row) => ({ row, size: size(row) }))
     .sort((a, b) => b.size - a.size)

@@ -7,10 +7,10 @@ import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { type GpuEstimate, gpuEstimate } from './gpu-memory.ts';
 import { promptLengths } from './length-distribution.ts';
-import { openRewards } from './open-rewards.ts';
 import { type RunPlace, runDirectory } from './open-run.ts';
-import { loadProblems, type Problems, promptOf, stepCount } from './problems.ts';
+import { type Problems, promptOf, stepCount } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
+import { openings, openTask } from './task.ts';
 
 export interface Plan {
   /** With a value for every key. */
@@ -67,17 +67,19 @@ export interface PlanOptions extends RunPlace {
   readonly argv?: readonly string[];
 }
 
+/** Of environments, whose beginnings may take a while, the first problems are measured. */
+const openedEpisodes = 256;
+
 /** Throws what opening the data, the rewards and the model's files throws, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
   const { config, origins, file } = loaded;
   const { argv = ['train', file ?? 'CONFIG'] } = options;
-  const { columns } = await openRewards(config);
-  const opened = await loadProblems(config, columns);
+  const task = await openTask(config);
   const backend = await backends[config.backend as SupportedBackend]();
   const model = await backend.describe(config);
-  const prompt = promptOf(config);
-  const { problems, renderer } = fitPrompts(config, opened, { ...model, prompt });
-  const lengths = promptLengths(problems.train, prompt, renderer)!;
+  const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
+  const measured = config.environment === null ? problems.train : problems.train.slice(0, openedEpisodes);
+  const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
   const workload: Workload = {
     ...{ prompts: config.prompts_per_step, generations: config.num_generations },
     ...{ promptTokens: lengths.max, completionTokens: config.max_completion_length },

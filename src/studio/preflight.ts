@@ -2,19 +2,19 @@
 // trainer agree on them. It costs at most one step's sampling, and no random number that training draws.
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { rolloutMetrics } from '../grpo/metrics.ts';
+import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
 import { streamSeed } from '../random.ts';
-import type { Group, Trajectory } from '../rl.ts';
+import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training.ts';
 import { goldAnswers, templateCheck } from './check-data.ts';
+import { goldEpisodes } from './check-environment.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
-import { openRewards } from './open-rewards.ts';
-import { promptOf } from './problems.ts';
 import { sampleRecord } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
+import { openings } from './task.ts';
 
 export interface PreflightReport {
   readonly checks: readonly Check[];
@@ -52,17 +52,20 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);
   const metrics = rolloutMetrics(groups);
-  const { rewards } = await openRewards(config);
-  const verdicts = await scoreGoldAnswers(problems.train.slice(0, goldRows), rewards, promptOf(config));
+  const answered = problems.train.slice(0, goldRows);
+  const opening = await openings(setup.environment, answered);
+  const prompt = (row: Example) => opening(row).messages;
+  const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
   return {
     checks: [
-      templateCheck(setup.template, examples, promptOf(config)),
+      templateCheck(setup.template, answered, prompt),
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       failingRewards(groups),
       constantReward(groups),
       groupsCheck(metrics),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
+      ...(config.environment === null ? [] : [await goldEpisodes(setup, config, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
     ],
@@ -84,7 +87,7 @@ export function assertPassed({ checks }: PreflightReport): void {
 
 function endCheck(trajectories: readonly Trajectory[], { config, template }: Setup): Check {
   const id = 'end_token';
-  const ended = trajectories.filter(({ stopReason }) => stopReason === 'completed').length;
+  const ended = trajectories.filter((trajectory) => wasPlayed(trajectory) && !isTruncated(trajectory)).length;
   if (ended > 0) return passed(id, `${share(ended, trajectories.length)} completions end by themselves`);
   const detail = `none of ${trajectories.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {
@@ -154,7 +157,8 @@ function masksCheck(
 ): Check {
   const id = 'masks';
   const wrong = sequences.filter(({ completionIds, mask }, i) => {
-    const sampled = trajectories[i]!.steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    const learnt = trajectories[i]!.steps.filter(({ state }) => state.trained !== false);
+    const sampled = learnt.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const lengths = [mask.length, logprobs[i]!.length, completionIds.length];
     return new Set(lengths).size > 1 || mask.filter(Boolean).length !== sampled;
   }).length;

@@ -1,6 +1,7 @@
 // The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
 import type { Config } from '../config/schema.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../data.ts';
+import type { Environment } from '../environment.ts';
 import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
 import type { Taskset } from '../envs/taskset.ts';
 import { tasksets } from '../envs/tasksets.ts';
@@ -20,11 +21,22 @@ export interface Problems {
  * Loads or makes the problems and holds some out.
  * @param columns those that every problem must have, besides the prompt's
  */
-export async function loadProblems(config: Config, columns: readonly string[]): Promise<Problems> {
-  const taskset = openTaskset(config);
-  const problems = taskset ? makeProblems(taskset, config) : await readProblems(config);
-  const needed = [...promptColumns(config), ...columns];
-  for (const rows of [problems.train, problems.eval]) requireColumns(rows, needed, config.dataset ?? config.taskset!);
+export async function loadProblems(
+  config: Config,
+  columns: readonly string[],
+  environment?: Environment,
+): Promise<Problems> {
+  const { dataset, taskset } = config;
+  const made = openTaskset(config);
+  const problems = made
+    ? makeProblems(made, config)
+    : dataset !== null
+      ? await readProblems(dataset, config)
+      : await bringProblems(environment, config);
+  const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
+  for (const rows of [problems.train, problems.eval]) {
+    requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data');
+  }
   return problems;
 }
 
@@ -49,24 +61,42 @@ function makeProblems({ rows }: Taskset, config: Config): Problems {
   };
 }
 
-async function readProblems(config: Config): Promise<Problems> {
-  const { dataset_config, dataset_split, eval_dataset, eval_split, eval_fraction, seed } = config;
-  const dataset = config.dataset!;
+/** Those that the environment brings, where there is no other data. */
+async function bringProblems(environment: Environment | undefined, config: Config): Promise<Problems> {
+  if (!environment?.buildDataset) {
+    throw new GradusError('CONFIG_MISSING', 'dataset or taskset is missing: the environment brings no problems', {
+      hint: 'add dataset or taskset, or give the environment buildDataset()',
+      path: 'dataset',
+    });
+  }
+  const { train, eval: heldOut } = await environment.buildDataset({ seed: config.seed });
+  if (train.length === 0) {
+    throw new GradusError('DATASET_EMPTY', 'the environment’s buildDataset gives no problems to train on', {
+      hint: 'return { train: rows }, with at least one row',
+      path: 'environment',
+    });
+  }
+  if (!config.eval) return { train, eval: [] };
+  return heldOut ? { train: without(train, heldOut), eval: heldOut.slice(0, config.eval.limit) } : split(train, config);
+}
+
+async function readProblems(dataset: string, config: Config): Promise<Problems> {
+  const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
   const from = dataset_config === null ? {} : { config: dataset_config };
   const rows = await loadRows(dataset, { ...from, split: dataset_split });
   if (!config.eval) return { train: rows, eval: [] };
-  if (eval_dataset === null && eval_split === null) {
-    const { train, eval: heldOut } = splitRows(rows, {
-      ...(eval_fraction !== null && { fraction: eval_fraction }),
-      seed,
-    });
-    return { train, eval: heldOut.slice(0, config.eval.limit) };
-  }
+  if (eval_dataset === null && eval_split === null) return split(rows, config);
   const others = await loadRows(eval_dataset ?? dataset, {
     ...from,
     ...(eval_split !== null && { split: eval_split }),
   });
   return { train: without(rows, others), eval: others.slice(0, config.eval.limit) };
+}
+
+function split(rows: readonly Example[], { eval: evaluation, eval_fraction, seed }: Config): Problems {
+  const fraction = eval_fraction !== null && { fraction: eval_fraction };
+  const { train, eval: heldOut } = splitRows(rows, { ...fraction, seed });
+  return { train, eval: heldOut.slice(0, evaluation!.limit) };
 }
 
 /** What is held out must not be trained on, even where both files have it. */
@@ -104,6 +134,11 @@ export function promptOf(config: Config): (row: Example) => readonly Message[] {
     known.set(row, messages);
     return messages;
   };
+}
+
+/** Of several environments each row names its own. */
+function environmentColumns({ environment, environment_column }: Config): string[] {
+  return typeof environment === 'string' ? [] : [environment_column];
 }
 
 function promptColumns({ prompt_template, prompt_column }: Config): string[] {

@@ -31,6 +31,8 @@ export function fitPrompts(
       path: 'max_completion_length',
     });
   }
+  // An environment's prompts are known when its episodes begin: those that are too long end as context_overflow.
+  if (config.environment !== null) return { problems, renderer };
   const limit = Math.min(room, max_prompt_tokens ?? room);
   if (overlong_prompts === 'truncate_left') return { problems, renderer: truncatingRenderer(renderer, limit) };
 

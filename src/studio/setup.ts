@@ -3,32 +3,27 @@
 import type { TrainableModel } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
+import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
-import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError } from '../errors.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../generation.ts';
 import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
-import { weightedRewards } from '../rewards/weighted.ts';
-import type { RewardModel } from '../rewards.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
-import { openRewards } from './open-rewards.ts';
-import { loadProblems, type Problems, promptOf } from './problems.ts';
+import { promptOf } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
+import { openTask, type Task } from './task.ts';
 
-export interface Setup {
+export interface Setup extends Task {
   readonly config: Config;
-  readonly problems: Problems;
   readonly model: TrainableModel;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
-  readonly rewardModel: RewardModel;
-  /** In the order of the configuration; the first decides what is correct. */
-  readonly rewardNames: readonly string[];
-  readonly rewardWeights: Readonly<Record<string, number>>;
   /** Of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** From now on, keeps what an engine in another process writes about itself in a folder. */
+  keepLogs(folder: string): void;
   /** Plays episodes as training does, but for what `options` say. */
   generator(options?: Partial<RolloutOptions>): Generator;
   dispose(): void;
@@ -39,38 +34,44 @@ export interface Setup {
  * @param signal ends a download
  */
 export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
-  const { rewards, columns } = await openRewards(config);
-  const rewardNames = rewards.map(({ name }) => name);
-  assertMetricExists(config, rewardNames);
-  const problems = await loadProblems(config, columns);
+  const task = await openTask(config);
+  assertMetricExists(config, task.rewardNames);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  const { model, renderer, template, contextLength } = await backend.open(config, signal);
+  const opened = await backend.open(config, signal);
+  const { model, renderer, template, contextLength, versions } = opened;
   try {
-    const prompt = promptOf(config);
-    const fitted = fitPrompts(config, problems, { prompt, renderer, contextLength });
+    const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
     return {
-      config,
-      model,
-      renderer: fitted.renderer,
-      template,
-      problems: fitted.problems,
-      rewardModel: weightedRewards(rewards),
-      rewardNames,
-      rewardWeights: Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
-      versions: backend.versions(),
+      ...task,
+      ...fitted,
+      ...{ config, model, template, versions },
+      keepLogs: (folder) => opened.keepLogs?.(folder),
       generator: (options) =>
-        new RolloutGenerator(singleTurn({ prompt }), fitted.renderer, {
-          maxTokens: config.max_completion_length,
-          temperature: config.temperature,
-          ...options,
-        }),
+        new RolloutGenerator(task.environment, fitted.renderer, { ...rolloutOptions(config), ...options }),
       dispose: () => model.dispose(),
     };
   } catch (error) {
     model.dispose();
     throw error;
   }
+}
+
+/** How episodes are played. */
+export function rolloutOptions(config: Config): RolloutOptions {
+  const { environment, max_turns, max_episode_tokens, rollout } = config;
+  return {
+    maxTokens: config.max_completion_length,
+    temperature: config.temperature,
+    ...(environment !== null && {
+      maxTurns: max_turns,
+      stepTimeout: milliseconds(rollout.step_timeout),
+      episodeTimeout: milliseconds(rollout.episode_timeout),
+      retries: rollout.strategy === 'retry' ? rollout.retries : 0,
+      failFast: rollout.strategy === 'fail_fast',
+    }),
+    ...(max_episode_tokens !== null && { maxEpisodeTokens: max_episode_tokens }),
+  };
 }
 
 /** The metric that decides which checkpoint is best must be one that evaluations have. */

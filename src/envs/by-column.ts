@@ -1,0 +1,45 @@
+// Several environments in one run: each row's is the one that its column names.
+import type { Environment } from '../environment.ts';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+import type { Example } from '../rl.ts';
+
+/**
+ * Plays each row in the environment that `column` names. Where all of them bring data sets, theirs are its own. For one notion of what is correct, let
+ * the environments call their first score the same. Throws `COLUMN_INVALID` for rows that name none of them.
+ */
+export function environmentByColumn(column: string, environments: Readonly<Record<string, Environment>>): Environment {
+  const all = Object.entries(environments);
+  const of = (example: Example): Environment => {
+    const name = String(example[column]);
+    if (Object.hasOwn(environments, name)) return environments[name]!;
+    throw new GradusError('COLUMN_INVALID', `column ${column}: there is no environment ${JSON.stringify(name)}`, {
+      hint: existingNames(name, Object.keys(environments)),
+      path: column,
+    });
+  };
+  const compares = all.some(([, { scoreGroup }]) => scoreGroup);
+  const brings = all.every(([, { buildDataset }]) => buildDataset);
+  return {
+    build: (example) => of(example).build(example),
+    scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
+    gold: (example) => of(example).gold?.(example) ?? [],
+    ...(compares && {
+      scoreGroup: (example, trajectories) =>
+        of(example).scoreGroup?.(example, trajectories) ?? trajectories.map(() => ({})),
+    }),
+    ...(brings && {
+      async buildDataset(request) {
+        const built = await Promise.all(
+          all.map(async ([name, environment]) => {
+            const { train, eval: heldOut } = await environment.buildDataset!(request);
+            const named = (rows: readonly Example[]) => rows.map((row) => ({ ...row, [column]: name }));
+            return { train: named(train), ...(heldOut && { eval: named(heldOut) }) };
+          }),
+        );
+        const heldOut = built.flatMap(({ eval: rows = [] }) => rows);
+        return { train: built.flatMap(({ train }) => train), ...(heldOut.length > 0 && { eval: heldOut }) };
+      },
+    }),
+  };
+}

@@ -1,0 +1,89 @@
+// What environments judge, as parts of rewards beside those of reward functions.
+import type { Environment } from '../environment.ts';
+import { checkedScore } from '../environment-answers.ts';
+import { kindOf, messageOf } from '../errors.ts';
+import { frozenCopy } from '../frozen-copy.ts';
+import type { RewardModel } from '../rewards.ts';
+import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
+import { withinTime } from '../time-limits.ts';
+
+/** Milliseconds that `scoreGroup` may take. */
+const timeLimit = 30_000;
+
+/** What one trajectory was given for, or why there is nothing. */
+type Judgement = { readonly scores: EpisodeScore } | { readonly error: string };
+
+/**
+ * Scores Σ weight · part over what the environment scored and what `rewards` make of it. A part that the environment does not list among its
+ * `scores`, and a `scoreGroup` that fails, are errors of their trajectories, which then have no score.
+ *
+ * @param weights of the environment's parts; 1 for what is not named
+ */
+export function environmentScores<E extends Example = Example>(
+  environment: Environment<E>,
+  rewards: RewardModel<E>,
+  weights: Readonly<Record<string, number>> = {},
+): RewardModel<E> {
+  const names = environment.scores ?? [];
+  const none = Object.fromEntries(names.map((name) => [name, null]));
+  const judged = (trajectory: Trajectory, group: Judgement): Reward => {
+    const scores = { ...trajectory.scores, ...('scores' in group && group.scores) };
+    const unknown = Object.keys(scores).filter((name) => !names.includes(name));
+    const errors = {
+      ...Object.fromEntries(unknown.map((name) => [name, 'its environment does not list it among its scores'])),
+      ...('error' in group && { scoreGroup: group.error }),
+    };
+    const parts = Object.fromEntries(names.map((name) => [name, scores[name] ?? null]));
+    const given = Object.entries(parts).flatMap(([name, part]) => (part === null ? [] : (weights[name] ?? 1) * part));
+    const failed = Object.keys(errors).length > 0;
+    const score = failed || given.length === 0 ? null : given.reduce((sum, part) => sum + part);
+    return { score, parts, ...(failed && { errors }) };
+  };
+  return {
+    async score(example, trajectories) {
+      const played = trajectories.filter(wasPlayed);
+      const groupScores = await scoreGroup(environment, example, played);
+      const others = await rewards.score(example, trajectories);
+      return trajectories.map((trajectory, i) => {
+        const own = wasPlayed(trajectory)
+          ? judged(trajectory, groupScores[played.indexOf(trajectory)]!)
+          : { score: null, parts: none };
+        return together(own, others[i]!);
+      });
+    },
+  };
+}
+
+/** One judgement a trajectory. */
+async function scoreGroup<E extends Example>(
+  environment: Environment<E>,
+  example: E,
+  trajectories: readonly Trajectory[],
+): Promise<readonly Judgement[]> {
+  if (!environment.scoreGroup || trajectories.length === 0) return trajectories.map(() => ({ scores: {} }));
+  try {
+    const given = frozenCopy({ example, trajectories });
+    const answer: unknown = await withinTime(
+      async () => environment.scoreGroup!(given.example, given.trajectories),
+      timeLimit,
+    );
+    if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not a record for each trajectory`);
+    if (answer.length === trajectories.length) return answer.map((scores) => ({ scores: checkedScore(scores) }));
+    throw new TypeError(`it returned ${answer.length} records for ${trajectories.length} trajectories`);
+  } catch (error) {
+    return trajectories.map(() => ({ error: messageOf(error) }));
+  }
+}
+
+/** The environment's verdict and that of reward functions, as one. */
+function together(own: Reward, others: Reward): Reward {
+  const known = [own, others].flatMap(({ score }) => score ?? []);
+  const errors = { ...own.errors, ...others.errors };
+  const failed = Object.keys(errors).length > 0;
+  return {
+    ...others,
+    score: failed || known.length === 0 ? null : known.reduce((sum, score) => sum + score),
+    parts: { ...own.parts, ...others.parts },
+    ...(failed && { errors }),
+  };
+}

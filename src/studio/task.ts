@@ -1,0 +1,76 @@
+// What a configuration teaches, without the model: its problems, the episodes that they become, and how these are scored.
+
+import type { Config } from '../config/schema.ts';
+import type { Environment } from '../environment.ts';
+import { checkedEnv, checkedState } from '../environment-answers.ts';
+import { singleTurn } from '../envs/single-turn.ts';
+import { GradusError, messageOf } from '../errors.ts';
+import { frozenCopy } from '../frozen-copy.ts';
+import { environmentScores } from '../rewards/environment-scores.ts';
+import { weightedRewards } from '../rewards/weighted.ts';
+import type { RewardModel } from '../rewards.ts';
+import type { Example, State } from '../rl.ts';
+import { withinTime } from '../time-limits.ts';
+import { openEnvironment } from './open-environment.ts';
+import { type OpenReward, openRewards } from './open-rewards.ts';
+import { loadProblems, type Problems, promptOf } from './problems.ts';
+
+export interface Task {
+  readonly problems: Problems;
+  /** The user's; or that of a single turn. */
+  readonly environment: Environment;
+  /** Besides what the environment scores. */
+  readonly rewards: readonly OpenReward[];
+  readonly rewardModel: RewardModel;
+  /** The environment's, then in the order of the configuration; the first decides what is correct. */
+  readonly rewardNames: readonly string[];
+  readonly rewardWeights: Readonly<Record<string, number>>;
+}
+
+/** Throws what opening environments, rewards and data throws. */
+export async function openTask(config: Config): Promise<Task> {
+  const own = await openEnvironment(config);
+  const { rewards, columns, scoreWeights } = await openRewards(config, own?.scores);
+  const problems = await loadProblems(config, columns, own);
+  const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
+  const { scores = [] } = environment;
+  const taken = rewards.find(({ name }) => scores.includes(name));
+  if (taken) {
+    throw new GradusError('REWARD_NAME_TAKEN', `the environment and a reward both score ${taken.name}`, {
+      hint: 'give one of them another name: metrics are kept by name',
+      path: 'reward',
+    });
+  }
+  return {
+    ...{ problems, environment, rewards },
+    rewardModel: environmentScores(environment, weightedRewards(rewards), scoreWeights),
+    rewardNames: [...scores, ...rewards.map(({ name }) => name)],
+    rewardWeights: {
+      ...Object.fromEntries(scores.map((name) => [name, scoreWeights[name] ?? 1])),
+      ...Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
+    },
+  };
+}
+
+/** Milliseconds that an environment may take for its beginning. */
+const startLimit = 10_000;
+
+/** How the episodes of some problems begin. Throws `ENVIRONMENT_FAILED` for the first that does not. */
+export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
+  const known = new Map<Example, State>();
+  for (const [i, row] of rows.entries()) {
+    try {
+      const env = checkedEnv(await withinTime(async () => environment.build(frozenCopy(row)), startLimit));
+      known.set(row, checkedState(await withinTime(async () => env.start(), startLimit)));
+    } catch (error) {
+      if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
+      const message = messageOf(error).replaceAll(/\s+/g, ' ');
+      throw new GradusError('ENVIRONMENT_FAILED', `row ${i + 1}: its episode does not begin: ${message}`, {
+        hint: 'gradus env check plays an environment without a model',
+        path: 'environment',
+        cause: error,
+      });
+    }
+  }
+  return (row) => known.get(row)!;
+}
