@@ -105,7 +105,7 @@ export async function pretrain(folder: string, files: typeof descriptions, taugh
   }
   writeFileSync(join(folder, 'model.safetensors'), randomWeights(files['config.json']));
 
-  const renderer = openRenderer(folder, 'none');
+  const renderer = await openRenderer(folder, 'none');
   const tokens = (text: string) => renderer.render({ messages: [{ role: 'user', content: text }] }).ids;
   const sequence = ({ question, answer }: Lesson): TrainingSequence => {
     const promptIds = tokens(question);

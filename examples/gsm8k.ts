@@ -70,7 +70,7 @@ const model = await openNativeModel({
   temperature: 1,
   seed: Number(flags.seed),
 });
-const renderer = openRenderer(modelPath, 'auto');
+const renderer = await openRenderer(modelPath, 'auto');
 const sampling = { maxTokens: Number(flags['max-tokens']) };
 
 // The loop.

@@ -1,12 +1,17 @@
 // The renderer that belongs to a model: its tokenizer, its chat template or plain text, the tokens that end its turn.
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
+import { openGguf } from '../formats/gguf.ts';
+import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
 import { createChatTemplate } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
+import { fileSource } from './file-source.ts';
+import { fileError } from './native/file-error.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -20,43 +25,77 @@ export interface ModelText {
 }
 
 /**
- * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
+ * The tokenizer is that of tokenizer.json, or where there is none, that inside a GGUF file.
+ * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
  * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
  */
-export function openRenderer(modelPath: string, chatTemplate: string): Renderer {
-  return openModelText(modelPath, chatTemplate).renderer;
+export async function openRenderer(modelPath: string, chatTemplate: string): Promise<Renderer> {
+  return (await openModelText(modelPath, chatTemplate)).renderer;
 }
 
 /** The same, and whether a chat template is used. */
-export function openModelText(modelPath: string, chatTemplate: string): ModelText {
+export async function openModelText(modelPath: string, chatTemplate: string): Promise<ModelText> {
   const folder = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
-  const config = readJson(folder, 'tokenizer_config.json') ?? {};
-  const tokenizer = openTokenizer(folder, config);
-  const stopIds = endTokens(folder, tokenizer);
+  const { tokenizer, endIds } = await openTokenizer(modelPath, folder);
+  const stopIds = endTokens(folder, tokenizer, endIds);
   const own = ownTemplate(folder, tokenizer);
   if (chatTemplate === 'none') {
     const renderer = plainRenderer(tokenizer, { stopIds });
     return { tokenizer, renderer, template: own === undefined ? 'absent' : 'ignored' };
   }
   const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
-  const template = createChatTemplate(source, specialTokens(config));
+  const template = createChatTemplate(source, tokenizer.roleTokens);
   return { tokenizer, renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
 }
 
-function openTokenizer(folder: string, config: Json): Tokenizer {
+interface FoundTokenizer {
+  readonly tokenizer: Tokenizer;
+  /** Tokens that end a text, beyond what JSON files say. */
+  readonly endIds: readonly number[];
+}
+
+async function openTokenizer(modelPath: string, folder: string): Promise<FoundTokenizer> {
   const description = readJson(folder, 'tokenizer.json');
-  if (description) return createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
+  if (description) {
+    const config = readJson(folder, 'tokenizer_config.json') ?? {};
+    const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
+    return { tokenizer, endIds: [] };
+  }
+  const gguf = modelPath === folder ? ggufIn(folder) : modelPath;
+  if (gguf?.endsWith('.gguf')) return tokenizerInside(gguf);
   throw new GradusError('TOKENIZER_NOT_FOUND', `${folder} has no tokenizer.json`, {
     hint: 'put the tokenizer files of the model beside its weights',
     path: 'model',
   });
 }
 
+/** A folder with safetensors is no GGUF model, whatever else is in it. */
+function ggufIn(folder: string): string | undefined {
+  const files = readdirSync(folder).sort();
+  const name = files.some((file) => file.endsWith('.safetensors'))
+    ? undefined
+    : files.find((file) => file.endsWith('.gguf'));
+  return name && join(folder, name);
+}
+
+async function tokenizerInside(path: string): Promise<FoundTokenizer> {
+  const handle = await open(path);
+  try {
+    const { metadata } = await openGguf(fileSource(handle, (await handle.stat()).size));
+    const { description, config, endIds } = ggufTokenizer(metadata);
+    return { tokenizer: createTokenizer(description, config), endIds };
+  } catch (error) {
+    throw fileError(error, path);
+  } finally {
+    await handle.close();
+  }
+}
+
 /** All tokens that the model's files call the end: chat models have one for the turn and one for the text. */
-function endTokens(folder: string, tokenizer: Tokenizer): Set<number> {
+function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]): Set<number> {
   const named = ['generation_config.json', 'config.json'].map((file) => readJson(folder, file)?.eos_token_id);
-  const ids = [...named.flat(), tokenizer.eosId].filter((id) => typeof id === 'number');
+  const ids = [...named.flat(), tokenizer.eosId, ...more].filter((id) => typeof id === 'number');
   return new Set(ids);
 }
 
@@ -76,18 +115,6 @@ function readTemplate(path: string): string {
       cause,
     });
   }
-}
-
-/** The special tokens that templates write by name. */
-function specialTokens(config: Json): Record<string, string> {
-  const names = ['bos_token', 'eos_token', 'pad_token', 'unk_token'];
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const token = config[name];
-      const text = typeof token === 'object' && token !== null ? (token as Json).content : token;
-      return typeof text === 'string' ? [[name, text]] : [];
-    }),
-  );
 }
 
 function readJson(folder: string, name: string): Json | undefined {

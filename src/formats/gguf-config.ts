@@ -25,13 +25,33 @@ export interface GgufConfig {
   readonly max_position_embeddings: number;
   readonly rms_norm_eps: number;
   readonly rope_theta: number;
+  readonly rope_scaling?: Llama3Scaling;
   readonly tie_word_embeddings: boolean;
   readonly bos_token_id?: number;
   readonly eos_token_id?: number;
 }
 
-/** Throws `GGUF_MODEL_UNSUPPORTED` for another architecture or scaled rotary embeddings, `GGUF_KEY_MISSING` where a size is missing. */
-export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>): GgufConfig {
+/** How Llama 3.1 and later stretch rotary embeddings, in words of transformers. */
+interface Llama3Scaling {
+  readonly rope_type: 'llama3';
+  readonly factor: number;
+  readonly low_freq_factor: number;
+  readonly high_freq_factor: number;
+  readonly original_max_position_embeddings: number;
+}
+
+/** The tensor of what divides each lane's frequency, [head size / 2], where rotary embeddings are stretched. */
+export const ROPE_FACTORS = 'rope_freqs.weight';
+
+/**
+ * Throws `GGUF_MODEL_UNSUPPORTED` for another architecture or another scaling of rotary embeddings than Llama 3's, `GGUF_KEY_MISSING` where a
+ * size is missing.
+ * @param ropeFactors the tensor `ROPE_FACTORS`, if the file has it
+ */
+export function ggufConfig(
+  { metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>,
+  ropeFactors?: Float32Array,
+): GgufConfig {
   const found = metadata['general.architecture'];
   const architecture = architectures.find((known) => known === found);
   if (!architecture) {
@@ -41,14 +61,7 @@ export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 
       `use a GGUF of a dense model: ${architectures.join(', ')}`,
     );
   }
-  const scaling = metadata[`${architecture}.rope.scaling.type`] ?? 'none';
-  if (scaling !== 'none' || tensors.has('rope_freqs.weight')) {
-    throw new FormatError(
-      'GGUF_MODEL_UNSUPPORTED',
-      'its rotary embeddings are scaled, and the file does not say how',
-      "put the model's config.json beside the file, and give their folder",
-    );
-  }
+  if ((metadata[`${architecture}.rope.scaling.type`] ?? 'none') !== 'none') throw unknownScaling();
 
   const optional = (key: string): number | undefined => {
     const value = metadata[key];
@@ -62,6 +75,8 @@ export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 
   };
   const hiddenSize = number(`${architecture}.embedding_length`);
   const heads = number(`${architecture}.attention.head_count`);
+  const headSize = number(`${architecture}.attention.key_length`, hiddenSize / heads);
+  const theta = number(`${architecture}.rope.freq_base`, 10_000);
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
@@ -74,14 +89,43 @@ export function ggufConfig({ metadata, tensors }: Pick<TensorFile, 'metadata' | 
     num_hidden_layers: number(`${architecture}.block_count`),
     num_attention_heads: heads,
     num_key_value_heads: number(`${architecture}.attention.head_count_kv`, heads),
-    head_dim: number(`${architecture}.attention.key_length`, hiddenSize / heads),
+    head_dim: headSize,
     max_position_embeddings: number(`${architecture}.context_length`),
     rms_norm_eps: shortest(number(`${architecture}.attention.layer_norm_rms_epsilon`)),
-    rope_theta: number(`${architecture}.rope.freq_base`, 10_000),
+    rope_theta: theta,
+    ...(ropeFactors && { rope_scaling: llama3Scaling(ropeFactors, theta, headSize) }),
     tie_word_embeddings: !tensors.has('output.weight'),
     ...(bos !== undefined && { bos_token_id: bos }),
     ...(eos !== undefined && { eos_token_id: eos }),
   };
+}
+
+/**
+ * The file has only what the scaling makes of each lane. All of Llama 3.1 to 3.3 differ in the factor alone, which the slowest lanes show in full;
+ * whether that is what it is, the other lanes tell.
+ */
+function llama3Scaling(factors: Float32Array, theta: number, headSize: number): Llama3Scaling {
+  const factor = shortest(Math.max(...factors));
+  const [low, high, context] = [1, 4, 8192];
+  const expected = (lane: number) => {
+    const turns = context / (2 * Math.PI * theta ** ((2 * lane) / headSize));
+    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return 1 / ((1 - kept) / factor + kept);
+  };
+  const fits = factors.every((value, lane) => Math.abs(value - expected(lane)) <= 1e-4 * value);
+  if (!fits || factors.length !== headSize / 2) throw unknownScaling();
+  return {
+    ...{ rope_type: 'llama3', factor, low_freq_factor: low, high_freq_factor: high },
+    original_max_position_embeddings: context,
+  };
+}
+
+function unknownScaling(): FormatError {
+  return new FormatError(
+    'GGUF_MODEL_UNSUPPORTED',
+    'its rotary embeddings are scaled, and the file does not say how',
+    "put the model's config.json beside the file, and give their folder",
+  );
 }
 
 /** The shortest decimal that rounds to this float32: 1e-5 for 9.999999747378752e-6, as config.json has it. */

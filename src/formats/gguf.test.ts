@@ -81,7 +81,8 @@ function metadataFile(version = 3): Uint8Array {
 
 for (const version of [2, 3]) {
   test(`reads metadata and tensors of version ${version}`, async () => {
-    const file = await openGguf(bytesSource(metadataFile(version)));
+    // Files come in pieces of Node's Buffers, which are views of something larger.
+    const file = await openGguf(bytesSource(Buffer.from(metadataFile(version))));
     assert.equal(file.version, version);
     assert.deepEqual(
       { ...file.metadata },
@@ -346,6 +347,26 @@ describe('makes a config', () => {
       rope_theta: 10_000,
       tie_word_embeddings: true,
     });
+  });
+
+  test('with the scaling of Llama 3 from what it makes of the lanes', () => {
+    const llama3 = { ...metadata, 'llama.attention.key_length': 64, 'llama.rope.freq_base': 500_000 };
+    // By transformers, of Llama 3.2 1B: heads of 64.
+    const factors = Float32Array.from([...Array(15).fill(1), 1.651329, 3.292263, 9.66673, ...Array(14).fill(32)]);
+    const { rope_theta, rope_scaling } = ggufConfig({ metadata: llama3, tensors }, factors);
+    assert.deepEqual(
+      [rope_theta, rope_scaling],
+      [
+        500_000,
+        {
+          ...{ rope_type: 'llama3', factor: 32, low_freq_factor: 1, high_freq_factor: 4 },
+          original_max_position_embeddings: 8192,
+        },
+      ],
+    );
+    for (const wrong of [factors.with(16, 3.4), factors.with(0, 32), factors.subarray(1), new Float32Array()]) {
+      assert.throws(() => ggufConfig({ metadata: llama3, tensors }, wrong), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    }
   });
 
   test('and refuses what it cannot say', () => {

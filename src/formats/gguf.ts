@@ -123,7 +123,8 @@ async function readArray(cursor: ByteCursor, type: number): Promise<unknown> {
   const scalar = scalarTypeOf(type);
   const count = await readCount(cursor, 'array elements', scalar.bytes);
   const bytes = await cursor.bytes(count * scalar.bytes);
-  return scalar.array ? scalar.array(bytes.slice().buffer) : Array.from(bytes, (byte) => byte !== 0);
+  // A copy, which Buffer.slice is not: the bytes may lie in the middle of others, and anywhere.
+  return scalar.array ? scalar.array(new Uint8Array(bytes).buffer) : Array.from(bytes, (byte) => byte !== 0);
 }
 
 function scalarTypeOf(type: number): ScalarType {

@@ -47,7 +47,7 @@ const model = await openNativeModel({
   temperature: 1,
   seed,
 });
-const generator = new RolloutGenerator(guessingGame, openRenderer(modelPath, flags['chat-template']), {
+const generator = new RolloutGenerator(guessingGame, await openRenderer(modelPath, flags['chat-template']), {
   maxTokens,
   maxTurns,
 });

@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
-import type { ByteSource } from '../../formats/byte-source.ts';
 import { openGguf } from '../../formats/gguf.ts';
-import { ggufConfig } from '../../formats/gguf-config.ts';
+import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import type { TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { fileSource } from '../file-source.ts';
 import { fileError } from './file-error.ts';
 
 export interface ModelFiles {
@@ -87,7 +87,7 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
       });
     }
     const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
-    const architecture = architectureOf(config ?? { ...ggufConfig(file) });
+    const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     for (const parameter of architecture.parameters) checkShape(parameter, reader.shapeOf(parameter.name), path);
     return { architecture, read: reader.read, close };
@@ -95,6 +95,10 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     await close();
     throw fileError(error, path);
   }
+}
+
+async function configInside(file: TensorFile) {
+  return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
 }
 
 /** The file at `path`, which stays open as long as its handle; errors of its format name it. */
@@ -164,15 +168,4 @@ function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | 
       ? `if the output layer is ${EMBEDDING}, set tie_word_embeddings in config.json`
       : 'config.json and weights do not belong together';
   throw new GradusError('MODEL_WEIGHTS_MISMATCH', `${path}: ${name} ${what}`, { path: 'model', hint });
-}
-
-function fileSource(handle: FileHandle, size: number): ByteSource {
-  return {
-    size,
-    async read(offset, length) {
-      const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, size - offset)));
-      const { bytesRead } = await handle.read(bytes, 0, bytes.length, offset);
-      return bytes.subarray(0, bytesRead);
-    },
-  };
 }

@@ -10,14 +10,14 @@ import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
-  versions: () => ({ onnxruntime: loadOnnxRuntime().version }),
   // The configuration was refused if it names no model.
   describe: async (config) => describeNativeModel(config, await obtainModel(config.model!, { what: 'description' })),
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
-    const text = openModelText(modelPath, config.chat_template);
+    const text = await openModelText(modelPath, config.chat_template);
     const model = await openModel(config, modelPath);
-    return { ...text, model, contextLength: model.architecture.config.contextLength };
+    const versions = { onnxruntime: loadOnnxRuntime().version };
+    return { ...text, model, versions, contextLength: model.architecture.config.contextLength };
   },
 };
 

@@ -10,7 +10,7 @@ import { timeEstimate } from './time-estimate.ts';
 
 /** Reads no weight and compiles nothing. */
 export async function describeNativeModel(config: Config, modelPath: string): Promise<ModelDescription> {
-  const text = openModelText(modelPath, config.chat_template);
+  const text = await openModelText(modelPath, config.chat_template);
   const architecture = await readArchitecture(modelPath);
   const { lora, native, num_iterations, beta, log_kl } = config;
   const full = lora === null;

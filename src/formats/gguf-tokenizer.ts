@@ -1,0 +1,197 @@
+// The tokenizer.json and tokenizer_config.json that a model in GGUF does not have, made from its metadata.
+import { FormatError } from './format-error.ts';
+
+export interface GgufTokenizer {
+  /** As tokenizer.json. */
+  readonly description: Readonly<Record<string, unknown>>;
+  /** As tokenizer_config.json: tokens by their roles, and the chat template. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Tokens that end a turn or a text. */
+  readonly endIds: readonly number[];
+}
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** `tokenizer.ggml.token_type` */
+const UNKNOWN = 2;
+const CONTROL = 3;
+const USER_DEFINED = 4;
+
+const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
+const isolated = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
+const words = (numbers: string) =>
+  isolated(
+    String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${numbers}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
+  );
+
+interface WordRules {
+  readonly pre_tokenizer: object;
+  readonly normalizer?: object;
+  /** Whether a word that is a token is that token, whatever its merges would make of it. */
+  readonly ignore_merges?: boolean;
+}
+
+/** How text is cut into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that it is named after. */
+const wordRules: ReadonlyMap<unknown, WordRules> = new Map<unknown, WordRules>([
+  ['gpt-2', { pre_tokenizer: { ...byteLevel, use_regex: true } }],
+  [
+    'smollm',
+    { pre_tokenizer: sequence({ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }) },
+  ],
+  ['llama-bpe', { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel), ignore_merges: true }],
+  ['qwen2', { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel), normalizer: { type: 'NFC' } }],
+]);
+
+function sequence(...pretokenizers: object[]): object {
+  return { type: 'Sequence', pretokenizers };
+}
+
+/**
+ * Byte-level BPE (`gpt2`) and SentencePiece's (`llama`). Throws `GGUF_TOKENIZER_MISSING`, `GGUF_TOKENIZER_UNSUPPORTED` and
+ * `GGUF_TOKENIZER_INVALID`.
+ */
+export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
+  const key = (name: string) => metadata[`tokenizer.ggml.${name}`];
+  const model = key('model');
+  if (model === undefined) {
+    throw new FormatError('GGUF_TOKENIZER_MISSING', 'the file holds no tokenizer', BESIDE);
+  }
+  const tokens = strings(key('tokens'), 'tokens');
+  if (new Set(tokens).size < tokens.length) throw invalid('it has a token twice');
+  const kinds = numbers(key('token_type'), tokens.length, 'token_type');
+  const role = (name: string) => {
+    const id = key(`${name}_token_id`);
+    return typeof id === 'number' ? tokens[id] : undefined;
+  };
+  const roles = {
+    bos_token: role('bos'),
+    eos_token: role('eos'),
+    unk_token: role('unknown'),
+    pad_token: role('padding'),
+  };
+  const isSentencePiece = model === 'llama';
+  if (!isSentencePiece && model !== 'gpt2') throw unsupported(`it is of kind ${JSON.stringify(model)}`);
+  const addsBos = key('add_bos_token') ?? (isSentencePiece || key('pre') === 'llama-bpe');
+  const ends = [key('eos_token_id'), key('eot_token_id')];
+  return {
+    description: {
+      ...{ version: '1.0', added_tokens: addedTokens(tokens, kinds) },
+      ...(isSentencePiece ? sentencePiece(metadata, tokens, roles.unk_token) : bytePairs(metadata, tokens)),
+      post_processor: addsBos && roles.bos_token ? beginWith(roles.bos_token, tokens.indexOf(roles.bos_token)) : null,
+    },
+    config: {
+      ...Object.fromEntries(Object.entries(roles).filter(([, token]) => token !== undefined)),
+      ...(typeof metadata['tokenizer.chat_template'] === 'string' && {
+        chat_template: metadata['tokenizer.chat_template'],
+      }),
+    },
+    endIds: [...new Set(ends)].filter((id) => typeof id === 'number'),
+  };
+}
+
+const BESIDE = "put the model's tokenizer.json beside the file";
+
+function bytePairs(metadata: Metadata, tokens: readonly string[]): object {
+  const pre = metadata['tokenizer.ggml.pre'];
+  const rules = wordRules.get(pre);
+  if (!rules) throw unsupported(`it cuts text into words by rules called ${JSON.stringify(pre) ?? 'nothing'}`);
+  const { ignore_merges = false, normalizer = null, pre_tokenizer } = rules;
+  const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
+  if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge is not of two tokens');
+  return {
+    ...{ normalizer, pre_tokenizer, decoder: byteLevel },
+    model: { type: 'BPE', vocab: vocabulary(tokens), merges, ignore_merges, ...pairDefaults },
+  };
+}
+
+const pairDefaults = {
+  ...{ dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null },
+  ...{ fuse_unk: false, byte_fallback: false },
+};
+
+function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: string | undefined): object {
+  const scores = numbers(metadata['tokenizer.ggml.scores'], tokens.length, 'scores');
+  const prefixed = metadata['tokenizer.ggml.add_space_prefix'] !== false;
+  const normalizers = [
+    ...(prefixed ? [{ type: 'Prepend', prepend: '▁' }] : []),
+    { type: 'Replace', pattern: { String: ' ' }, content: '▁' },
+  ];
+  const decoders = [
+    { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+    ...[{ type: 'ByteFallback' }, { type: 'Fuse' }],
+    ...(prefixed ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+  ];
+  const model = { ...pairDefaults, unk_token: unknown ?? null, fuse_unk: true, byte_fallback: true };
+  return {
+    ...{ normalizer: { type: 'Sequence', normalizers }, pre_tokenizer: null, decoder: { type: 'Sequence', decoders } },
+    model: {
+      type: 'BPE',
+      vocab: vocabulary(tokens),
+      merges: mergesByScore(tokens, scores),
+      ignore_merges: false,
+      ...model,
+    },
+  };
+}
+
+/**
+ * SentencePiece joins the neighbours whose union scores best; as a list of merges, that is every way to halve a piece, best pieces first.
+ * The order among equals is that of the ids of the halves, as Python's conversion of such models has it.
+ */
+function mergesByScore(tokens: readonly string[], scores: ArrayLike<number>): string[][] {
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const merges = tokens.flatMap((token, id) => {
+    const halves: { left: string; right: string; score: number }[] = [];
+    const characters = [...token];
+    for (let i = 1; i < characters.length; i++) {
+      const [left, right] = [characters.slice(0, i).join(''), characters.slice(i).join('')];
+      if (ids.has(left) && ids.has(right)) halves.push({ left, right, score: scores[id]! });
+    }
+    return halves.sort((a, b) => ids.get(a.left)! - ids.get(b.left)! || ids.get(a.right)! - ids.get(b.right)!);
+  });
+  const length = (text: string) => [...text].length;
+  return merges
+    .sort((a, b) => b.score - a.score || length(b.left) - length(a.left) || length(b.right) - length(a.right))
+    .map(({ left, right }) => [left, right]);
+}
+
+function vocabulary(tokens: readonly string[]): object {
+  return Object.fromEntries(tokens.map((token, id) => [token, id]));
+}
+
+/** Control tokens stand for no text; those that users defined do, and are matched before anything is cut. */
+function addedTokens(tokens: readonly string[], kinds: ArrayLike<number>): object[] {
+  return tokens.flatMap((content, id) => {
+    const special = kinds[id] === CONTROL || kinds[id] === UNKNOWN;
+    if (!special && kinds[id] !== USER_DEFINED) return [];
+    return [{ id, content, special, single_word: false, lstrip: false, rstrip: false, normalized: false }];
+  });
+}
+
+function beginWith(token: string, id: number): object {
+  const [special, text] = [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }];
+  return {
+    type: 'TemplateProcessing',
+    ...{ single: [special, text], pair: [special, text, { Sequence: { id: 'B', type_id: 1 } }] },
+    special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
+  };
+}
+
+function strings(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')) return value;
+  throw invalid(`${name} are missing or no texts`);
+}
+
+function numbers(value: unknown, length: number, name: string): ArrayLike<number> {
+  const isNumbers = value instanceof Int32Array || value instanceof Float32Array || value instanceof Uint32Array;
+  if (isNumbers && value.length === length) return value;
+  throw invalid(`${name} are missing, no numbers, or not as many as there are tokens`);
+}
+
+function unsupported(why: string): FormatError {
+  return new FormatError('GGUF_TOKENIZER_UNSUPPORTED', `the tokenizer in the file cannot be read: ${why}`, BESIDE);
+}
+
+function invalid(fault: string): FormatError {
+  return new FormatError('GGUF_TOKENIZER_INVALID', `the tokenizer in the file is damaged: ${fault}`, BESIDE);
+}
