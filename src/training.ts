@@ -44,6 +44,8 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly maskTruncated?: boolean;
   /** What happens to groups that teach nothing. @default 'keep' */
   readonly groupPolicy?: GroupPolicy;
+  /** A group of which some trajectories failed is left out where fewer than these are scored. @default 2 */
+  readonly minGroup?: number;
   /** How often a step may ask for fresh examples in their place; what is missing then stays missing. @default 3 */
   readonly resampleLimit?: number;
   /** Whether updates need log-probabilities under the frozen reference. @default false */
@@ -140,7 +142,7 @@ export class GrpoTrainer<E extends Example = Example> {
   ): Promise<Judged<E>[] | undefined> {
     const { dataLoader, model, generator, rewardModel, maskTruncated = false } = this.#options;
     const { promptsPerStep = 4, numGenerations = 8, seed = 0, multiObjective = false } = this.#options;
-    const { groupPolicy = 'keep', resampleLimit = 3 } = this.#options;
+    const { groupPolicy = 'keep', resampleLimit = 3, minGroup = 2 } = this.#options;
     const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
     const judged: Judged<E>[] = [];
     let missing = promptsPerStep;
@@ -162,7 +164,7 @@ export class GrpoTrainer<E extends Example = Example> {
         const id = `${step + 1}.${judged.length}`;
         const scored = weights ? rewards[i]!.map((reward) => reweighed(reward, weights)) : rewards[i]!;
         const group = { id, example, trajectories: rollouts[i]!, rewards: scored };
-        const reason = groupReason(group, { maskTruncated, objectives });
+        const reason = groupReason(group, { maskTruncated, objectives, minGroup });
         const fate = groupFate(reason, groupPolicy, round < resampleLimit);
         if (fate === 'resampled') missing++;
         judged.push({ ...group, reason, fate });

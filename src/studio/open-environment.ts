@@ -1,5 +1,4 @@
 // The environment of a configuration, loaded from the user's file, with its settings checked.
-
 import type { Config } from '../config/schema.ts';
 import { isObject } from '../config/values.ts';
 import type { Configurable } from '../configurable.ts';
@@ -8,6 +7,11 @@ import { environmentByColumn } from '../envs/by-column.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { atPath } from './open-rewards.ts';
+import { PolicyCalls } from './policy-calls.ts';
+import { isPython } from './python-code.ts';
+import { loadPythonEnvironment } from './python-environment.ts';
+import { isPython } from './python-code.ts';
+import { loadPythonEnvironment } from './python-environment.ts';
 import { loadExport, loadFailed, type UserExport } from './user-module.ts';
 
 const wanted: UserExport = {
@@ -19,11 +23,19 @@ const wanted: UserExport = {
 /**
  * The environment, or that of each row where there are several; `undefined` where the configuration has none. Throws `ENVIRONMENT_LOAD_FAILED`
  * for a file that does not load or exports no environment, `CONFIG_INVALID` for settings that are not as its schema says.
+ * @param calls what environments in Python may ask
  */
-export async function openEnvironment(config: Config): Promise<Environment | undefined> {
+export async function openEnvironment(
+  config: Config,
+  calls = new PolicyCalls(config),
+): Promise<Environment | undefined> {
   const { environment, environment_config, environment_column } = config;
   if (environment === null) return undefined;
-  if (typeof environment === 'string') return loadEnvironment(environment, environment_config);
+  const load = async (reference: string, settings: Readonly<Record<string, unknown>>, path?: string) =>
+    isPython(reference)
+      ? loadPythonEnvironment(reference, settings, calls.handlers)
+      : loadEnvironment(reference, settings, path);
+  if (typeof environment === 'string') return load(environment, environment_config);
   const names = Object.keys(environment);
   for (const [name, settings] of Object.entries(environment_config)) {
     if (names.includes(name) && isObject(settings)) continue;
@@ -35,7 +47,7 @@ export async function openEnvironment(config: Config): Promise<Environment | und
   const opened = await Promise.all(
     Object.entries(environment).map(async ([name, reference]) => {
       const settings = (environment_config[name] ?? {}) as Record<string, unknown>;
-      return [name, await loadEnvironment(reference, settings, `environment_config.${name}`)] as const;
+      return [name, await load(reference, settings, `environment_config.${name}`)] as const;
     }),
   );
   return environmentByColumn(environment_column, Object.fromEntries(opened));
@@ -47,9 +59,10 @@ export async function loadEnvironment(
   settings: Readonly<Record<string, unknown>>,
   path = 'environment_config',
 ): Promise<Environment> {
-  const exported = await loadExport(reference, wanted);
-  if (isConfigurable(exported)) return checked(reference, created(exported, settings, path));
-  const environment = checked(reference, exported);
+  if (isPython(reference)) return loadPythonEnvironment(reference, settings);
+  const { file, value } = await loadExport(reference, wanted);
+  if (isConfigurable(value)) return checked(file, created(value, settings, path));
+  const environment = checked(file, value);
   const [key] = Object.keys(settings);
   if (key === undefined) return environment;
   throw new GradusError('CONFIG_INVALID', `${path}.${key}: the environment takes no settings`, {
@@ -68,14 +81,14 @@ function created(environment: Configurable<unknown>, settings: unknown, path: st
 
 const shape = 'export { build(example) { return { start, step } } }, or configurable(what, schema, (settings) => it)';
 
-function checked(reference: string, value: unknown): Environment {
+function checked(file: string, value: unknown): Environment {
   if (!isObject(value) || typeof value.build !== 'function') {
     const found = typeof value === 'function' ? 'a function' : 'something else';
-    throw loadFailed(reference, wanted, `it is no environment but ${found}`, shape);
+    throw loadFailed(file, wanted, `it is no environment but ${found}`, shape);
   }
   const { scores = [] } = value;
   if (Array.isArray(scores) && scores.every((name) => typeof name === 'string')) return value as unknown as Environment;
-  throw loadFailed(reference, wanted, 'its scores are no list of names', "write scores: ['correct'], the names alone");
+  throw loadFailed(file, wanted, 'its scores are no list of names', "write scores: ['correct'], the names alone");
 }
 
 function isConfigurable(value: unknown): value is Configurable<unknown> {

@@ -107,6 +107,7 @@ export class TrainingRun {
       numIterations: config.num_iterations,
       advantageBaseline: config.advantage_baseline,
       scaleRewards: config.scale_rewards,
+      ...(config.environment !== null && { minGroup: Math.min(config.rollout.min_group, config.num_generations) }),
       ...(this.#rewardWeights && { rewardWeights: this.#rewardWeights }),
       multiObjective: config.multi_objective_aggregation === 'normalize_then_sum',
       maskTruncated: config.mask_truncated_completions,

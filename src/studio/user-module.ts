@@ -17,10 +17,12 @@ export interface UserExport {
   readonly names: readonly string[];
 }
 
-/** The parts of `path/to/file.ts:name`. */
-export function parseReference(reference: string): { readonly path: string; readonly name?: string } {
-  const [, path, name] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
-  return { path: path!, ...(name !== undefined && { name }) };
+/** What was found, and where. */
+export interface LoadedExport {
+  /** An absolute path. */
+  readonly file: string;
+  readonly name: string;
+  readonly value: unknown;
 }
 
 /**
@@ -28,19 +30,23 @@ export function parseReference(reference: string): { readonly path: string; read
  * parameter properties. Throws an error with the code of `wanted` if the file is missing or does not run, or lacks the export.
  * @param folder what a relative path is relative to
  */
-export async function loadExport(reference: string, wanted: UserExport, folder = process.cwd()): Promise<unknown> {
-  const { path, name } = parseReference(reference);
-  const file = resolve(folder, path);
+export async function loadExport(
+  reference: string,
+  wanted: UserExport,
+  folder = process.cwd(),
+): Promise<LoadedExport> {
+  const [, path, asked] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
+  const file = resolve(folder, path!);
   if (!/\.[cm]?[jt]s$/.test(file)) {
     throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${wanted.what}s/mine.ts:name`);
   }
   if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
   const exported = await importFile(file, wanted);
   const names = Object.keys(exported);
-  const found = name ?? wanted.names.find((candidate) => names.includes(candidate)) ?? wanted.names[0]!;
-  if (names.includes(found)) return exported[found];
-  const hint = names.length === 0 ? 'it exports nothing' : `of its exports ${existingNames(found, names)}`;
-  throw loadFailed(file, wanted, `it does not export ${found}`, hint);
+  const name = asked ?? wanted.names.find((candidate) => names.includes(candidate)) ?? wanted.names[0]!;
+  if (names.includes(name)) return { file, name, value: exported[name] };
+  const hint = names.length === 0 ? 'it exports nothing' : `of its exports ${existingNames(name, names)}`;
+  throw loadFailed(file, wanted, `it does not export ${name}`, hint);
 }
 
 export function loadFailed(file: string, { what, code }: UserExport, fault: string, hint: string): GradusError {
