@@ -23,6 +23,12 @@ export { formatPrompt } from './envs/prompt-template.ts';
 export { singleTurn } from './envs/single-turn.ts';
 export { sort } from './envs/sort.ts';
 export type { Taskset } from './envs/taskset.ts';
+export {
+  type AnsweredCall,
+  type ToolEnvironmentOptions,
+  type ToolEpisode,
+  toolEnvironment,
+} from './envs/tool-environment.ts';
 // Runs on disk, and errors.
 export { GradusError } from './errors.ts';
 export {
@@ -114,6 +120,8 @@ export { type SampleOptions, type SampleResult, sample } from './studio/sample.t
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';
 export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
+export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
+export { type Tool, type ToolOptions, tool } from './tools/tool.ts';
 export {
   GrpoTrainer,
   type GrpoTrainerOptions,

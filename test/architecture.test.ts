@@ -24,10 +24,10 @@ const allowedImports: Record<string, string[]> = {
   trackers: ['core', 'formats'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
-    ...['renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],
+    ...['tools', 'renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],
   ],
   studio: [
-    ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'renderers', 'rewards'],
+    ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'tools', 'renderers', 'rewards'],
     ...['envs', 'workers', 'formats', 'hub', 'runs', 'trackers', 'config', 'backends'],
   ],
   server: ['core', 'runs', 'config'],

@@ -1,10 +1,11 @@
 // Renders for base models, which know no chat: a prompt is plain text.
-import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
-import { parseText } from './parse-text.ts';
+import { plain } from '../tools/plain.ts';
+import { parseCalls, parseText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
+import { callsAsText, toolsAsText } from './tools-as-text.ts';
 
 export interface PlainRendererOptions {
   /** Tokens that end a completion. */
@@ -15,25 +16,17 @@ export interface PlainRendererOptions {
 
 const between = '\n\n';
 
-/**
- * The prompt is the text of all messages, an empty line between each two; turns that were sampled keep their ids. Throws
- * `TOOLS_NEED_CHAT_TEMPLATE` where a state offers tools.
- */
+/** The prompt is the text of all messages, an empty line between each two; turns that were sampled keep their ids. Tools are offered as text. */
 export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOptions): Renderer {
   const { stopIds, addSpecialTokens = true } = options;
   const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(between);
   const turns = keepSampledTurns({
-    whole({ messages, tools = [] }) {
-      if (tools.length > 0) {
-        throw new GradusError('TOOLS_NEED_CHAT_TEMPLATE', 'the environment offers tools, but prompts are plain text', {
-          hint: 'use a model with a chat template, and chat_template: auto',
-          path: 'chat_template',
-        });
-      }
-      return tokenizer.encode(textOf(messages), { addSpecialTokens });
-    },
-    after: ({ messages }, index) => tokenizer.encode(between + textOf(messages.slice(index + 1))),
-    parse: (completionIds) => parseText(tokenizer, stopIds, completionIds),
+    whole: (state) => tokenizer.encode(textOf(toolsAsText(state)), { addSpecialTokens }),
+    after: (state, index) => tokenizer.encode(between + textOf(callsAsText(state.messages.slice(index + 1)))),
+    parse: (completionIds, tools = []) =>
+      tools.length > 0
+        ? parseCalls(tokenizer, stopIds, plain, completionIds)
+        : parseText(tokenizer, stopIds, completionIds),
   });
   return { stopIds, ...turns };
 }

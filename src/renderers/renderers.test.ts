@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
-import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
@@ -57,15 +56,13 @@ test('plain prompts of a base model begin as its tokenizer says', {
 
 test('a chat is what the template writes, with no token added', () => {
   const template = createChatTemplate(
-    '{{ bos_token }}{% for m in messages %}{{ m.content }}={% endfor %}{% if add_generation_prompt %}?{% endif %}{{ tools | length if tools }}',
+    '{{ bos_token }}{% for m in messages %}{{ m.content }}={% endfor %}{% if add_generation_prompt %}?{% endif %}',
     characters.roleTokens,
   );
   const renderer = chatRenderer(characters, template, { stopIds });
   assert.equal(renderer.stopIds, stopIds);
   const messages = [user('1+1'), user('2')];
   assert.deepEqual(renderer.render({ messages }).ids, [bos, ...characters.encode('1+1=2=?')]);
-  const tools = [{ name: 'add', description: '', parameters: {} }];
-  assert.deepEqual(renderer.render({ messages, tools }).ids, [bos, ...characters.encode('1+1=2=?1')]);
 });
 
 test('a plain prompt is the text of all messages', () => {
@@ -73,14 +70,6 @@ test('a plain prompt is the text of all messages', () => {
   assert.deepEqual(renderer.render({ messages: [user('1+1=')] }).ids, characters.encode('1+1='));
   const two: Message[] = [{ role: 'system', content: '1' }, user('2')];
   assert.deepEqual(renderer.render({ messages: two }).ids, characters.encode('1\n\n2'));
-});
-
-test('tools are refused where nothing could tell the model of them', () => {
-  const tools = [{ name: 'add', description: '', parameters: {} }];
-  assert.throws(
-    () => plainRenderer(characters, { stopIds }).render({ messages: [user('1')], tools }),
-    (error) => error instanceof GradusError && error.code === 'TOOLS_NEED_CHAT_TEMPLATE',
-  );
 });
 
 test('stop tokens and other special tokens are no part of the message', () => {

@@ -1,6 +1,6 @@
 // Keeps turns as they were sampled: a conversation that goes on begins with the very ids that the model has read and written,
 // for its text, tokenised again, need not give the same ones.
-import type { Message } from '../message.ts';
+import type { Message, ToolSpec } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Action, State } from '../rl.ts';
 
@@ -9,7 +9,7 @@ export interface TurnRendering {
   whole(state: State): number[];
   /** The ids behind the sampled message at `index`: what ends its turn and is not sampled yet, later messages, the next turn's beginning. */
   after(state: State, index: number, completionIds: readonly number[]): number[];
-  parse(completionIds: readonly number[]): Action;
+  parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
 }
 
 /** A sampled turn is known by its message: the very object that `parse` made, so environments must hand on the actions that they are given. */
@@ -25,8 +25,8 @@ export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<R
   };
   return {
     render: (state) => ({ ids: idsOf(state) }),
-    parse(completionIds) {
-      const action = parse(completionIds);
+    parse(completionIds, tools) {
+      const action = parse(completionIds, tools);
       sampled.set(action.message, completionIds);
       return action;
     },

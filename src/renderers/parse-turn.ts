@@ -1,0 +1,58 @@
+// What sampled ids say: text, and calls of tools where tools were offered.
+import type { ToolCall } from '../message.ts';
+import type { Action } from '../rl.ts';
+import { createTextStream } from '../tokenizers/text-stream.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
+import { readTurn, type ToolSyntax } from '../tools/tool-syntax.ts';
+
+/** The text up to the first stop token, without special tokens. */
+export function parseText(
+  tokenizer: Tokenizer,
+  stopIds: ReadonlySet<number>,
+  completionIds: readonly number[],
+): Action {
+  const ids = beforeStop(stopIds, completionIds);
+  return { message: { role: 'assistant', content: tokenizer.decode(ids, { skipSpecialTokens: true }) } };
+}
+
+/** The text and the calls up to the first stop token. */
+export function parseCalls(
+  tokenizer: Tokenizer,
+  stopIds: ReadonlySet<number>,
+  syntax: ToolSyntax,
+  completionIds: readonly number[],
+): Action {
+  const turn = actionStream(tokenizer, syntax);
+  for (const id of beforeStop(stopIds, completionIds)) turn.push(id);
+  return turn.end();
+}
+
+/** Reads a turn token by token. */
+export interface ActionStream {
+  /** The calls that this token completes. */
+  push(id: number): readonly ToolCall[];
+  end(): Action;
+}
+
+/** Special tokens other than those that mark calls are no part of the turn. */
+export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionStream {
+  const text = createTextStream(tokenizer);
+  const turn = readTurn(syntax);
+  const markers = new Set(syntax.markers.map((marker) => tokenizer.idOf(marker)));
+  return {
+    push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(text.push(id))),
+    end() {
+      turn.push(text.end());
+      const { content, toolCalls, parseErrors } = turn.end();
+      return {
+        message: { role: 'assistant', content, ...(toolCalls.length > 0 && { toolCalls }) },
+        ...(parseErrors.length > 0 && { parseErrors }),
+      };
+    },
+  };
+}
+
+function beforeStop(stopIds: ReadonlySet<number>, completionIds: readonly number[]): readonly number[] {
+  const end = completionIds.findIndex((id) => stopIds.has(id));
+  return end < 0 ? completionIds : completionIds.slice(0, end);
+}

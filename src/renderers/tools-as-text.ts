@@ -1,0 +1,47 @@
+// Tools for models whose templates know none: what is offered, called and answered becomes ordinary text.
+import type { Message, ToolSpec } from '../message.ts';
+import type { State } from '../rl.ts';
+import { plain } from '../tools/plain.ts';
+import { spacedJson } from '../tools/tool-syntax.ts';
+
+/** The same conversation without tools: they are described in the system message, and their answers come from the user. */
+export function toolsAsText({ messages, tools = [] }: State): readonly Message[] {
+  if (tools.length === 0) return callsAsText(messages);
+  const [first, ...others] = messages;
+  const system = first?.role === 'system' ? [first.content] : [];
+  return [
+    { role: 'system', content: [...system, describeTools(tools)].join('\n\n') },
+    ...callsAsText(system.length > 0 ? others : messages),
+  ];
+}
+
+/** Calls and answers as text. Answers that follow one another are one message, for templates in which roles must alternate. */
+export function callsAsText(messages: readonly Message[]): Message[] {
+  const written: Message[] = [];
+  messages.forEach(({ role, content, toolCalls = [] }, i) => {
+    if (role !== 'tool') {
+      written.push({ role, content: [content, ...toolCalls.map(plain.render)].filter(Boolean).join('\n') });
+      return;
+    }
+    const answer = `<tool_response>${content}</tool_response>`;
+    const before = messages[i - 1]?.role === 'tool' ? `${written.pop()!.content}\n` : '';
+    written.push({ role: 'user', content: before + answer });
+  });
+  return written;
+}
+
+function describeTools(tools: readonly ToolSpec[]): string {
+  return [
+    'To call a tool, write <tool_call>name {"argument": value}</tool_call> and end your turn. Tools:',
+    ...tools.map(({ name, description, parameters }) => `${name} ${argumentsText(parameters)}: ${description}`),
+  ].join('\n');
+}
+
+/** `{"query": string, "limit"?: integer}`: the names of the arguments and their types, as JSON schema where a type says too little. */
+function argumentsText({ properties = {}, required = [] }: ToolSpec['parameters']): string {
+  const texts = Object.entries(properties as object).map(([name, { type, ...more }]) => {
+    const optional = (required as readonly string[]).includes(name) ? '' : '?';
+    return `"${name}"${optional}: ${Object.keys(more).length === 0 ? type : spacedJson({ type, ...more })}`;
+  });
+  return `{${texts.join(', ')}}`;
+}

@@ -1,0 +1,70 @@
+// Answers a tool call whatever the tool does: errors, endless waits, floods and broken text all become an answer that a model can read.
+import { messageOf } from '../errors.ts';
+import type { ToolCall, ToolSpec } from '../message.ts';
+import { TimeLimitError, withinTime } from '../time-limits.ts';
+import { type Tool, ToolArgumentsError } from './tool.ts';
+
+/** Why a call failed. */
+export type ToolFailure = 'unknown_tool' | 'wrong_arguments' | 'error' | 'timeout';
+
+export interface ToolAnswer {
+  /** What the model reads: well-formed text of a bounded length. */
+  readonly content: string;
+  /** Absent if the call succeeded. */
+  readonly failure?: ToolFailure;
+  /** Whether the content was longer than the limit. */
+  readonly truncated: boolean;
+}
+
+export interface AnswerLimits {
+  /** Seconds that a call may take, if the tool does not block the thread. @default 10 */
+  readonly timeLimit?: number;
+  /** The most characters of an answer; a note says how many were left out. @default 10000 */
+  readonly lengthLimit?: number;
+}
+
+/**
+ * Never throws.
+ * @param respond answers calls of tools that do not answer for themselves
+ */
+export async function answerCall(
+  call: ToolCall,
+  tools: readonly (Tool | ToolSpec)[],
+  respond: (call: ToolCall) => unknown,
+  limits: AnswerLimits = {},
+): Promise<ToolAnswer> {
+  const failed = (failure: ToolFailure, message: string) => ({ ...complaint(message, limits), failure });
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) {
+    const names = tools.map(({ name }) => name).join(', ');
+    return failed('unknown_tool', `there is no tool ${JSON.stringify(call.name)}; there are: ${names}`);
+  }
+  const work = async () => ('call' in tool ? tool.call(call.arguments) : respond(call));
+  try {
+    return limited(textOf(await withinTime(work, (limits.timeLimit ?? 10) * 1000)), limits);
+  } catch (error) {
+    return failed(failureOf(error), messageOf(error));
+  }
+}
+
+/** What the model is told of something that it did wrong. */
+export function complaint(message: string, limits?: AnswerLimits): Pick<ToolAnswer, 'content' | 'truncated'> {
+  return limited(`Error: ${message}`, limits);
+}
+
+function failureOf(error: unknown): ToolFailure {
+  if (error instanceof ToolArgumentsError) return 'wrong_arguments';
+  return error instanceof TimeLimitError ? 'timeout' : 'error';
+}
+
+/** Text as it is, nothing as nothing, anything else as JSON. */
+function textOf(result: unknown): string {
+  return typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
+}
+
+function limited(text: string, { lengthLimit = 10_000 }: AnswerLimits = {}): Pick<ToolAnswer, 'content' | 'truncated'> {
+  const truncated = text.length > lengthLimit;
+  const left = text.length - lengthLimit;
+  const kept = truncated ? `${text.slice(0, lengthLimit)}\n[${left} more characters left out]` : text;
+  return { content: kept.toWellFormed(), truncated };
+}

@@ -1,0 +1,9 @@
+// Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, one after another.
+import { findTagged, tagged } from './tagged-calls.ts';
+import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+export const hermes: ToolSyntax = {
+  markers: [],
+  find: (text, ended) => findTagged(text, ended, (body) => callFromJson(body, 'arguments')),
+  render: ({ name, arguments: args }) => tagged(`\n${spacedJson({ name, arguments: args })}\n`),
+};

@@ -1,0 +1,32 @@
+// Tool calls of Llama 3: a turn that begins with {"name": …, "parameters": {…}}, or has them after <|python_tag|>; `;` separates several.
+import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
+
+const tag = '<|python_tag|>';
+
+export const llama3: ToolSyntax = {
+  markers: [tag],
+  find(text, ended) {
+    const tagged = text.indexOf(tag);
+    const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + tag.length))![0].length;
+    const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + tag.length + lead];
+    const json = text.slice(jsonStart);
+    // Without the tag, an object is a call only if it begins like one: an answer may be JSON too.
+    if (tagged < 0 && !/^\{\s*"(name|type)"\s*:/.test(json)) return undefined;
+    const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
+    if (json !== '' && !json.startsWith('{')) return unreadable('the call is no JSON object');
+    const length = objectLength(json);
+    if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
+    return { start, end: jsonStart + length, call: callFromJson(json.slice(0, length), 'parameters') };
+  },
+  render: ({ name, arguments: args }) => spacedJson({ name, parameters: args }),
+};
+
+/** The length of the JSON object that `text` begins with, or `undefined` if it does not end. */
+function objectLength(text: string): number | undefined {
+  let depth = 0;
+  for (const { 0: piece, index } of text.matchAll(/"(?:[^"\\]|\\.)*(?:"|$)|[{}]/gs)) {
+    if (piece === '{') depth++;
+    else if (piece === '}' && --depth === 0) return index + 1;
+  }
+  return undefined;
+}

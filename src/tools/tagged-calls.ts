@@ -1,0 +1,28 @@
+// Calls between <tool_call> and </tool_call>, whatever is written between them.
+import type { FoundCall, NamedArguments } from './tool-syntax.ts';
+
+const [open, close] = ['<tool_call>', '</tool_call>'];
+
+export function tagged(body: string): string {
+  return open + body + close;
+}
+
+/** Finds a tagged call, but none that is only thought of, between `<think>` and `</think>`. */
+export function findTagged(
+  text: string,
+  ended: boolean,
+  parse: (body: string) => NamedArguments | string,
+): FoundCall | undefined {
+  const start = text.indexOf(open, afterThinking(text));
+  if (start < 0) return undefined;
+  const bodyEnd = text.indexOf(close, start);
+  if (bodyEnd >= 0)
+    return { start, end: bodyEnd + close.length, call: parse(text.slice(start + open.length, bodyEnd)) };
+  return ended ? { start, end: text.length, call: `the call does not end with ${close}` } : undefined;
+}
+
+function afterThinking(text: string): number {
+  if (!text.trimStart().startsWith('<think>')) return 0;
+  const end = text.indexOf('</think>');
+  return end < 0 ? text.length : end;
+}

@@ -1,0 +1,101 @@
+// How families of models write tool calls: the interface, and the reader that finds calls in text as it comes.
+import { messageOf } from '../errors.ts';
+import type { ToolCall } from '../message.ts';
+
+/** One family's way to write calls. */
+export interface ToolSyntax {
+  /** Special tokens that belong to a call and are read with the text. */
+  readonly markers: readonly string[];
+  /**
+   * The first call in `text` that is complete, or that cannot become one; `undefined` if there is none yet.
+   * @param ended whether no more text will come
+   */
+  find(text: string, ended: boolean): FoundCall | undefined;
+  /** A call as the family writes it. */
+  render(call: NamedArguments): string;
+}
+
+export type NamedArguments = Pick<ToolCall, 'name' | 'arguments'>;
+
+/** Where a call lies in a text, and the call, or what is wrong with it. */
+export interface FoundCall {
+  readonly start: number;
+  readonly end: number;
+  readonly call: NamedArguments | string;
+}
+
+/** What a turn says. */
+export interface ParsedTurn {
+  /** The text around the calls. */
+  readonly content: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** What is wrong with calls that cannot be read. */
+  readonly parseErrors: readonly string[];
+}
+
+/** Reads one turn piece by piece. */
+export interface TurnReader {
+  /** Adds text and returns the calls that it completes. Those that cannot be read are told by `end`. */
+  push(text: string): readonly ToolCall[];
+  /** The whole turn; called once. */
+  end(): ParsedTurn;
+}
+
+export function readTurn(syntax: ToolSyntax): TurnReader {
+  const toolCalls: ToolCall[] = [];
+  const parseErrors: string[] = [];
+  let content = '';
+  let rest = '';
+  const read = (ended: boolean) => {
+    for (let found = syntax.find(rest, ended); found; found = syntax.find(rest, ended)) {
+      content += rest.slice(0, found.start);
+      rest = rest.slice(found.end);
+      if (typeof found.call === 'string') parseErrors.push(found.call);
+      else toolCalls.push({ id: `call_${toolCalls.length + 1}`, ...found.call });
+    }
+  };
+  return {
+    push(text) {
+      const before = toolCalls.length;
+      rest += text;
+      read(false);
+      return toolCalls.slice(before);
+    },
+    end() {
+      read(true);
+      content += rest;
+      const called = toolCalls.length + parseErrors.length > 0;
+      return { content: called ? content.trim() : content, toolCalls, parseErrors };
+    },
+  };
+}
+
+/** The call that a JSON object `{"name": …, [key]: {…}}` describes, or what is wrong with it. */
+export function callFromJson(json: string, key: 'arguments' | 'parameters'): NamedArguments | string {
+  const value = parseObject(json);
+  if (typeof value === 'string') return value;
+  const { name, [key]: args } = value;
+  if (typeof name !== 'string') return 'the call has no "name"';
+  return isObject(args) ? { name, arguments: args } : `the call of ${name} has no object "${key}"`;
+}
+
+/** A JSON object, or why the text is none. */
+export function parseObject(json: string): Record<string, unknown> | string {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isObject(value) ? value : 'the call is no JSON object';
+  } catch (error) {
+    return `the call is not valid JSON: ${messageOf(error)}`;
+  }
+}
+
+/** JSON with the spaces that Python puts between things, as models have read it. */
+export function spacedJson(value: unknown): string {
+  // Line feeds are never part of strings in JSON: all of them are layout.
+  const lines = JSON.stringify(value, null, 1);
+  return lines.replaceAll(/(?<=[{[])\n\s*|\n\s*(?=[}\]])/g, '').replaceAll(/\n\s*/g, ' ');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
