@@ -10,8 +10,6 @@ import { atPath } from './open-rewards.ts';
 import { PolicyCalls } from './policy-calls.ts';
 import { isPython } from './python-code.ts';
 import { loadPythonEnvironment } from './python-environment.ts';
-import { isPython } from './python-code.ts';
-import { loadPythonEnvironment } from './python-environment.ts';
 import { loadExport, loadFailed, type UserExport } from './user-module.ts';
 
 const wanted: UserExport = {
@@ -31,11 +29,8 @@ export async function openEnvironment(
 ): Promise<Environment | undefined> {
   const { environment, environment_config, environment_column } = config;
   if (environment === null) return undefined;
-  const load = async (reference: string, settings: Readonly<Record<string, unknown>>, path?: string) =>
-    isPython(reference)
-      ? loadPythonEnvironment(reference, settings, calls.handlers)
-      : loadEnvironment(reference, settings, path);
-  if (typeof environment === 'string') return load(environment, environment_config);
+  const { handlers } = calls;
+  if (typeof environment === 'string') return loadEnvironment(environment, environment_config, { handlers });
   const names = Object.keys(environment);
   for (const [name, settings] of Object.entries(environment_config)) {
     if (names.includes(name) && isObject(settings)) continue;
@@ -47,19 +42,26 @@ export async function openEnvironment(
   const opened = await Promise.all(
     Object.entries(environment).map(async ([name, reference]) => {
       const settings = (environment_config[name] ?? {}) as Record<string, unknown>;
-      return [name, await load(reference, settings, `environment_config.${name}`)] as const;
+      const path = `environment_config.${name}`;
+      return [name, await loadEnvironment(reference, settings, { path, handlers })] as const;
     }),
   );
   return environmentByColumn(environment_column, Object.fromEntries(opened));
 }
 
-/** @param path where the settings are, for errors */
+export interface LoadEnvironmentOptions {
+  /** Where the settings are, for errors. @default 'environment_config' */
+  readonly path?: string;
+  /** What an environment in Python may ask. @default nothing */
+  readonly handlers?: PolicyCalls['handlers'];
+}
+
 export async function loadEnvironment(
   reference: string,
   settings: Readonly<Record<string, unknown>>,
-  path = 'environment_config',
+  { path = 'environment_config', handlers = {} }: LoadEnvironmentOptions = {},
 ): Promise<Environment> {
-  if (isPython(reference)) return loadPythonEnvironment(reference, settings);
+  if (isPython(reference)) return loadPythonEnvironment(reference, settings, handlers);
   const { file, value } = await loadExport(reference, wanted);
   if (isConfigurable(value)) return checked(file, created(value, settings, path));
   const environment = checked(file, value);

@@ -11,6 +11,7 @@ import { type Generator, RolloutGenerator, type RolloutOptions } from '../genera
 import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
+import { PolicyCalls } from './policy-calls.ts';
 import { promptOf } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
 import { openTask, type Task } from './task.ts';
@@ -34,12 +35,14 @@ export interface Setup extends Task {
  * @param signal ends a download
  */
 export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
-  const task = await openTask(config);
+  const calls = new PolicyCalls(config);
+  const task = await openTask(config, calls);
   assertMetricExists(config, task.rewardNames);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
   const opened = await backend.open(config, signal);
   const { model, renderer, template, contextLength, versions } = opened;
+  calls.policy = () => model.policy();
   try {
     const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
     return {

@@ -13,6 +13,7 @@ import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { openEnvironment } from './open-environment.ts';
 import { type OpenReward, openRewards } from './open-rewards.ts';
+import type { PolicyCalls } from './policy-calls.ts';
 import { loadProblems, type Problems, promptOf } from './problems.ts';
 
 export interface Task {
@@ -27,9 +28,12 @@ export interface Task {
   readonly rewardWeights: Readonly<Record<string, number>>;
 }
 
-/** Throws what opening environments, rewards and data throws. */
-export async function openTask(config: Config): Promise<Task> {
-  const own = await openEnvironment(config);
+/**
+ * Throws what opening environments, rewards and data throws.
+ * @param calls what environments in Python may ask of a model, where there will be one
+ */
+export async function openTask(config: Config, calls?: PolicyCalls): Promise<Task> {
+  const own = await openEnvironment(config, calls);
   const { rewards, columns, scoreWeights } = await openRewards(config, own?.scores);
   const problems = await loadProblems(config, columns, own);
   const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
