@@ -1,12 +1,13 @@
 // Examples in an order that depends on the seed alone.
+import type { Metrics } from './logging.ts';
 import { shuffled, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
 
 /** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
   next(count: number): readonly E[];
-  /** Told how the examples of a step turned out, where that decides what comes next. */
-  observe?(groups: readonly Group<E>[]): void;
+  /** Told how the examples of a step turned out, where that decides what comes next; answers metrics of the step. */
+  observe?(groups: readonly Group<E>[]): Metrics;
   /** Where it is, as JSON. A loader of the same examples that is given it goes on from there. */
   state: unknown;
 }

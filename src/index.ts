@@ -11,6 +11,7 @@ export { openRenderer } from './backends/open-renderer.ts';
 export type { Config, ConfigInput } from './config/schema.ts';
 export { type Configurable, configurable } from './configurable.ts';
 // From parts.
+export { type CurriculumOptions, curriculum } from './curriculum.ts';
 export { type DataLoader, shuffledExamples } from './data.ts';
 export type { Dataset, Environment } from './environment.ts';
 // Problems, environments and rewards that ship.

@@ -112,7 +112,7 @@ export class GrpoTrainer<E extends Example = Example> {
       dataLoader.state = before;
       return undefined;
     }
-    dataLoader.observe?.(sampled);
+    const loaded = dataLoader.observe?.(sampled);
     rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
     const groups = this.#withAdvantages(sampled, weights);
     const learningRate = this.#learningRate(step);
@@ -126,6 +126,7 @@ export class GrpoTrainer<E extends Example = Example> {
         ...rolloutMetrics(groups),
         ...groupMetrics(groups),
         ...(weights && weightMetrics(weights)),
+        ...loaded,
         ...meanMetrics(updates),
         learning_rate: learningRate,
       },

@@ -1,6 +1,6 @@
 // Runs that adapt as they go, stopped anywhere and resumed: what they have measured goes on with them, to the last byte.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -84,4 +84,18 @@ test('weights that follow a schedule and the spread of their rewards', async () 
   assert.equal(weights[0], 1);
   assert.equal(weights[5], 0);
   assert.ok(weights[1]! > 0.8, 'divided by a deviation below 1');
+});
+
+test('a curriculum by the success that was measured', async () => {
+  const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}+${i}=`, answer: String(2 * i) }));
+  const dataset = join(folder, 'sums.jsonl');
+  writeFileSync(dataset, rows.map((row) => JSON.stringify(row)).join('\n'));
+  const metrics = await assertResumable('curriculum', {
+    ...{ dataset, taskset: null, taskset_config: {}, curriculum: { target: 0.5, candidates: 3 } },
+    reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }],
+    reward_fn: null,
+  });
+  const measured = metrics.map((step) => step['curriculum/measured']!);
+  assert.equal(measured[0], 4 / 12);
+  assert.ok(measured.every((fraction, i) => i === 0 || fraction >= measured[i - 1]!));
 });

@@ -107,6 +107,12 @@ const contradictions: readonly Contradiction[] = [
     hint: 'leave one of them out',
     holds: ({ overlong_buffer, reward }) => overlong_buffer !== null && reward.some(({ name }) => name === 'overlong'),
   },
+  {
+    key: 'curriculum',
+    fault: 'measures problems that come again, and those of a task set come once',
+    hint: 'give a dataset, or leave curriculum out',
+    holds: ({ curriculum, taskset }) => curriculum !== null && taskset !== null,
+  },
 ];
 
 interface Requirement {

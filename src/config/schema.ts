@@ -245,6 +245,20 @@ export const configSchema = z.strictObject({
     .describe('normalize_then_sum: each reward function by itself, within its group'),
   group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
   resample_limit: count.default(3),
+  curriculum: z
+    .strictObject({
+      target: fraction.default(0.5).describe('how often problems should be solved'),
+      candidates: z
+        .int()
+        .min(2)
+        .default(4)
+        .describe('problems drawn for each that is asked, the nearest to the target: the more, the stricter'),
+    })
+    .nullable()
+    .default(null)
+    .describe(
+      'prefer problems by how often their groups solve them (the first reward gives at least 1); null: all alike',
+    ),
   learning_rate: z.number().nonnegative().default(1e-5),
   lr_scheduler_type: z.enum(['constant', 'linear', 'cosine']).default('constant'),
   warmup_ratio: fraction.default(0),

@@ -8,6 +8,7 @@ import type { RewardFunction, RewardInput } from '../rewards.ts';
 import { builtinRewards } from './builtin.ts';
 import { contains } from './contains.ts';
 import { exactMatch } from './exact-match.ts';
+import { mathVerify } from './math-verify.ts';
 import { numericMatch } from './numeric-match.ts';
 import { regexMatch } from './regex-match.ts';
 import { xmlFormat } from './xml-format.ts';
@@ -52,6 +53,35 @@ test('numeric_match takes the first group of the last match of a pattern', async
   assert.equal(await scoreOf(reward, '#### 72\nthat is 6 dozen'), 1);
   assert.equal(await scoreOf(reward, 'The answer is 72'), 0);
   assert.equal(await scoreOf(numericMatch({ pattern: '####' }), '#### 72'), 0);
+});
+
+test('strict and lenient scores are logged side by side where they can differ', async () => {
+  const logged = async (reward: RewardFunction, completions: string[], answer: string) => {
+    const lines: [string, number][] = [];
+    const columns = { answer: completions.map(() => answer) };
+    const scores = await reward({ ...input(completions, columns), log: (name, value) => lines.push([name, value]) });
+    return { scores, lines };
+  };
+  assert.deepEqual(await logged(numericMatch({ pattern: '#### (.*)' }), ['#### 72', '72', '#### 7'], '72'), {
+    scores: [1, 0, 0],
+    lines: [
+      ...[1, 0, 0].map((value) => ['numeric_match/strict', value]),
+      ...[1, 1, 0].map((value) => ['numeric_match/lenient', value]),
+    ],
+  });
+  assert.deepEqual((await logged(numericMatch(), ['72'], '72')).lines, []);
+  for (const [mode, score] of [
+    ['strict', 0],
+    ['lenient', 1],
+  ] as const) {
+    assert.deepEqual(await logged(mathVerify({ mode }), ['$(1, 2)$'], '$\\{1, 2\\}$'), {
+      scores: [score],
+      lines: [
+        ['math_verify/strict', 0],
+        ['math_verify/lenient', 1],
+      ],
+    });
+  }
 });
 
 test('numeric_match accepts differences up to its tolerance', async () => {

@@ -22,6 +22,17 @@ export function compareWithGold(
   });
 }
 
+/** Logs what each way of judging comes to, where it applies: `<reward>/strict` beside `<reward>/lenient`. */
+export function logModes(
+  { log }: RewardInput,
+  reward: string,
+  scores: Readonly<Record<'strict' | 'lenient', readonly (number | null)[]>>,
+): void {
+  for (const [mode, values] of Object.entries(scores)) {
+    for (const value of values) if (value !== null) log(`${reward}/${mode}`, value);
+  }
+}
+
 function columnNamed(columns: RewardInput['columns'], name: string, path: string): readonly unknown[] {
   const column = columns[name];
   if (column !== undefined) return column;

@@ -1,7 +1,7 @@
 // Reward 1 where a completion's mathematical answer is the gold one, in whatever notation, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
-import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
+import type { RewardFunction, RewardInput } from '../rewards.ts';
+import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { type EquivalenceMode, isEquivalent } from './math/equivalence.ts';
 import { answerCandidates } from './math/find-answer.ts';
 import { parseAnswer } from './math/parser.ts';
@@ -29,17 +29,24 @@ export const mathVerifyConfig: z.ZodType<MathVerifyConfig> = z.strictObject({
  * Compares by meaning: fractions, roots, percent, sets, tuples, intervals, matrices, equations, inequalities and expressions in LaTeX or
  * plain notation; units are dropped. The answer of a completion is what is boxed, or announced, or else its last formula or number.
  *
+ * The scores of both modes are logged side by side: `math_verify/strict` and `math_verify/lenient`.
+ *
  * Decisions follow the Python package math-verify 0.9; `docs/math-verify.md` has the measured agreement and every difference.
  */
 export function mathVerify(config: MathVerifyConfig = {}): RewardFunction {
   const { answer_column = 'answer', mode = 'strict' } = config;
-  return (input) =>
+  const scoreBy = (input: RewardInput, by: EquivalenceMode) =>
     compareWithGold(input, answer_column, (completion, goldText) => {
       const gold = goldAnswerOf(goldText);
       if (gold === undefined) throw goldAnswerInvalid(answer_column, `is no answer: ${JSON.stringify(goldText)}`);
       const answer = answerOf(completion);
-      return answer !== undefined && isEquivalent(gold, answer, mode) ? 1 : 0;
+      return answer !== undefined && isEquivalent(gold, answer, by) ? 1 : 0;
     });
+  return (input) => {
+    const scores = { strict: scoreBy(input, 'strict'), lenient: scoreBy(input, 'lenient') };
+    logModes(input, 'math_verify', scores);
+    return scores[mode];
+  };
 }
 
 /** The answer of a completion; `undefined` if nothing in it can be read as one. */

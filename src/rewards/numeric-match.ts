@@ -1,7 +1,7 @@
 // Reward 1 where a completion's answer is the number that the data set has, else 0.
 import { z } from 'zod';
-import type { RewardFunction } from '../rewards.ts';
-import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
+import type { RewardFunction, RewardInput } from '../rewards.ts';
+import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
 import { lastNumber } from './last-number.ts';
 import { regexSource } from './regex-source.ts';
 
@@ -22,18 +22,25 @@ export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject(
 
 /**
  * Compares numbers by value: `$1,234.50` equals 1234.5. A completion without a number, or without the pattern, scores 0.
+ * With a pattern `numeric_match/strict` and `numeric_match/lenient` are logged: what scores, and what would without the pattern.
  * Values are doubles, so whole numbers beyond 2^53 are told apart only as far as doubles are.
  */
 export function numericMatch(config: NumericMatchConfig = {}): RewardFunction {
   const { answer_column = 'answer', pattern, tolerance = 1e-6 } = config;
-  const answerOf = pattern === undefined ? lastNumber : numberAtLastMatch(new RegExp(pattern, 'g'));
-  return (input) =>
+  const scoreBy = (input: RewardInput, answerOf: (completion: string) => number | undefined) =>
     compareWithGold(input, answer_column, (completion, goldText) => {
       const gold = lastNumber(goldText.split('####').at(-1)!);
       if (gold === undefined) throw goldAnswerInvalid(answer_column, `has no number: ${JSON.stringify(goldText)}`);
       const answer = answerOf(completion);
       return answer !== undefined && Math.abs(answer - gold) <= tolerance ? 1 : 0;
     });
+  if (pattern === undefined) return (input) => scoreBy(input, lastNumber);
+  const atPattern = numberAtLastMatch(new RegExp(pattern, 'g'));
+  return (input) => {
+    const strict = scoreBy(input, atPattern);
+    logModes(input, 'numeric_match', { strict, lenient: scoreBy(input, lastNumber) });
+    return strict;
+  };
 }
 
 function numberAtLastMatch(pattern: RegExp): (text: string) => number | undefined {

@@ -45,6 +45,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * - `eval/accuracy`, `eval/reward`: of the greedy answers
  * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/completions/…`: of the samples
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
+ * - `eval/<name>`: whatever rewards log, of the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * What no reward could judge counts in nothing but `eval/unscored`, its fraction among the samples.
  */
@@ -132,6 +133,7 @@ function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
     return Object.fromEntries(applied.map(([name, value]) => [`rewards/${name}/mean`, value]));
   });
   return {
+    ...meanMetrics(samples.map(({ reward }) => reward.metrics ?? {})),
     ...meanMetrics(parts),
     'completions/mean_length': mean(lengths),
     'completions/clipped_ratio': clipped / samples.length,

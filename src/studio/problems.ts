@@ -1,15 +1,18 @@
 // The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
 import type { Config } from '../config/schema.ts';
+import { curriculum } from '../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../data.ts';
 import type { Environment } from '../environment.ts';
 import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
 import type { Taskset } from '../envs/taskset.ts';
 import { tasksets } from '../envs/tasksets.ts';
 import { GradusError } from '../errors.ts';
+import { mean } from '../intervals.ts';
 import type { Message } from '../message.ts';
 import { existingNames } from '../nearest.ts';
-import type { Example } from '../rl.ts';
+import type { Example, Group } from '../rl.ts';
 import { loadRows, requireColumns, splitRows } from './data-files.ts';
+import { isCorrect } from './evaluate-policy.ts';
 
 export interface Problems {
   readonly train: readonly Example[];
@@ -110,10 +113,20 @@ function without(rows: readonly Example[], heldOut: readonly Example[]): Example
   });
 }
 
-/** Those of a task set are in random order already, and more of them must not change which come first. */
-export function problemLoader({ taskset, seed }: Config, rows: readonly Example[]): DataLoader {
+/**
+ * Hands out the problems. Those of a task set are in random order already, and more of them must not change which come first.
+ * @param decisive the reward that tells whether a problem was solved
+ */
+export function problemLoader(config: Config, rows: readonly Example[], decisive: string): DataLoader {
+  const { taskset, seed, curriculum: wanted } = config;
+  if (wanted) return curriculum(rows, { ...wanted, seed, success: (group) => solvedFraction(group, decisive) });
   if (taskset === null) return shuffledExamples(rows, { seed });
   return sequentialExamples((position) => rows[position % rows.length]!);
+}
+
+function solvedFraction({ rewards }: Group, decisive: string): number | null {
+  const correct = rewards.map((reward) => isCorrect(reward, decisive)).filter((value) => value !== null);
+  return correct.length > 0 ? mean(correct) : null;
 }
 
 /** How many steps a configuration asks for; where it asks for epochs, that depends on the rows. */

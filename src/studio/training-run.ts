@@ -44,7 +44,7 @@ export class TrainingRun {
     this.#signal = signal;
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
-    this.#dataLoader = problemLoader(setup.config, setup.problems.train);
+    this.#dataLoader = problemLoader(setup.config, setup.problems.train, setup.rewardNames[0]!);
     this.#rewardWeights = movingWeights(setup);
     if (this.#saved !== undefined) {
       const { data, rewards } = findCheckpoint(directory, 'latest').state;
