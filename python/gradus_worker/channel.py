@@ -48,6 +48,7 @@ class Channel:
         self._open = {}  # calls of the other side that have no answer yet, by id
         self._asked = {}  # our calls that wait for an answer: futures by id
         self._count = 0
+        threading.Thread(target=self._receive, daemon=True).start()
 
     def hello(self, worker, versions):
         self._send({"hello": {"protocol": PROTOCOL, "worker": worker, "versions": versions}})
@@ -67,7 +68,6 @@ class Channel:
 
     def serve(self, handlers):
         """Answers calls one after the other, for good. `handlers`: name → (schema of its parameters, function of them and the Call)."""
-        threading.Thread(target=self._receive, daemon=True).start()
         while True:
             self._answer(self._calls.get(), handlers)
 

@@ -53,16 +53,20 @@ export interface ModelDescription extends ModelInterface {
   /** The peak of the whole process in bytes, by what takes them; an estimate. */
   memory(workload: Workload): Readonly<Record<string, number>>;
   time(workload: Workload): TimeEstimate;
+  /** What an engine in another process would be started with, and told. */
+  readonly engine?: Readonly<Record<string, unknown>>;
 }
 
 export interface OpenBackend extends ModelInterface {
   readonly model: TrainableModel;
+  /** Of what it computes with, by name, for the record of a run. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** From now on, keeps what an engine in another process writes about itself in a folder. */
+  keepLogs?(folder: string): void;
 }
 
 /** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
 export interface Backend {
-  /** Versions of what it computes with, by name, for the record of a run. */
-  versions(): Record<string, string>;
   /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
   describe(config: Config): Promise<ModelDescription>;
   /**

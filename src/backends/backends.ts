@@ -5,4 +5,5 @@ import type { Backend } from './backend.ts';
 export const backends: Readonly<Record<SupportedBackend, () => Promise<Backend>>> = {
   builtin: async () => (await import('./builtin/builtin-backend.ts')).builtinBackend,
   native: async () => (await import('./native/native-backend.ts')).nativeBackend,
+  trl: async () => (await import('./trl/trl-backend.ts')).trlBackend,
 };

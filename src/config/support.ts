@@ -4,7 +4,7 @@ import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { valueAt } from './values.ts';
 
-export type SupportedBackend = 'builtin' | 'native';
+export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
 interface Limitation {
   /** Completes the sentence `backend native …`. */
@@ -31,6 +31,8 @@ const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples:
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
+const ofTrl = (why: string, ...works: unknown[]): Limitation => ({ why: `leaves that to TRL, which ${why}`, works });
+
 /** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
 const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
@@ -38,7 +40,14 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     'lora.dropout': missing,
     'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
     'native.memory_budget': missing,
-    'native.reward_workers': missing,
+  },
+  trl: {
+    ...missingEverywhere,
+    advantage_baseline: ofTrl('compares with the mean of the group'),
+    scale_rewards: ofTrl('divides by a standard deviation or by nothing', 'batch', 'none'),
+    multi_objective_aggregation: { why: 'hands TRL one score for a completion' },
+    kl_estimator: ofTrl('estimates it by k3'),
+    log_kl: ofTrl('measures it where beta is above 0'),
   },
   builtin: {
     ...missingEverywhere,

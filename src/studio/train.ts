@@ -1,7 +1,9 @@
 // Trains a model as a configuration says: what `gradus train` does, for programs.
+import { join } from 'node:path';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
+import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
 import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
@@ -57,6 +59,7 @@ export async function* trainEvents(
     setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
     const { store, checkpoint } = openRun(loaded, setup, options);
+    setup.keepLogs(join(store.directory, runFiles.logs));
     if (checkpoint !== undefined) await setup.model.load(checkpoint);
     const run = new TrainingRun(setup, store, options.signal);
     return yield* recorded(store, told(report, run.run()), (record) =>

@@ -12,7 +12,6 @@ const NODE_BYTES = 120 * 2 ** 20;
 const SECONDS_PER_NUMBER = 3e-6;
 
 export const builtinBackend: Backend = {
-  versions: () => ({}),
   async describe(config) {
     const { length, vocabulary } = answersOf(config);
     const size = length * vocabulary;
@@ -29,7 +28,7 @@ export const builtinBackend: Backend = {
     };
   },
   async open(config) {
-    return { ...textless, model: new TabularModel({ shape: answersOf(config), beta: config.beta }) };
+    return { ...textless, versions: {}, model: new TabularModel({ shape: answersOf(config), beta: config.beta }) };
   },
 };
 

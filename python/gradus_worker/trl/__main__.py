@@ -1,0 +1,54 @@
+# Answers calls of src/backends/trl/trl-model.ts: opens a model, samples from it, trains it step by step, saves and loads it.
+import os
+import sys
+
+from ..channel import Channel
+
+channel = Channel()
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # models are folders by now
+try:
+    import accelerate
+    import peft
+    import torch
+    import transformers
+    import trl
+
+    from .engine import Engine
+except ImportError as error:
+    channel.fatal(error)
+    sys.exit(1)
+
+OPEN = {
+    "model": str,
+    "name": str,
+    "grpo": dict,
+    "lora": (dict, None),
+    "quantization": (dict, None),
+}
+SAMPLE = {
+    "requests": [{"prompt_ids": [int], "seed": int, "max_tokens": int}],
+    "temperature": float,
+    "top_k": int,
+    "top_p": float,
+    "min_p": float,
+    "stop_ids": [int],
+}
+SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
+LOGPROBS = {"sequences": SEQUENCES, "weights": str}
+ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "score": (float, None)}
+UPDATE = {"rows": ([ROW], None), "learning_rate": float}
+FOLDER = {"directory": str}
+
+engine = Engine()
+channel.hello("trl", {module.__name__: module.__version__ for module in (torch, transformers, peft, trl, accelerate)})
+channel.serve(
+    {
+        "open": (OPEN, lambda params, call: engine.open(**params)),
+        "sample": (SAMPLE, lambda params, call: engine.sample(params, call)),
+        "logprobs": (LOGPROBS, lambda params, call: engine.logprobs(**params)),
+        "update": (UPDATE, lambda params, call: engine.update(**params)),
+        "save": (FOLDER, lambda params, call: engine.save(**params)),
+        "load": (FOLDER, lambda params, call: engine.load(**params)),
+    }
+)

@@ -1,0 +1,155 @@
+# A model under TRL's trainer: sampled from while the trainer waits, trained one step at a time, saved and loaded as TRL does.
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import threading
+
+import torch
+from peft import LoraConfig
+from transformers import AutoTokenizer, BitsAndBytesConfig
+from trl import GRPOConfig
+from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
+
+from .sampler import sample
+from .stepwise_trainer import StepwiseTrainer
+
+# What a trainer writes beside weights and state, and checkpoints of ours do without.
+UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}
+
+
+class Engine:
+    def open(self, model, name, grpo, lora, quantization):
+        """Reads the model; the trainer begins with the first step."""
+        on_gpu = torch.cuda.is_available()
+        grpo = resolved(grpo, bf16=on_gpu and torch.cuda.is_bf16_supported(), gradient_checkpointing=on_gpu)
+        # Trained weights stay exact: bfloat16 would lose small updates.
+        self.path, self.model_kwargs = model, {"dtype": "bfloat16" if lora and grpo["bf16"] else "float32"}
+        scratch = tempfile.mkdtemp(prefix="gradus-trl-")
+        config = GRPOConfig(output_dir=scratch, use_cpu=not on_gpu, model_init_kwargs=self.model_kwargs, **grpo)
+        self.trainer = StepwiseTrainer(
+            model=model,
+            args=config,
+            processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
+            peft_config=LoraConfig(task_type="CAUSAL_LM", **lora) if lora else None,
+            quantization_config=BitsAndBytesConfig(**quantization) if quantization else None,
+        )
+        shutil.rmtree(scratch, ignore_errors=True)
+        self.name, self.is_peft = name, lora is not None
+        self.reference = None
+        self.thread = None
+        parameters = list(self.trainer.model.parameters())
+        return {
+            "parameters": {
+                "total": sum(p.numel() for p in parameters),
+                "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+            },
+            "context_length": self.trainer.model.config.get_text_config().max_position_embeddings,
+            "device": str(self.trainer.accelerator.device),
+        }
+
+    def sample(self, options, call):
+        with self._resting() as model:
+            return sample(model, options["requests"], options, lambda: call.cancelled)
+
+    def logprobs(self, sequences, weights):
+        with self._resting():
+            if weights == "current":
+                return self._score(self.trainer.model, sequences)
+            if self.is_peft:
+                with self.trainer.accelerator.unwrap_model(self.trainer.model).disable_adapter():
+                    return self._score(self.trainer.model, sequences)
+            return self._score(self._reference(), sequences)
+
+    def update(self, rows, learning_rate):
+        self._start()
+        outcome = self.trainer.request(rows, learning_rate)
+        return {"metrics": outcome["metrics"], "logprobs": outcome["logprobs"], "advantages": outcome.get("advantages")}
+
+    def save(self, directory):
+        self._start()
+        self.trainer.args.output_dir = directory
+        self.trainer._save_checkpoint(self.trainer.model_wrapped, trial=None)
+        written = os.path.join(directory, f"checkpoint-{self.trainer.state.global_step}")
+        for file in os.listdir(written):
+            if file not in UNWANTED:
+                os.replace(os.path.join(written, file), os.path.join(directory, file))
+        shutil.rmtree(written)
+        if self.is_peft:
+            tidy(os.path.join(directory, "adapter_config.json"), self.name)
+
+    def load(self, directory):
+        if self.thread:
+            self.trainer.stop()
+            self.thread.join()
+            self.thread = None
+        self.trainer.optimizer = self.trainer.lr_scheduler = None
+        if os.path.exists(os.path.join(directory, "trainer_state.json")):
+            self._start(directory)
+            self.trainer._load_rng_state(directory)
+        else:
+            self.trainer._load_from_checkpoint(directory)
+
+    @contextlib.contextmanager
+    def _resting(self):
+        """The model between two steps: without dropout and gradients, in the precision it is trained in."""
+        model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
+        model.eval()
+        try:
+            with torch.no_grad(), self.trainer.accelerator.autocast():
+                yield model
+        finally:
+            model.train()
+
+    def _score(self, model, sequences):
+        """Log-probabilities of completion tokens, as the loss computes them."""
+        scores = []
+        size = self.trainer.args.per_device_train_batch_size
+        for start in range(0, len(sequences), size):
+            part = sequences[start : start + size]
+            prompts = [torch.tensor(sequence["prompt_ids"]) for sequence in part]
+            completions = [torch.tensor(sequence["completion_ids"]) for sequence in part]
+            ids, mask = (
+                torch.cat([pad(prompt, padding_side="left"), pad(completion, padding_side="right")], dim=1).to(self.trainer.accelerator.device)
+                for prompt, completion in ((prompts, completions), (ones_like(prompts), ones_like(completions)))
+            )
+            width = max(map(len, completions))
+            logprobs = self.trainer._get_per_token_logps_and_entropies(model, ids, mask, width)[0].float().tolist()
+            scores += [row[: len(completion)] for row, completion in zip(logprobs, completions)]
+        return scores
+
+    def _reference(self):
+        """The weights that full fine-tuning started from."""
+        if self.reference is None:
+            self.reference = self.trainer.ref_model
+        if self.reference is None:
+            self.reference = create_model_from_path(self.path, **self.model_kwargs).to(self.trainer.accelerator.device)
+            add_fused_lm_head(self.reference, temperature=self.trainer.temperature)
+        return self.reference
+
+    def _start(self, checkpoint=None):
+        """Lets the trainer run up to where it waits for its first step."""
+        if self.thread is None:
+            self.thread = threading.Thread(target=self.trainer.run, args=[checkpoint], daemon=True)
+            self.thread.start()
+            self.trainer.ready()
+
+
+def resolved(grpo, **automatic):
+    """What `auto` means on this machine."""
+    return grpo | {name: value for name, value in automatic.items() if grpo[name] == "auto"}
+
+
+def tidy(path, name):
+    """The base model by the name that the configuration has for it, and sets in an order that does not change from run to run."""
+    with open(path) as file:
+        config = json.load(file)
+    if isinstance(config["target_modules"], list):
+        config["target_modules"].sort()
+    with open(path, "w") as file:
+        json.dump(config | {"base_model_name_or_path": name}, file, indent=2)
+
+
+def ones_like(sequences):
+    return [torch.ones_like(sequence) for sequence in sequences]

@@ -1,0 +1,112 @@
+# Samples from a transformers model, each completion with random numbers of its own, so that what else is in the batch changes nothing.
+from dataclasses import dataclass, field
+
+import torch
+from transformers import DynamicCache
+
+ROWS = 64  # the most completions at a time: their keys and values are kept
+
+
+@dataclass
+class Row:
+    prompt_ids: list
+    seed: int
+    max_tokens: int
+    ids: list = field(default_factory=list)
+    logprobs: list = field(default_factory=list)
+    plain_logprobs: list = field(default_factory=list)
+    finish_reason: str = "cancelled"
+
+    def answer(self):
+        return {name: getattr(self, name) for name in ("ids", "logprobs", "plain_logprobs", "finish_reason")}
+
+
+@torch.no_grad()
+def sample(model, requests, options, is_cancelled):
+    """Completions in the order of the requests, with the log-probability of each id as drawn and under the model itself."""
+    rows = [Row(**request) for request in requests]
+    for start in range(0, len(rows), ROWS):
+        sample_together(model, rows[start : start + ROWS], options, is_cancelled)
+    return [row.answer() for row in rows]
+
+
+def sample_together(model, rows, options, is_cancelled):
+    stop_ids = set(options["stop_ids"])
+    points = [torch.rand(row.max_tokens, generator=torch.Generator().manual_seed(row.seed), dtype=torch.float64) for row in rows]
+    logits, cache, mask = read_prompts(model, [row.prompt_ids for row in rows])
+    active = list(range(len(rows)))  # indices of rows, in the order of the batch
+    for t in range(max(row.max_tokens for row in rows)):
+        if is_cancelled():
+            return
+        point = torch.stack([points[i][t] for i in active]).to(logits.device)
+        plain = logits.float().log_softmax(-1)
+        ids, drawn = pick(logits.float(), point, options)
+        told = zip(active, ids.tolist(), drawn.tolist(), plain.gather(-1, ids[:, None])[:, 0].tolist())
+        for i, id, logprob, plain_logprob in told:
+            row = rows[i]
+            row.ids.append(id)
+            row.logprobs.append(logprob)
+            row.plain_logprobs.append(plain_logprob)
+            if id in stop_ids:
+                row.finish_reason = "stop"
+            elif len(row.ids) == row.max_tokens:
+                row.finish_reason = "length"
+        kept = [place for place, i in enumerate(active) if rows[i].finish_reason == "cancelled"]
+        if not kept:
+            return
+        if len(kept) < len(active):
+            places = torch.tensor(kept, device=mask.device)
+            cache.batch_select_indices(places)
+            mask, ids = mask[places], ids[places]
+            active = [active[place] for place in kept]
+        mask = torch.cat([mask, mask.new_ones(len(active), 1)], dim=1)
+        logits = forward(model, ids[:, None], mask, cache)
+
+
+def read_prompts(model, prompts):
+    """Reads each different prompt once. Logits after the last token [B, V], the cache and the mask of what it holds [B, T]."""
+    unique = {tuple(prompt): None for prompt in prompts}
+    place = {prompt: i for i, prompt in enumerate(unique)}
+    width = max(map(len, unique))
+    ids = torch.tensor([[0] * (width - len(prompt)) + list(prompt) for prompt in unique], device=model.device)
+    mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in unique], device=model.device)
+    cache = DynamicCache()
+    logits = forward(model, ids, mask, cache)
+    rows = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=model.device)
+    cache.batch_select_indices(rows)
+    return logits[rows], cache, mask[rows]
+
+
+def forward(model, ids, mask, cache):
+    positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+    output = model(
+        input_ids=ids, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True, logits_to_keep=1
+    )
+    return output.logits[:, -1]
+
+
+def pick(logits, point, options):
+    """One token a row, and its log-probability under the distribution it was drawn from. `point`: a number in [0, 1) a row."""
+    if options["temperature"] == 0:
+        ids = logits.argmax(-1)
+        return ids, torch.zeros_like(point)
+    probabilities = filtered((logits / options["temperature"]).softmax(-1), options).double()
+    reached = probabilities.cumsum(-1)
+    total = reached[:, -1]
+    ids = torch.searchsorted(reached, (point * total)[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+    return ids, (probabilities.gather(-1, ids[:, None])[:, 0] / total).log()
+
+
+def filtered(probabilities, options):
+    """What min-p, top-k and top-p leave of a distribution, the others at 0: the rules of src/models/sampler.ts."""
+    if not (options["top_k"] or options["top_p"] < 1 or options["min_p"]):
+        return probabilities
+    likeliest, order = probabilities.sort(dim=-1, descending=True, stable=True)
+    kept = likeliest >= options["min_p"] * likeliest[:, :1]
+    if options["top_k"]:
+        kept[:, options["top_k"] :] = False
+    left = likeliest * kept
+    if options["top_p"] < 1:
+        before = left.cumsum(-1) - left
+        left = left * (before < options["top_p"] * left.sum(-1, keepdim=True))
+    return torch.zeros_like(probabilities).scatter(-1, order, left)

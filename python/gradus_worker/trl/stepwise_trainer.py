@@ -1,0 +1,129 @@
+# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from. What it does with them, advantages,
+# loss, clipping, optimiser, is TRL's own.
+import math
+import queue
+
+import torch
+from datasets import IterableDataset
+from transformers import TrainerCallback
+from trl import GRPOTrainer
+
+# Of the rollouts, which Gradus measures itself, or of the clock.
+NOT_OF_THE_UPDATE = ("reward", "frac_reward", "completions/", "num_tokens", "step_time", "epoch", "learning_rate", "total_flos")
+
+
+class Stopped(Exception):
+    """Ends a training loop that waits."""
+
+
+class StepwiseTrainer(GRPOTrainer):
+    """`train` runs in a thread of its own; `request` hands it one optimiser step and waits for what came of it."""
+
+    def __init__(self, **arguments):
+        self._requests = queue.SimpleQueue()
+        self._results = queue.SimpleQueue()
+        self._rows = []
+        self._outcome = {}
+        self._failure = None
+        super().__init__(
+            reward_funcs=score,
+            rollout_func=lambda prompts, trainer: trainer._rollout(len(prompts)),
+            train_dataset=IterableDataset.from_generator(endless),
+            callbacks=[Waiting(self._wait)],
+            **arguments,
+        )
+
+    def run(self, checkpoint):
+        """The body of the thread: trains until `stop`."""
+        try:
+            self.train(resume_from_checkpoint=checkpoint)
+        except Stopped:
+            pass
+        except BaseException as error:
+            self._failure = error
+            self._results.put(None)
+
+    def ready(self):
+        """Waits until the loop waits. Returns what the last step gave; raises what ended it."""
+        result = self._results.get()
+        if self._failure:
+            self._results.put(None)  # for whoever asks again
+            raise self._failure
+        return result
+
+    def request(self, rows, learning_rate):
+        """One optimiser step. `rows`: what to learn from, all groups whole; None for another step with the last ones."""
+        self._requests.put((rows, learning_rate))
+        return self.ready()
+
+    def stop(self):
+        self._requests.put(None)
+
+    def _wait(self):
+        """Before a step, in the thread: tells what the last one gave, and takes what the next one needs."""
+        self._results.put(self._outcome)
+        request = self._requests.get()
+        if request is None:
+            raise Stopped
+        rows, learning_rate = request
+        self._outcome = {"logprobs": [[]] * (self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)}
+        if rows is not None:
+            self._rows = rows
+            self._step, self._buffered_inputs = 0, None
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+
+    def _rollout(self, count):
+        """This process's share of the rows, in place of sampling."""
+        start = self.accelerator.process_index * count
+        rows = self._rows[start : start + count]
+        columns = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids", "logprobs": "logprobs", "env_mask": "mask", "score": "score"}
+        return {column: [row[key] for row in rows] for column, key in columns.items()}
+
+    def _generate_and_score_completions(self, inputs):
+        output = super()._generate_and_score_completions(inputs)
+        # Rows are shuffled and split; this tells them apart.
+        output["row"] = torch.arange(len(inputs), device=output["advantages"].device)
+        self._outcome["advantages"] = output["advantages"].tolist()
+        return output
+
+    def _compute_loss(self, model, inputs):
+        self._learnt = inputs["row"].tolist()
+        return super()._compute_loss(model, inputs)
+
+    def _get_per_token_logps_and_entropies(self, *args, **kwargs):
+        result = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        if torch.is_grad_enabled():
+            for row, logprobs in zip(self._learnt, result[0].detach().float().tolist()):
+                self._outcome["logprobs"][row] = logprobs
+        return result
+
+    def log(self, logs, start_time=None):
+        super().log(logs, start_time)
+        self._outcome["metrics"] = {
+            name: value
+            for name, value in logs.items()
+            if not name.startswith(NOT_OF_THE_UPDATE) and value is not None and math.isfinite(value)
+        }
+
+    def create_model_card(self, *args, **kwargs):
+        """Checkpoints are of a run that says itself what it is."""
+
+
+class Waiting(TrainerCallback):
+    def __init__(self, wait):
+        self._wait = wait
+
+    def on_step_begin(self, args, state, control, **kwargs):
+        self._wait()
+
+
+def score(completions, score, **columns):
+    """The reward function: what Gradus scored."""
+    return score
+
+
+def endless():
+    """TRL iterates over prompts; those of Gradus come with the rows."""
+    while True:
+        yield {"prompt": ""}

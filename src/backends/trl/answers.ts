@@ -1,0 +1,29 @@
+// What the TRL worker answers: the schemas of python/gradus_worker/trl/__main__.py's results.
+import { z } from 'zod';
+
+const logprobs = z.array(z.array(z.number()));
+
+export const opened = z.strictObject({
+  parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
+  context_length: z.int(),
+  device: z.string(),
+});
+
+export const sampled = z.array(
+  z.strictObject({
+    ids: z.array(z.int()),
+    logprobs: z.array(z.number()),
+    plain_logprobs: z.array(z.number()),
+    finish_reason: z.enum(['stop', 'length', 'cancelled']),
+  }),
+);
+
+export const scored = logprobs;
+
+export const updated = z.strictObject({
+  metrics: z.record(z.string(), z.number()),
+  /** Of each row, under the weights before the update; padded to the longest. */
+  logprobs,
+  /** Of each row, as TRL computed them; null where the rows are those of the update before. */
+  advantages: z.array(z.number()).nullable(),
+});

@@ -1,0 +1,211 @@
+// Where each key of a configuration goes when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, or Gradus itself.
+// The table of docs/backends.md is made of it.
+import type { Config } from '../../config/schema.ts';
+import { valueAt } from '../../config/values.ts';
+import { GradusError } from '../../errors.ts';
+
+type Trl = Config['trl'];
+type Lora = NonNullable<Config['lora']>;
+
+/** Every key that says something to an engine, in dots. A new one without a row is a compile error. */
+export type MappedKey =
+  | Exclude<keyof Config, 'lora' | 'native' | 'trl' | 'modal' | 'eval' | 'save' | 'rollout'>
+  | `lora.${keyof Lora}`
+  | `trl.${keyof Trl}`;
+
+export interface Mapping {
+  /** What of TRL's reads it; `gradus`: what is around the engine is the same for all; `refused`: `config/support.ts` says why. */
+  readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'gradus' | 'refused';
+  /** The field or argument, or who acts on it. */
+  readonly name: string;
+  /** @default the key's own value */
+  readonly value?: (config: Config) => unknown;
+  /** What has not been measured, for want of the hardware. */
+  readonly unmeasured?: true;
+}
+
+const grpo = (name: string, value?: Mapping['value']): Mapping => ({ to: 'GRPOConfig', name, ...(value && { value }) });
+const lora = (name: string): Mapping => ({ to: 'LoraConfig', name });
+const gradus = (name: string): Mapping => ({ to: 'gradus', name });
+const refused: Mapping = { to: 'refused', name: '' };
+const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
+
+const data = gradus('the data and the prompts');
+const text = gradus('the renderer: TRL is given token ids');
+const rewards = gradus('the rewards: TRL is given their scores');
+const episodes = gradus('the rollouts: TRL is given token ids, log-probabilities and masks (rollout_func)');
+const loop = gradus('the loop: TRL is given one step at a time');
+const runs = gradus('the run');
+
+/** Fields of GRPOConfig that have the key's name. */
+const sameNames = [
+  ...['loss_type', 'importance_sampling_level', 'num_generations', 'num_iterations', 'max_completion_length'],
+  ...['temperature', 'beta', 'use_bias_correction_kl', 'epsilon', 'epsilon_high', 'delta', 'sapo_temperature_pos'],
+  ...['sapo_temperature_neg', 'vespo_k_pos', 'vespo_lambda_pos', 'vespo_k_neg', 'vespo_lambda_neg'],
+  ...['off_policy_mask_threshold', 'top_entropy_quantile', 'entropy_coef', 'use_adaptive_entropy', 'entropy_coef_min'],
+  ...['entropy_coef_max', 'entropy_coef_delta', 'entropy_target', 'scale_rewards', 'weight_decay', 'adam_beta1'],
+  ...['adam_beta2', 'adam_epsilon', 'max_grad_norm', 'seed'],
+] as const satisfies readonly MappedKey[];
+const same = Object.fromEntries(sameNames.map((name) => [name, grpo(name)])) as Record<
+  (typeof sameNames)[number],
+  Mapping
+>;
+
+export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
+  ...same,
+  importance_sampling_correction: grpo('vllm_importance_sampling_correction'),
+  importance_sampling_mode: grpo('vllm_importance_sampling_mode'),
+  importance_sampling_clip_max: grpo('vllm_importance_sampling_clip_max'),
+  importance_sampling_clip_min: grpo('vllm_importance_sampling_clip_min'),
+  prompts_per_step: grpo('gradient_accumulation_steps', (config) => batchSizes(config).accumulated),
+
+  'lora.r': lora('r'),
+  'lora.alpha': lora('lora_alpha'),
+  'lora.dropout': lora('lora_dropout'),
+  'lora.target_modules': lora('target_modules'),
+
+  'trl.bf16': onGpu(grpo('bf16')),
+  'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
+  'trl.load_in_4bit': onGpu({ to: 'BitsAndBytesConfig', name: 'load_in_4bit' }),
+  'trl.per_device_train_batch_size': grpo('per_device_train_batch_size', (config) => batchSizes(config).perDevice),
+  'trl.num_processes': { to: 'accelerate', name: '--num_processes' },
+  'trl.accelerate_config': onGpu({ to: 'accelerate', name: '--config_file' }),
+  'trl.use_vllm': onGpu(grpo('use_vllm')),
+  'trl.vllm_mode': onGpu(grpo('vllm_mode')),
+  'trl.vllm_gpu_memory_utilization': onGpu(grpo('vllm_gpu_memory_utilization')),
+  'trl.vllm_tensor_parallel_size': onGpu(grpo('vllm_tensor_parallel_size')),
+  'trl.vllm_max_model_length': onGpu(grpo('vllm_max_model_length')),
+  'trl.vllm_server_base_url': onGpu(grpo('vllm_server_base_url')),
+  'trl.vllm_server_gpus': onGpu({ to: 'accelerate', name: '--num_processes, less these' }),
+
+  model: { to: 'GRPOTrainer', name: 'model' },
+  learning_rate: loop,
+  lr_scheduler_type: loop,
+  warmup_ratio: loop,
+  max_steps: loop,
+  num_train_epochs: loop,
+  mask_truncated_completions: loop,
+  group_policy: loop,
+  resample_limit: loop,
+
+  reward: rewards,
+  reward_fn: rewards,
+  reward_timeout: rewards,
+  adaptive_reward_scaling: rewards,
+  overlong_buffer: rewards,
+  environment: episodes,
+  environment_config: episodes,
+  environment_column: episodes,
+  max_turns: episodes,
+  max_episode_tokens: episodes,
+  max_error_fraction: episodes,
+
+  chat_template: text,
+  system_prompt: data,
+  few_shot: data,
+  dataset: data,
+  dataset_config: data,
+  dataset_split: data,
+  eval_dataset: data,
+  eval_split: data,
+  eval_fraction: data,
+  taskset: data,
+  taskset_config: data,
+  prompt_column: data,
+  answer_column: data,
+  prompt_template: data,
+  overlong_prompts: data,
+  max_prompt_tokens: data,
+
+  backend: runs,
+  compute: runs,
+  preset: runs,
+  stages: runs,
+  sample_every_steps: runs,
+  trackers: runs,
+
+  advantage_baseline: refused,
+  multi_objective_aggregation: refused,
+  kl_estimator: refused,
+  log_kl: refused,
+};
+
+/** What TRL is told in every run: what of it Gradus does itself, and its defaults that differ from one machine to the next. */
+export const fixedArguments = {
+  learning_rate: 1, // each step brings its own
+  lr_scheduler_type: 'constant',
+  max_steps: 10 ** 9, // it stops when it is told
+  num_generations_eval: null,
+  ignore_data_skip: true,
+  shuffle_dataset: false,
+  logging_steps: 1,
+  logging_nan_inf_filter: false,
+  disable_tqdm: true,
+  save_strategy: 'no',
+  report_to: [],
+} as const;
+
+/** Fields of GRPOConfig; `auto` is for the machine that trains to say. */
+export function grpoArguments(config: Config): Record<string, unknown> {
+  return { ...fixedArguments, ...fields('GRPOConfig', config) };
+}
+
+/** Fields of LoraConfig; null for full fine-tuning. */
+export function loraArguments(config: Config): Record<string, unknown> | null {
+  return config.lora && fields('LoraConfig', config);
+}
+
+/** Fields of BitsAndBytesConfig: QLoRA as in Dettmers et al. 2023, arXiv:2305.14314; null for exact weights. */
+export function quantizationArguments({ trl }: Config): Record<string, unknown> | null {
+  if (!trl.load_in_4bit) return null;
+  return {
+    load_in_4bit: true,
+    bnb_4bit_quant_type: 'nf4',
+    bnb_4bit_use_double_quant: true,
+    bnb_4bit_compute_dtype: 'bfloat16',
+  };
+}
+
+/** Processes that train: those of a vLLM server are not among them. */
+export function trainingProcesses({ trl }: Config): number {
+  const { use_vllm, vllm_mode, num_processes, vllm_server_gpus } = trl;
+  return use_vllm && vllm_mode === 'server' ? num_processes - vllm_server_gpus : num_processes;
+}
+
+/** How the completions of a step are divided: among processes, and among passes whose gradients are added up. */
+export function batchSizes(config: Config): { readonly perDevice: number; readonly accumulated: number } {
+  const share = (config.prompts_per_step * config.num_generations) / trainingProcesses(config);
+  const perDevice = config.trl.per_device_train_batch_size ?? share;
+  return { perDevice, accumulated: share / perDevice };
+}
+
+/** Throws `CONFIG_CONFLICT` for what TRL could not be told. */
+export function assertDivides(config: Config): void {
+  const { trl } = config;
+  const processes = trainingProcesses(config);
+  const { perDevice, accumulated } = batchSizes(config);
+  const conflict = (key: string, fault: string, hint: string) => {
+    throw new GradusError('CONFIG_CONFLICT', `${key} ${fault}`, { hint, path: key });
+  };
+  const rows = config.prompts_per_step * config.num_generations;
+  if (processes < 1) {
+    conflict('trl.vllm_server_gpus', 'leaves no GPU to train on', 'raise trl.num_processes, which counts them all');
+  }
+  if (!Number.isInteger(perDevice) || !Number.isInteger(accumulated)) {
+    conflict(
+      trl.per_device_train_batch_size === null ? 'trl.num_processes' : 'trl.per_device_train_batch_size',
+      `does not divide the ${rows} completions of a step among ${processes} processes`,
+      'prompts_per_step × num_generations must be a multiple of processes × per_device_train_batch_size',
+    );
+  }
+  if (trl.load_in_4bit && config.lora === null) {
+    conflict('trl.load_in_4bit', 'needs adapters: weights in 4 bits cannot be trained', 'set lora, or leave it out');
+  }
+}
+
+function fields(of: Mapping['to'], config: Config): Record<string, unknown> {
+  const mapped = Object.entries(trlMapping).filter(([, { to }]) => to === of);
+  return Object.fromEntries(
+    mapped.map(([key, { name, value }]) => [name, value ? value(config) : valueAt(config, key.split('.'))]),
+  );
+}

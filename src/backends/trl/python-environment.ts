@@ -1,0 +1,62 @@
+// Where the Python of the TRL worker is, and how the worker is started.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { homedir, platform } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import type { WorkerOptions } from '../../workers/worker.ts';
+import { trainingProcesses } from './mapping.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The folder that ships with the package: workers, and the projects with their locks. */
+const pythonFolder = join(import.meta.dirname, '..', '..', '..', 'python');
+
+/** What to do where it is missing. */
+export const trlFix = 'gradus doctor --backend trl --fix';
+
+/** Each lock has an environment of its own, so that an update of Gradus never meets packages that it was not tested with. */
+export function environmentFolder(environment: Environment = process.env): string {
+  const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
+  const lock = createHash('sha256')
+    .update(readFileSync(join(pythonFolder, 'trl', 'pyproject.toml')))
+    .digest('hex');
+  return join(caches, 'gradus', `trl-${lock.slice(0, 12)}`);
+}
+
+/** `GRADUS_TRL_PYTHON`, or that of the environment which `doctor --fix` makes; it may not be there. */
+export function trlPython(environment: Environment = process.env): string {
+  const { GRADUS_TRL_PYTHON: given } = environment;
+  const path = platform() === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
+  return given || join(environmentFolder(environment), ...path);
+}
+
+/** A command that makes the environment. */
+export function installCommand(environment: Environment = process.env): readonly string[] {
+  const script = join(pythonFolder, 'trl', 'install.py');
+  return ['uv', 'run', '--no-project', '--python', '3.11', script, environmentFolder(environment)];
+}
+
+/** Versions that Gradus was tested with, by package, from the project of the environment. */
+export function testedVersions(): Record<string, string> {
+  const project = readFileSync(join(pythonFolder, 'trl', 'pyproject.toml'), 'utf8');
+  return Object.fromEntries([...project.matchAll(/"(\w+)==([\d.]+)"/g)].map(([, name, version]) => [name, version]));
+}
+
+/** How the worker is started: by itself, or by accelerate in several processes. */
+export function workerOptions(config: Config, environment: Environment = process.env): WorkerOptions {
+  const { accelerate_config: file } = config.trl;
+  const processes = trainingProcesses(config);
+  const launcher = [
+    ...['-m', 'accelerate.commands.launch', '--num_processes', String(processes)],
+    ...(file === null ? [] : ['--config_file', file]),
+    '--module',
+  ];
+  return {
+    name: 'trl',
+    command: trlPython(environment),
+    args: [...(processes > 1 || file !== null ? launcher : ['-m']), 'gradus_worker.trl'],
+    environment: { PYTHONPATH: pythonFolder },
+    fix: trlFix,
+  };
+}

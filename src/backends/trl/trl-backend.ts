@@ -1,0 +1,65 @@
+// The TRL backend: a language model in a Python worker, trained by TRL's GRPOTrainer. Everything around it is ours.
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { startWorker } from '../../workers/worker.ts';
+import type { Backend } from '../backend.ts';
+import { obtainModel } from '../find-model.ts';
+import { openModelText } from '../open-renderer.ts';
+import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
+import { workerOptions } from './python-environment.ts';
+import { describeTrlModel } from './trl-description.ts';
+import { openTrlModel } from './trl-model.ts';
+
+export const trlBackend: Backend = {
+  async describe(config) {
+    assertDivides(config);
+    return describeTrlModel(config, await modelFolder(config));
+  },
+  async open(config, signal) {
+    assertDivides(config);
+    const folder = await modelFolder(config, signal);
+    const text = await openModelText(folder, config.chat_template);
+    const worker = await startWorker(workerOptions(config));
+    try {
+      const model = await openTrlModel(worker, {
+        open: openArguments(config, folder),
+        ...{ groups: config.prompts_per_step, generations: config.num_generations },
+      });
+      const { versions } = await worker.hello;
+      return {
+        ...{ ...text, model, contextLength: model.contextLength, versions },
+        keepLogs: (logs) => worker.log.moveTo(join(logs, 'trl.log')),
+      };
+    } catch (error) {
+      worker.close();
+      throw error;
+    }
+  },
+};
+
+/** What the worker's `open` takes. */
+export function openArguments(config: Config, folder: string) {
+  return {
+    ...{ model: folder, name: config.model! },
+    grpo: grpoArguments(config),
+    lora: loraArguments(config),
+    quantization: quantizationArguments(config),
+  };
+}
+
+/** transformers reads folders. */
+async function modelFolder(config: Config, signal?: AbortSignal): Promise<string> {
+  const path = await obtainModel(config.model!, signal && { signal });
+  if (!holdsGguf(path)) return path;
+  throw new GradusError('MODEL_UNSUPPORTED', `${path} is a GGUF file, which TRL does not train`, {
+    hint: 'give a folder with config.json and model.safetensors, or set backend: native',
+    path: 'model',
+  });
+}
+
+function holdsGguf(path: string): boolean {
+  const files = statSync(path).isDirectory() ? readdirSync(path) : [path];
+  return files.some((file) => file.endsWith('.gguf')) && !files.some((file) => file.endsWith('.safetensors'));
+}

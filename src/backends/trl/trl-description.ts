@@ -1,0 +1,100 @@
+// What a model under TRL is, and what training it would take, from the headers of its files; no Python is started.
+import { availableParallelism } from 'node:os';
+import type { Config } from '../../config/schema.ts';
+import type { Architecture } from '../../models/families.ts';
+import { loraAdapters } from '../../models/lora.ts';
+import type { ModelDescription, Workload } from '../backend.ts';
+import { parameterCount } from '../native/memory-estimate.ts';
+import { readArchitecture } from '../native/model-files.ts';
+import { timeEstimate } from '../native/time-estimate.ts';
+import { openModelText } from '../open-renderer.ts';
+import { batchSizes, grpoArguments, loraArguments, quantizationArguments, trainingProcesses } from './mapping.ts';
+import { workerOptions } from './python-environment.ts';
+
+const MEBIBYTE = 2 ** 20;
+const FLOAT = 4;
+
+const MEASURED = {
+  /** Node, and Python with its libraries. */
+  process: 900 * MEBIBYTE,
+  /** What the backward pass needs of each row: so many times what all linear layers put out. */
+  activationCopies: 3,
+  /** Matrices as wide as the vocabulary that exist at once while sampling. */
+  scoreCopies: 4,
+  /** Completions that are sampled at once: `ROWS` of sampler.py. */
+  sampledTogether: 64,
+  /** Times the native engine's, with exact weights on the same cores. */
+  slower: { generate: 2.5, update: 1.5 },
+  /** Seconds to import the libraries. */
+  start: 6,
+} as const;
+
+/** Estimates are for the CPU; those of a GPU are the plan's own. */
+export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
+  const architecture = await readArchitecture(folder);
+  const { lora, num_iterations, beta } = config;
+  const full = lora === null;
+  const base = parameterCount(architecture.parameters);
+  const adapters = full
+    ? []
+    : [...loraAdapters(architecture.parameters, { ...lora, targetModules: lora.target_modules }).values()];
+  const trainable = full ? base : parameterCount(adapters.flatMap(({ a, b }) => [a, b]));
+  return {
+    ...(await openModelText(folder, config.chat_template)),
+    contextLength: architecture.config.contextLength,
+    architecture,
+    parameters: { total: base + (full ? 0 : trainable), trainable },
+    device: 'a GPU where PyTorch finds one, else the CPU',
+    memory: (workload) => memoryEstimate(architecture, config, trainable, workload),
+    time(workload) {
+      const settings = { full, threads: availableParallelism(), scoringPasses: beta > 0 ? 0.5 : 0 };
+      const { start, generate, update } = timeEstimate(architecture, settings, workload);
+      const { slower } = MEASURED;
+      return {
+        start: start + MEASURED.start,
+        generate: generate * slower.generate,
+        update: update * slower.update * num_iterations,
+      };
+    },
+    engine: enginePlan(config),
+  };
+}
+
+/** What would be started, and what TRL would be told. */
+function enginePlan(config: Config): Record<string, unknown> {
+  const { use_vllm, vllm_mode, vllm_tensor_parallel_size, vllm_max_model_length } = config.trl;
+  const { command, args } = workerOptions(config);
+  const processes = trainingProcesses(config);
+  const length = vllm_max_model_length === null ? '' : ` --max-model-len ${vllm_max_model_length}`;
+  return {
+    launch: [command, ...args].join(' '),
+    processes,
+    ...(use_vllm &&
+      vllm_mode === 'server' && {
+        server: `trl vllm-serve --model ${config.model} --tensor-parallel-size ${vllm_tensor_parallel_size}${length}`,
+      }),
+    GRPOConfig: grpoArguments(config),
+    LoraConfig: loraArguments(config),
+    BitsAndBytesConfig: quantizationArguments(config),
+  };
+}
+
+function memoryEstimate(
+  { config: model, parameters }: Architecture,
+  config: Config,
+  trainable: number,
+  { promptTokens, completionTokens }: Workload,
+): Record<string, number> {
+  const total = parameterCount(parameters);
+  const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
+  const length = promptTokens + completionTokens;
+  const reference = config.lora === null && config.beta > 0;
+  return {
+    process: MEASURED.process,
+    weights: FLOAT * total * (reference ? 2 : 1),
+    // Gradients and two moments.
+    optimizer: FLOAT * trainable * 3,
+    sampling: FLOAT * MEASURED.scoreCopies * MEASURED.sampledTogether * model.vocabularySize,
+    training: FLOAT * MEASURED.activationCopies * outputs * batchSizes(config).perDevice * length,
+  };
+}

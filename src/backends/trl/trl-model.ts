@@ -1,0 +1,125 @@
+// A model in a worker that trains with TRL, as a `TrainableModel`: sampled from and trained by calls.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { GradusError } from '../../errors.ts';
+import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
+import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
+import type { CallOptions, Worker } from '../../workers/worker.ts';
+import type { TrainableModel } from '../backend.ts';
+import { ADAPTER_WEIGHTS } from '../native/checkpoint.ts';
+import { opened, sampled, scored, updated } from './answers.ts';
+import { stepRows } from './step-rows.ts';
+
+export interface TrlModelOptions {
+  /** What the worker's `open` takes. */
+  readonly open: Readonly<Record<string, unknown>> & { readonly lora: object | null };
+  /** Groups of a step. */
+  readonly groups: number;
+  readonly generations: number;
+}
+
+/** Has the worker read a model. The model owns the worker from then on. */
+export async function openTrlModel(worker: Worker, options: TrlModelOptions): Promise<TrlModel> {
+  return new TrlModel(worker, options, opened.parse(await worker.call('open', options.open)));
+}
+
+export class TrlModel implements TrainableModel {
+  readonly parameters: TrainableModel['parameters'];
+  readonly contextLength: number;
+  /** As PyTorch names it. */
+  readonly device: string;
+  readonly #worker: Worker;
+  readonly #options: TrlModelOptions;
+  /** Where the sequences of the last batch are among the rows that TRL holds. */
+  #places: readonly number[] = [];
+
+  constructor(
+    worker: Worker,
+    options: TrlModelOptions,
+    { parameters, context_length, device }: z.output<typeof opened>,
+  ) {
+    this.#worker = worker;
+    this.#options = options;
+    this.parameters = parameters;
+    this.contextLength = context_length;
+    this.device = device;
+  }
+
+  policy(): Policy {
+    const { contextLength } = this;
+    return { contextLength, sample: (requests, options) => this.#sample(requests, options) };
+  }
+
+  logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    return this.#ask(scored, 'logprobs', {
+      sequences: sequences.map(({ promptIds, completionIds }) => ({
+        prompt_ids: promptIds,
+        completion_ids: completionIds,
+      })),
+      weights,
+    });
+  }
+
+  /** Sequences with old log-probabilities are those of the update before: TRL has kept them, with what they were worth. */
+  async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    const { sequences } = batch;
+    const isNew = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
+    const step = isNew ? stepRows(batch, this.#options) : { rows: null, places: this.#places };
+    this.#places = step.places;
+    const result = await this.#ask(updated, 'update', { rows: step.rows, learning_rate: learningRate });
+    const logprobs = sequences.map(({ completionIds }, i) =>
+      result.logprobs[step.places[i]!]!.slice(0, completionIds.length),
+    );
+    return { metrics: result.metrics, logprobs };
+  }
+
+  async save(directory: string): Promise<void> {
+    await this.#worker.call('save', { directory });
+  }
+
+  async load(directory: string): Promise<void> {
+    const weights = this.#options.open.lora ? ADAPTER_WEIGHTS : 'model.safetensors';
+    if (!existsSync(join(directory, weights))) {
+      throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weights}`, {
+        hint: 'was it saved with the same lora settings?',
+      });
+    }
+    await this.#worker.call('load', { directory });
+  }
+
+  dispose(): void {
+    this.#worker.close();
+  }
+
+  async #sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
+    const { maxTokens, temperature = 1, topK = 0, topP = 1, minP = 0, stopIds, stopWhen, signal } = options;
+    const completions = await this.#ask(
+      sampled,
+      'sample',
+      {
+        requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens }) => ({
+          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens) },
+        })),
+        ...{ temperature, top_k: topK, top_p: topP, min_p: minP, stop_ids: [...stopIds] },
+      },
+      signal && { signal },
+    );
+    return completions.map(({ ids, logprobs, plain_logprobs: plainLogprobs, finish_reason: finishReason }) =>
+      stopped({ ids, logprobs, plainLogprobs, finishReason }, stopWhen),
+    );
+  }
+
+  async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {
+    return schema.parse(await this.#worker.call(call, params, options));
+  }
+}
+
+/** A completion up to where it should have stopped: tokens do not depend on those behind them. */
+function stopped(completion: Completion, stopWhen: SamplingOptions['stopWhen']): Completion {
+  const { ids, logprobs, plainLogprobs } = completion;
+  const end = stopWhen ? ids.findIndex((_, t) => stopWhen(ids.slice(0, t + 1))) + 1 : 0;
+  if (end === 0) return completion;
+  const upTo = <T>(values: readonly T[]) => values.slice(0, end);
+  return { ids: upTo(ids), logprobs: upTo(logprobs), plainLogprobs: upTo(plainLogprobs), finishReason: 'stop' };
+}
