@@ -1,10 +1,12 @@
 // An environment in which the model may call tools until it answers without a call.
+import type { Environment } from '../environment.ts';
 import type { Message, ToolCall, ToolSpec } from '../message.ts';
-import type { Action, End, Env, EnvBuilder, EpisodeScore, Example, State } from '../rl.ts';
+import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 import { type AnswerLimits, answerCall, complaint, type ToolAnswer, type ToolFailure } from '../tools/answer-call.ts';
 import type { Tool } from '../tools/tool.ts';
 
-export interface ToolEnvironmentOptions<E extends Example = Example> {
+export interface ToolEnvironmentOptions<E extends Example = Example>
+  extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The conversation that the model goes on with. */
   readonly prompt: (example: E) => readonly Message[];
   /** What it may call: the same for all problems, or made for each. */
@@ -16,8 +18,8 @@ export interface ToolEnvironmentOptions<E extends Example = Example> {
   /** How many calls that cannot be read the model is told of; one more ends the episode as `parse_error`. @default no limit but that on turns */
   readonly maxParseErrors?: number;
   readonly limits?: AnswerLimits;
-  /** What the episode was worth, in parts by their names. @default rewards judge */
-  readonly score?: (episode: ToolEpisode<E>) => EpisodeScore | Promise<EpisodeScore>;
+  /** What an episode was worth, part by part; the first decides what is correct. @default rewards judge */
+  readonly scores?: Readonly<Record<string, (episode: ToolEpisode<E>) => number | null | Promise<number | null>>>;
 }
 
 /** An episode as far as it went. */
@@ -39,8 +41,15 @@ export interface AnsweredCall extends ToolCall {
  * answered with what is wrong. Logged of each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`, `tools/truncated` and
  * `tools/<failure>` for each kind of failure, all of them counts.
  */
-export function toolEnvironment<E extends Example = Example>(options: ToolEnvironmentOptions<E>): EnvBuilder<E> {
-  return { build: (example) => new ToolEnv(example, options) };
+export function toolEnvironment<E extends Example = Example>(options: ToolEnvironmentOptions<E>): Environment<E> {
+  const { scores = {}, buildDataset, scoreGroup, gold } = options;
+  return {
+    build: (example) => new ToolEnv(example, options),
+    scores: Object.keys(scores),
+    ...(buildDataset && { buildDataset }),
+    ...(scoreGroup && { scoreGroup }),
+    ...(gold && { gold }),
+  };
 }
 
 const failures: readonly ToolFailure[] = ['unknown_tool', 'wrong_arguments', 'error', 'timeout'];
@@ -52,15 +61,13 @@ class ToolEnv<E extends Example> implements Env {
   readonly #calls: AnsweredCall[] = [];
   readonly #parseErrors: string[] = [];
   #messages: readonly Message[];
-  readonly score?: () => EpisodeScore | Promise<EpisodeScore>;
 
   constructor(example: E, options: ToolEnvironmentOptions<E>) {
-    const { prompt, tools, score } = options;
+    const { prompt, tools } = options;
     this.#example = example;
     this.#options = options;
     this.#tools = typeof tools === 'function' ? tools(example) : tools;
     this.#messages = prompt(example);
-    if (score) this.score = () => score(this.#episode());
   }
 
   start(): State {
@@ -82,6 +89,13 @@ class ToolEnv<E extends Example> implements Env {
     for (const fault of parseErrors) answers.push({ role: 'tool', content: complaint(fault, limits).content });
     this.#messages = [...this.#messages, ...answers];
     return { ...this.start(), messages: this.#messages };
+  }
+
+  async score(): Promise<EpisodeScore> {
+    const episode = this.#episode();
+    const scores: Record<string, number | null> = {};
+    for (const [name, score] of Object.entries(this.#options.scores ?? {})) scores[name] = await score(episode);
+    return scores;
   }
 
   metrics(): Record<string, number> {
