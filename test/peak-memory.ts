@@ -1,9 +1,9 @@
 // Runs the `gradus` command as a process of its own and tells how much memory it held at most. Linux only.
 import { type Finished, type GradusOptions, gradus } from './gradus.ts';
 
-/** Run by the process itself before it ends: the last line of stderr is its VmHWM. */
+/** Run by the process itself, not by those that it starts, before it ends: the last line of stderr is its VmHWM. */
 const report = `import { readFileSync } from 'node:fs';
-process.on('exit', () => process.stderr.write('\\n' + /VmHWM:\\s*(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]));`;
+if (!process.send) process.on('exit', () => process.stderr.write('\\n' + /VmHWM:\\s*(\\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))[1]));`;
 
 export async function gradusPeak(
   args: readonly string[],

@@ -75,7 +75,11 @@ const native = z.strictObject({
   threads: z.union([z.literal('auto'), count]).default('auto'),
   rollout_dtype: z.enum(['auto', 'float32', 'int8', 'int4']).default('auto'),
   memory_budget: z.string().nullable().default(null).describe('for example 4GB'),
-  reward_workers: count.default(1),
+  reward_workers: z
+    .int()
+    .nonnegative()
+    .default(1)
+    .describe('processes for rewards that may never end: yours, and those with patterns of yours; 0: in this one'),
 });
 
 const onGpu = z.union([z.literal('auto'), z.boolean()]);
@@ -156,6 +160,7 @@ export const configSchema = z.strictObject({
       'punish completions in this last part of max_completion_length, down to -1 (reward overlong); null: none',
     ),
   reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of yours'),
+  reward_timeout: duration.default('30s').describe('of one call of a reward function, with a whole group'),
 
   environment: z
     .union([z.string(), z.record(z.string(), z.string())])

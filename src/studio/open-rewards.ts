@@ -9,6 +9,7 @@ import { builtinRewards } from '../rewards/builtin.ts';
 import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
 import { isPython, loadPythonReward } from './python-code.ts';
+import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
 import { loadRewardFunction } from './user-code.ts';
 
 export interface OpenReward extends NamedReward {
@@ -30,22 +31,24 @@ export interface OpenRewards {
 }
 
 /**
- * Those that the configuration names, built in or brought by its task set. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
+ * Those that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
+ * of the user's, run in `native.reward_workers` processes of their own, where an endless loop can be stopped. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
  * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's.
  * @param scores what the environment scores itself: under these names the configuration only tells weights
  */
 export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
   const { answer_column } = config;
+  const processes = rewardProcesses(config.native.reward_workers);
   const ofTaskset = rewardsOfTaskset(config);
   const builtin = config.reward.flatMap((part, i) => {
     if (scores.includes(part.name)) return [];
     const brought = ofTaskset.find(({ name }) => name === part.name);
     return brought
       ? { ...brought, weight: finalWeight(part.weight) }
-      : builtinReward(part, `reward.${i}`, answer_column);
+      : builtinReward(part, `reward.${i}`, answer_column, processes);
   });
-  const conversational = config.chat_template !== 'none';
-  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, conversational)];
+  const options = { processes, conversational: config.chat_template !== 'none' };
+  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];
   const named = [...builtin, ...own];
   const compared = builtin.filter(({ judges }) => judges === 'answer');
   if (named.length + ofTaskset.length + scores.length === 0) throw nothingScores(config);
@@ -82,8 +85,19 @@ function nothingScores({ taskset, environment }: Config): GradusError {
   });
 }
 
-/** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
-export function builtinReward({ name, weight, config }: RewardConfig, path: string, answerColumn: string): OpenReward {
+/** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
+const matching = ['regex_match', 'style', 'json_schema'];
+
+/**
+ * Throws `CONFIG_INVALID`, with `path` as the place of its settings.
+ * @param processes where it runs if it may take for ever. @default in this process
+ */
+export function builtinReward(
+  { name, weight, config }: RewardConfig,
+  path: string,
+  answerColumn: string,
+  processes?: RewardProcesses,
+): OpenReward {
   const row = builtinRewards[name];
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
@@ -96,11 +110,14 @@ export function builtinReward({ name, weight, config }: RewardConfig, path: stri
   const { answer_column = answerColumn, ...settings } = config;
   const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
   try {
-    const score = row.create(compares || 'answer_column' in config ? { ...settings, answer_column } : settings);
+    const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
+    const score = row.create(complete);
+    const isolated =
+      pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
     return {
       name,
       weight: finalWeight(weight),
-      score,
+      score: isolated ?? score,
       judges: compares ? 'answer' : 'form',
       answerColumn: String(answer_column),
       ...pattern,
@@ -110,16 +127,25 @@ export function builtinReward({ name, weight, config }: RewardConfig, path: stri
   }
 }
 
-/**
- * A function of the user's, called what it is exported as, or else as its file.
- * @param conversational whether a function in Python gets messages, or else texts
- */
-export async function userReward(reference: string, answerColumn: string, conversational = true): Promise<OpenReward> {
+interface UserRewardOptions {
+  /** Where a function in TypeScript or JavaScript runs. @default in this process */
+  readonly processes?: RewardProcesses | undefined;
+  /** Whether a function in Python gets messages, or else texts. @default true */
+  readonly conversational?: boolean;
+}
+
+/** A function of the user's, called what it is exported as, or else as its file. */
+export async function userReward(
+  reference: string,
+  answerColumn: string,
+  { processes, conversational = true }: UserRewardOptions = {},
+): Promise<OpenReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
-  const score = isPython(reference)
-    ? await loadPythonReward(reference, conversational)
-    : await loadRewardFunction(reference);
-  return { name, score, judges: 'unknown', answerColumn };
+  const open = () => {
+    if (isPython(reference)) return loadPythonReward(reference, conversational);
+    return processes ? processes.open({ file: reference }) : loadRewardFunction(reference);
+  };
+  return { name, score: await open(), judges: 'unknown', answerColumn };
 }
 
 /** The error of a reward's own settings, told where in the configuration they are. */

@@ -39,6 +39,7 @@ const changeable = [
   'trackers',
   'native.threads',
   'native.memory_budget',
+  'native.reward_workers',
 ];
 
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {

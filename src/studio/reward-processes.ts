@@ -42,6 +42,11 @@ export class RewardProcesses implements Disposable {
   /** Throws what loading it throws: `REWARD_LOAD_FAILED`. */
   async open(source: RewardSource): Promise<RemoteReward> {
     await this.#withProcess((process) => process.open(source));
+    return this.reward(source);
+  }
+
+  /** One that is known to load, when it is first called. */
+  reward(source: RewardSource): RemoteReward {
     return {
       call: (judged, timeLimit) =>
         this.#withProcess((process) => process.call(source, judged, timeLimit)).catch((error) => ({
@@ -64,6 +69,16 @@ export class RewardProcesses implements Disposable {
       else this.#idle.push(process);
     }
   }
+}
+
+const shared = new Map<number, RewardProcesses>();
+
+/** Those of this program, for as long as it runs; `undefined` for none. */
+export function rewardProcesses(count: number): RewardProcesses | undefined {
+  if (count === 0) return undefined;
+  const processes = shared.get(count) ?? new RewardProcesses(count);
+  shared.set(count, processes);
+  return processes;
 }
 
 /** Does one thing at a time; a process that is broken or stuck is ended, and replaced by the next call. */

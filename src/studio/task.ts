@@ -1,5 +1,6 @@
 // What a configuration teaches, without the model: its problems, the episodes that they become, and how these are scored.
 
+import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { Environment } from '../environment.ts';
 import { checkedEnv, checkedState } from '../environment-answers.ts';
@@ -47,7 +48,11 @@ export async function openTask(config: Config, calls?: PolicyCalls): Promise<Tas
   }
   return {
     ...{ problems, environment, rewards },
-    rewardModel: environmentScores(environment, weightedRewards(rewards), scoreWeights),
+    rewardModel: environmentScores(
+      environment,
+      weightedRewards(rewards, { timeLimit: milliseconds(config.reward_timeout) }),
+      scoreWeights,
+    ),
     rewardNames: [...scores, ...rewards.map(({ name }) => name)],
     rewardWeights: {
       ...Object.fromEntries(scores.map((name) => [name, scoreWeights[name] ?? 1])),

@@ -10,6 +10,7 @@ import type { Example, Reward, Trajectory } from '../rl.ts';
 import { loadRows } from './data-files.ts';
 import { givenCompletion } from './given-completion.ts';
 import { builtinReward, userReward } from './open-rewards.ts';
+import { rewardProcesses } from './reward-processes.ts';
 
 export interface TestRewardOptions {
   /** The name of a built-in reward, or `FILE:NAME` of a function of the user's. */
@@ -81,8 +82,9 @@ async function openReward(
   config: Readonly<Record<string, unknown>>,
   conversational: boolean,
 ): Promise<NamedReward> {
+  const processes = rewardProcesses(1);
   if (Object.hasOwn(builtinRewards, name)) {
-    return builtinReward({ name, weight: 1, config }, '--reward', 'answer');
+    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', processes);
   }
   if (!/\.\w+(:[\w$]+)?$/.test(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
@@ -96,7 +98,7 @@ async function openReward(
       path: '--reward-config',
     });
   }
-  return userReward(name, 'answer', conversational);
+  return userReward(name, 'answer', { processes, conversational });
 }
 
 interface Case {
