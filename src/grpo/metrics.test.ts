@@ -111,3 +111,19 @@ test('a name that a reward logs never replaces a metric', () => {
   assert.equal(metrics.reward, 1);
   assert.equal(metrics['rewards/exact/mean'], 1);
 });
+
+test('calls of tools are counted as TRL counts them: for each trajectory, and failures for each call', () => {
+  const calling = (calls: number, failures: number): Trajectory => ({
+    ...trajectory('completed', 1),
+    metrics: { 'tools/calls': calls, 'tools/failures': failures },
+  });
+  const rewards = (count: number) => Array<Reward>(count).fill(unscored);
+  assert.deepEqual(named('tools/', metricsOf([calling(3, 1), calling(0, 0), calling(1, 1)], rewards(3))), {
+    'tools/calls': 4 / 3,
+    'tools/failures': 2 / 3,
+    'tools/call_frequency': 4 / 3,
+    'tools/failure_frequency': 2 / 4,
+  });
+  assert.equal(metricsOf([calling(0, 0)], rewards(1))['tools/failure_frequency'], undefined);
+  assert.deepEqual(named('tools/', metricsOf([trajectory('completed', 1)], rewards(1))), {});
+});

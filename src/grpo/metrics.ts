@@ -12,6 +12,8 @@ import { moments, scoreMetrics } from './advantages.ts';
  * - `num_turns/mean`: turns of the policy in each of them.
  * - `stop/<reason>`: the fraction of all trajectories that ended for this reason; `retries/mean`: failed attempts before
  *   them, where failures are retried.
+ * - `tools/call_frequency`: calls of tools in each trajectory that could make some; `tools/failure_frequency`: the fraction of all calls that
+ *   failed.
  * - `frac_reward_errors`: the fraction of judged trajectories for which a reward function failed.
  * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
  * - what `scoreMetrics` says of the scores, and the numbers that rewards and environments wanted logged, averaged.
@@ -24,6 +26,7 @@ export function rolloutMetrics(groups: readonly Group[]): Record<string, number>
     ...meanMetrics([...rewards, ...trajectories].map(({ metrics }) => metrics ?? {})),
     ...completionMetrics(trajectories),
     ...episodeMetrics(trajectories),
+    ...toolMetrics(trajectories),
     ...rewardMetrics(rewards),
     ...scoreMetrics(groups.map((group) => group.rewards.map(({ score }) => score))),
   };
@@ -61,6 +64,18 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, num
   );
   const retries = trajectories.flatMap(({ retries: count }) => (count === undefined ? [] : { 'retries/mean': count }));
   return meanMetrics([...turns, ...ends, ...retries]);
+}
+
+/** From the counts that tool environments keep. */
+function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+  const counts = trajectories.map(({ metrics = {} }) => metrics).filter((metrics) => 'tools/calls' in metrics);
+  if (counts.length === 0) return {};
+  const total = (name: string) => counts.reduce((sum, count) => sum + (count[name] ?? 0), 0);
+  const calls = total('tools/calls');
+  return {
+    'tools/call_frequency': calls / counts.length,
+    ...(calls > 0 && { 'tools/failure_frequency': total('tools/failures') / calls }),
+  };
 }
 
 function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Record<string, number> {

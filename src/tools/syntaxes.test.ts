@@ -1,0 +1,136 @@
+// Tool calls as models write them: read back whatever the pieces they come in, and what is wrong with those that cannot be read.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { randomStream } from '../random.ts';
+import { type ToolSyntaxName, toolSyntaxes } from './syntaxes.ts';
+import { type ParsedTurn, readTurn, spacedJson } from './tool-syntax.ts';
+
+/** A turn that comes all at once. */
+function parse(name: ToolSyntaxName, text: string): ParsedTurn {
+  const reader = readTurn(toolSyntaxes[name]);
+  reader.push(text);
+  return reader.end();
+}
+
+function calls(name: ToolSyntaxName, text: string): [string, unknown][] {
+  return parse(name, text).toolCalls.map(({ name, arguments: args }) => [name, args]);
+}
+
+const hard = { text: 'a "quoted" {brace} </tool_call', list: [1, { deep: null }], '': true, line: 'x\ny; é😀' };
+
+test('JSON has the spaces of Python', () => {
+  const value = { a: [1, { b: '{\n}' }], c: {}, d: [], 'e,': null };
+  assert.equal(spacedJson(value), '{"a": [1, {"b": "{\\n}"}], "c": {}, "d": [], "e,": null}');
+});
+
+for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
+  describe(name, () => {
+    const { render } = toolSyntaxes[name];
+    const one = { name: 'search', arguments: hard };
+    const two = { name: 'add', arguments: {} };
+
+    test('reads what it writes, one call or several', () => {
+      const written = [one, two, one];
+      const { toolCalls, parseErrors, content } = parse(
+        name,
+        written.map(render).join(name === 'llama3' ? '; ' : '\n'),
+      );
+      assert.deepEqual(
+        toolCalls,
+        written.map((call, i) => ({ id: `call_${i + 1}`, ...call })),
+      );
+      assert.deepEqual([parseErrors, content], [[], '']);
+    });
+
+    test('reads the same in any pieces, and tells of a call with its last character', () => {
+      const text = `${render(one)}\n${render(two)}`;
+      const random = randomStream(1);
+      for (let round = 0; round < 50; round++) {
+        const reader = readTurn(toolSyntaxes[name]);
+        for (let at = 0; at < text.length; ) {
+          const next = Math.min(text.length, at + 1 + random.integer(7));
+          const completed = reader.push(text.slice(at, next)).map((call) => call.name);
+          const ends = [render(one).length, text.length].map((end) => at < end && end <= next);
+          assert.deepEqual(
+            completed,
+            ['search', 'add'].filter((_, i) => ends[i]),
+          );
+          at = next;
+        }
+        assert.deepEqual(reader.end(), parse(name, text));
+      }
+    });
+
+    test('takes an answer without calls as it is', () => {
+      for (const text of ['', ' The sum is 4.\n', '{"answer": 4}', '[1]', '<think>hm</think> 4', 'call_tool(1)']) {
+        assert.deepEqual(parse(name, text), { content: text, toolCalls: [], parseErrors: [] });
+      }
+    });
+  });
+}
+
+test('hermes: text around calls stays', () => {
+  const { content, toolCalls } = parse(
+    'hermes',
+    'Let me look.\n<tool_call>\n{"name": "a", "arguments": {}}\n</tool_call>\nAnd <tool_call>{"name":"b","arguments":{"x":1}}</tool_call> ',
+  );
+  assert.equal(content, 'Let me look.\n\nAnd');
+  assert.deepEqual(
+    toolCalls.map((call) => call.name),
+    ['a', 'b'],
+  );
+});
+
+test('hermes: a call that is only thought of is none', () => {
+  const thought = '<think>I could <tool_call>{"name": "a", "arguments": {}}</tool_call></think>\n';
+  assert.deepEqual(calls('hermes', thought), []);
+  assert.deepEqual(calls('hermes', `${thought}<tool_call>{"name": "b", "arguments": {}}</tool_call>`), [['b', {}]]);
+});
+
+test('llama3: after the tag, and several with semicolons', () => {
+  assert.deepEqual(calls('llama3', '<|python_tag|>{"name": "a", "parameters": {"x": 1}}'), [['a', { x: 1 }]]);
+  const several = '{"type": "function", "name": "a", "parameters": {}}; {"name": "b", "parameters": {}}';
+  assert.deepEqual(calls('llama3', several), [
+    ['a', {}],
+    ['b', {}],
+  ]);
+  const spoken = 'I will call it. {"name": "a", "parameters": {}}';
+  assert.deepEqual(parse('llama3', spoken), { content: spoken, toolCalls: [], parseErrors: [] });
+});
+
+const malformed: readonly [ToolSyntaxName, text: string, fault: RegExp][] = [
+  ['hermes', '<tool_call>{"name": "a", "arguments": {}', /does not end with <\/tool_call>/],
+  ['hermes', '<tool_call>{"name": "a", "arguments": {</tool_call>', /not valid JSON/],
+  ['hermes', '<tool_call>[]</tool_call>', /no JSON object/],
+  ['hermes', '<tool_call>{"arguments": {}}</tool_call>', /no "name"/],
+  ['hermes', '<tool_call>{"name": 1, "arguments": {}}</tool_call>', /no "name"/],
+  ['hermes', '<tool_call>{"name": "a"}</tool_call>', /no object "arguments"/],
+  ['hermes', '<tool_call>{"name": "a", "arguments": "{}"}</tool_call>', /no object "arguments"/],
+  ['hermes', '<tool_call></tool_call>', /not valid JSON/],
+  ['llama3', '{"name": "a", "parameters": {"x": "}', /does not end/],
+  ['llama3', '{"name": "a", "parameters": [1]}', /no object "parameters"/],
+  ['llama3', '{"name": "a", "parameters": {"x": }}', /not valid JSON/],
+  ['llama3', '<|python_tag|>print(1)', /no JSON object/],
+  ['llama3', '<|python_tag|>', /does not end/],
+  ['plain', '<tool_call>a {"x": }</tool_call>', /not valid JSON/],
+  ['plain', '<tool_call>a 1 2</tool_call>', /not valid JSON/],
+  ['plain', '<tool_call>a</tool_call>', /not valid JSON/],
+  ['plain', '<tool_call>{"x": 1}</tool_call>', /no name/],
+  ['plain', '<tool_call> </tool_call>', /no name/],
+];
+
+test('what is wrong with a call that cannot be read is told, and nothing else is lost', () => {
+  for (const [name, text, fault] of malformed) {
+    const { toolCalls, parseErrors } = parse(name, text);
+    assert.deepEqual([toolCalls.length, parseErrors.length], [0, 1], text);
+    assert.match(parseErrors[0]!, fault, text);
+  }
+  const both = parse('hermes', '<tool_call>{</tool_call><tool_call>{"name": "a", "arguments": {}}</tool_call>');
+  assert.deepEqual([both.toolCalls.length, both.parseErrors.length], [1, 1]);
+});
+
+test('a name that JavaScript treats specially is a name like others', () => {
+  assert.deepEqual(calls('hermes', '<tool_call>{"name": "__proto__", "arguments": {"__proto__": 1}}</tool_call>'), [
+    ['__proto__', JSON.parse('{"__proto__": 1}')],
+  ]);
+});
