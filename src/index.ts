@@ -56,6 +56,7 @@ export { type ChatTemplate, createChatTemplate } from './renderers/chat-template
 export { plainRenderer } from './renderers/plain-renderer.ts';
 export type { RenderedPrompt, Renderer } from './rendering.ts';
 export { RewardWeights, type WeightSchedule } from './reward-weights.ts';
+export { codeTests, type Program, type ProgramEnd, type RunProgram } from './rewards/code-tests.ts';
 export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
 export { contains } from './rewards/contains.ts';
 export { cosineLength } from './rewards/cosine-length.ts';

@@ -1,15 +1,15 @@
-// The table in docs/rewards.md is what builtin.ts says. GRADUS_WRITE_REPORT=1 writes it.
+// The table in docs/rewards.md is what shipped-rewards.ts says. GRADUS_WRITE_REPORT=1 writes it.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { builtinRewards } from './builtin.ts';
+import { shippedRewards } from '../studio/shipped-rewards.ts';
 
 const path = join(import.meta.dirname, '..', '..', 'docs/rewards.md');
 
 function table(): string {
-  const rows = Object.entries(builtinRewards).map(([name, { describe, config }]) => {
+  const rows = Object.entries(shippedRewards).map(([name, { describe, config }]) => {
     const { properties = {}, required = [] } = z.toJSONSchema(config, { io: 'input' });
     const settings = Object.keys(properties).map((key) => (required.includes(key) ? `**\`${key}\`**` : `\`${key}\``));
     return `| \`${name}\` | ${describe.replaceAll('<', '&lt;')} | ${settings.join(', ')} |`;

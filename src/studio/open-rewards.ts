@@ -5,11 +5,11 @@ import type { Config, RewardConfig } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { finalWeight } from '../reward-weights.ts';
-import { builtinRewards } from '../rewards/builtin.ts';
 import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
 import { isPython, loadPythonReward } from './python-code.ts';
 import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
+import { shippedRewards } from './shipped-rewards.ts';
 import { loadRewardFunction } from './user-code.ts';
 
 export interface OpenReward extends NamedReward {
@@ -80,7 +80,7 @@ function rewardsOfTaskset(config: Config): readonly OpenReward[] {
 function nothingScores({ taskset, environment }: Config): GradusError {
   const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment scores nothing';
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
-    hint: `add reward: numeric_match, or another of ${Object.keys(builtinRewards).join(', ')}`,
+    hint: `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`,
     path: 'reward',
   });
 }
@@ -98,10 +98,10 @@ export function builtinReward(
   answerColumn: string,
   processes?: RewardProcesses,
 ): OpenReward {
-  const row = builtinRewards[name];
+  const row = shippedRewards[name];
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
-      hint: `${existingNames(name, Object.keys(builtinRewards))}; for a function of yours set reward_fn`,
+      hint: `${existingNames(name, Object.keys(shippedRewards))}; for a function of yours set reward_fn`,
       path,
     });
   }

@@ -39,8 +39,8 @@ async function open(source: RewardSource): Promise<RewardFunction> {
     const { loadRewardFunction } = await import('./user-code.ts');
     return loadRewardFunction(source.file);
   }
-  const { builtinRewards } = await import('../rewards/builtin.ts');
-  return builtinRewards[source.builtin]!.create(source.config);
+  const { shippedRewards } = await import('./shipped-rewards.ts');
+  return shippedRewards[source.builtin]!.create(source.config);
 }
 
 /** Ends this process when the one that it works for is gone, or when it takes too much memory: in a thread, for a reward may not let go of this one. */

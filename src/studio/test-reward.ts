@@ -3,7 +3,6 @@ import { GradusError } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Message } from '../message.ts';
 import { existingNames } from '../nearest.ts';
-import { builtinRewards } from '../rewards/builtin.ts';
 import { weightedRewards } from '../rewards/weighted.ts';
 import type { NamedReward } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
@@ -11,6 +10,7 @@ import { loadRows } from './data-files.ts';
 import { givenCompletion } from './given-completion.ts';
 import { builtinReward, userReward } from './open-rewards.ts';
 import { rewardProcesses } from './reward-processes.ts';
+import { shippedRewards } from './shipped-rewards.ts';
 
 export interface TestRewardOptions {
   /** The name of a built-in reward, or `FILE:NAME` of a function of the user's. */
@@ -83,12 +83,12 @@ async function openReward(
   conversational: boolean,
 ): Promise<NamedReward> {
   const processes = rewardProcesses(1);
-  if (Object.hasOwn(builtinRewards, name)) {
+  if (Object.hasOwn(shippedRewards, name)) {
     return builtinReward({ name, weight: 1, config }, '--reward', 'answer', processes);
   }
   if (!/\.\w+(:[\w$]+)?$/.test(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
-      hint: `${existingNames(name, Object.keys(builtinRewards))}; a function of yours is FILE:NAME`,
+      hint: `${existingNames(name, Object.keys(shippedRewards))}; a function of yours is FILE:NAME`,
       path: '--reward',
     });
   }

@@ -49,8 +49,8 @@ export function rewardsCommand(cli: Cli): Command {
 
 async function listRewards({ output }: Cli) {
   const { z } = await import('zod');
-  const { builtinRewards } = await import('../../rewards/builtin.ts');
-  const rewards = Object.entries(builtinRewards).map(([name, { describe, config }]) => ({
+  const { shippedRewards } = await import('../../studio/shipped-rewards.ts');
+  const rewards = Object.entries(shippedRewards).map(([name, { describe, config }]) => ({
     ...{ name, description: describe, config: z.toJSONSchema(config, { io: 'input' }) },
   }));
   const rows = rewards.map(({ name, description, config }) => [name, description, keysOf(config)]);

@@ -1,0 +1,139 @@
+// Code that is judged by tests: right and wrong code, and code that fights the sandbox, of which other completions notice nothing.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { GradusError } from '../errors.ts';
+import type { CodeLanguage } from '../rewards/code-harness.ts';
+import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-tests.ts';
+import { isSandboxed, runProgram } from './run-program.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-code-tests-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const right = { python: 'def add(a, b):\n    return a + b', javascript: 'const add = (a, b) => a + b;' };
+const tests = {
+  python: ['assert add(1, 2) == 3', 'assert add(-1, 1) == 0'],
+  javascript: ['assert.equal(add(1, 2), 3)', 'assert.equal(add(-1, 1), 0)'],
+};
+
+async function judge(config: CodeTestsConfig, completions: readonly string[], run = runProgram) {
+  const logged: [string, number][] = [];
+  const columns = { tests: completions.map(() => tests[config.language ?? 'python']) };
+  const scores = await codeTests(
+    { timeout_s: 4, concurrency: 4, ...config },
+    run,
+  )({
+    ...{ prompts: completions.map(() => []), completions, completionIds: completions.map(() => []), columns },
+    log: (name, value) => logged.push([name, value]),
+  });
+  const total = (name: string) => logged.reduce((sum, [other, value]) => sum + (other === name ? value : 0), 0);
+  return { scores, timeouts: total('code_tests/timeouts'), floods: total('code_tests/floods') };
+}
+
+const server = createServer((socket) => {
+  connections++;
+  socket.end();
+});
+let connections = 0;
+await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+after(() => server.close());
+const { port } = server.address() as { port: number };
+
+const secret = join(folder, 'secret');
+writeFileSync(secret, 'secret');
+process.env.GRADUS_TEST_SECRET = 'secret';
+const outside = (name: string) => join(folder, name);
+
+/** Code that goes on to be right, if it is let: what it tries must fail, or be seen to have failed. */
+const hostile: Readonly<Record<CodeLanguage, Readonly<Record<string, string>>>> = {
+  python: {
+    'an endless loop': 'while True: pass',
+    'endless output': 'while True: print("x" * 9999)',
+    'a memory bomb': 'x = "x" * 10**9\nwhile True: x += x',
+    'a fork bomb': 'import os\nwhile True:\n    try: os.fork()\n    except OSError: pass',
+    'writing elsewhere': `open(${JSON.stringify(outside('python'))}, "w").write("x")`,
+    'writing too much': 'open("/tmp/x", "wb").write(b"x" * 10**8)',
+    'reading elsewhere': `open(${JSON.stringify(secret)}).read()`,
+    'the environment': 'import os\nos.environ["GRADUS_TEST_SECRET"]',
+    'the network': `import socket\nsocket.create_connection(("127.0.0.1", ${port}), 1)`,
+    'ending early': 'import os\nos._exit(0)',
+    'ending politely': 'import sys\nsys.exit(0)',
+    'killing everybody': 'import os\nos.kill(-1, 9)',
+  },
+  javascript: {
+    'an endless loop': 'for (;;);',
+    'endless output': 'for (;;) console.log("x".repeat(9999));',
+    'a memory bomb': 'const a = []; for (;;) a.push(Buffer.alloc(1e8, 1));',
+    'writing elsewhere': `require("fs").writeFileSync(${JSON.stringify(outside('javascript'))}, "x");`,
+    'reading elsewhere': `require("fs").readFileSync(${JSON.stringify(secret)});`,
+    'the environment': 'if (!process.env.GRADUS_TEST_SECRET) throw 0;',
+    'ending early': 'process.exit(0);',
+    'killing everybody': 'process.kill(-1, "SIGKILL");',
+  },
+};
+
+for (const language of ['python', 'javascript'] as const) {
+  describe(language, { skip: !(await isSandboxed(language)) && 'this system offers no sandbox' }, () => {
+    test('code is taken from the last block, or is all there is', async () => {
+      const other = right[language].replace('a + b', 'a - b');
+      const { scores } = await judge({ language }, [
+        right[language],
+        `So:\n\`\`\`${language}\n${other}\n\`\`\`\nor rather\n\`\`\`\n${right[language]}\n\`\`\`\nDone.`,
+        other,
+        'I do not know.',
+      ]);
+      assert.deepEqual(scores, [1, 1, 0, 0]);
+    });
+
+    test('partial credit is the part of the tests that pass', async () => {
+      const half = { python: 'def add(a, b):\n    return 0', javascript: 'const add = () => 0;' }[language];
+      assert.deepEqual((await judge({ language, partial_credit: true }, [half])).scores, [0.5]);
+      assert.deepEqual((await judge({ language }, [half])).scores, [0]);
+    });
+
+    test('hostile code scores 0, is stopped and recorded, and disturbs no other', { timeout: 120_000 }, async () => {
+      const attacks = Object.entries(hostile[language]);
+      const completions = attacks.map(([, code]) => `${code}\n${right[language]}`);
+      const { scores, timeouts, floods } = await judge({ language, timeout_s: 2 }, [...completions, right[language]]);
+      assert.deepEqual(Object.fromEntries(attacks.map(([name], i) => [name, scores[i]])), {
+        ...Object.fromEntries(attacks.map(([name]) => [name, 0])),
+      });
+      assert.equal(scores.at(-1), 1);
+      assert.ok(timeouts >= 1);
+      assert.ok(timeouts + floods >= 2);
+      assert.equal(connections, 0);
+      assert.ok(!existsSync(outside(language)));
+    });
+  });
+}
+
+test('network code in JavaScript reaches nobody', { skip: !(await isSandboxed('javascript')) }, async () => {
+  const code = `require("net").connect(${port}, "127.0.0.1").on("error", () => {});\n${right.javascript}`;
+  await judge({ language: 'javascript' }, [code]);
+  assert.equal(connections, 0);
+});
+
+test('without a sandbox nothing runs, unless that is allowed', async () => {
+  const refused = new GradusError('SANDBOX_UNAVAILABLE', 'no sandbox');
+  const programs: Program[] = [];
+  const without = async (program: Program) => {
+    programs.push(program);
+    if (!program.allowUnsandboxed) throw refused;
+    return { output: '' };
+  };
+  await assert.rejects(judge({}, [right.python], without), { code: 'SANDBOX_UNAVAILABLE' });
+  assert.deepEqual((await judge({ allow_unsandboxed: true }, [right.python], without)).scores, [0]);
+});
+
+test('rows without tests do not apply; tests that are no texts are refused', async () => {
+  const never = () => assert.fail('nothing is to be run');
+  const score = codeTests({ tests_column: 'checks' }, never);
+  const input = { prompts: [[]], completions: [''], completionIds: [[]], log: () => {} };
+  assert.deepEqual(await score({ ...input, columns: { checks: [null] } }), [null]);
+  assert.deepEqual(await score({ ...input, columns: { checks: [[]] } }), [null]);
+  await assert.rejects(async () => score({ ...input, columns: { checks: [[1]] } }), { code: 'ROW_INVALID' });
+  await assert.rejects(async () => score({ ...input, columns: {} }), { code: 'COLUMN_MISSING' });
+});
