@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { jsonOutputDocument } from '../scripts/json-output.ts';
@@ -33,6 +34,20 @@ writeFileSync(
 writeFileSync('hopeless.yaml', stringify({ ...config, reward_fn: 'throwing.ts:score', save: { best: null } }));
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
+writeFileSync(
+  'game.ts',
+  `import { configurable, multiTurn, z } from '${pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts'))}';
+const play = (high) => multiTurn({
+  prompt: () => [{ role: 'user', content: 'a number?' }],
+  respond: ({ turns }) => (turns.length < 3 ? 'another?' : null),
+  scores: { found: ({ turns, example }) => (turns.includes(String(example.secret)) ? 1 : 0) },
+  buildDataset: () => ({ train: Array.from({ length: high }, (_, i) => ({ secret: i })) }),
+  gold: ({ secret }) => [String(secret)],
+});
+export const game = configurable('a game', z.strictObject({ high: z.int().default(4) }), ({ high }) => play(high));
+export const broken = { build() { throw new Error('broken'); }, scores: ['found'] };
+`,
+);
 writeFileSync('throwing.ts', "export function score() { throw new Error('broken'); }\n");
 
 /** A run that ended badly: no group of its steps was mixed. */
@@ -130,6 +145,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['data check tiny.yaml', 0, 'data.check.result/1'],
     ['data check blank.yaml', 2, 'data.check.result/1'],
     ['data check absent-model.yaml', 3, 'error/1'],
+  ],
+  'env check': [
+    ['env check game.ts:game', 0, 'env.check.result/1'],
+    ['env check game.ts:game --config {"high":3}', 0, 'env.check.result/1'],
+    ['env check game.ts:broken --input agreeing.jsonl', 2, 'env.check.result/1'],
+    ['env check game.ts:game --config {"hihg":3}', 2, 'error/1'],
+    ['env check', 2, 'error/1'],
   ],
   preflight: [
     ['preflight tiny.yaml', 0, 'preflight.result/1'],

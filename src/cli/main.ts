@@ -9,6 +9,7 @@ import { conformanceCommand } from './commands/conformance.ts';
 import { dataCommand } from './commands/data.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { envCommand } from './commands/env.ts';
 import { evalCommand } from './commands/eval.ts';
 import { exportCommand } from './commands/export.ts';
 import { gpuTrainCommand } from './commands/gpu-train.ts';
@@ -106,7 +107,7 @@ function createProgram(cli: Cli, help: string[]): Command {
     ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
     ...[rewardsCommand],
     ...[conformanceCommand, presetsCommand],
-    ...[dataCommand],
+    ...[dataCommand, envCommand],
     ...[preflightCommand],
     ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
   ];

@@ -1,7 +1,9 @@
 // Plays an environment without a model: by who knows the answers, by who says nothing, by chance, and with tool calls that are none.
 
+import { resolve } from 'node:path';
+import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { messageOf } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { type Policy, RolloutGenerator } from '../generation.ts';
 import { mean } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
@@ -11,7 +13,7 @@ import type { Renderer } from '../rendering.ts';
 import type { Action, Example, Reward, State, StopReason, Trajectory } from '../rl.ts';
 import { type Check, failed, passed, share } from './checks.ts';
 import { rolloutOptions } from './setup.ts';
-import type { Task } from './task.ts';
+import { openTask, type Task } from './task.ts';
 
 export interface EnvironmentCheck {
   /** Rows of data that were played. */
@@ -45,7 +47,57 @@ interface Played {
   readonly reward: Reward;
 }
 
-export async function checkEnvironment(task: Task, config: Config, rows: number): Promise<EnvironmentCheck> {
+/** What an environment is checked with. */
+export interface EnvironmentCheckOptions {
+  /** `FILE:NAME`. @default that of the configuration */
+  readonly reference?: string;
+  /** The environment's settings as a JSON object, or the path of a configuration. */
+  readonly config?: string;
+  /** Changes to the configuration. */
+  readonly settings?: readonly string[];
+  /** Problems, in place of those that the environment or the configuration brings. */
+  readonly dataset?: string;
+}
+
+/** Throws `USAGE` without an environment, and what loading a configuration throws. */
+export function environmentConfig({ reference, config, settings = [], dataset }: EnvironmentCheckOptions): Config {
+  const own = {
+    ...(reference !== undefined && { environment: resolve(reference) }),
+    ...(dataset !== undefined && { dataset: resolve(dataset) }),
+  };
+  if (config !== undefined && !config.trimStart().startsWith('{')) {
+    const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
+    const loaded = loadConfigFile(config, [...settings, ...changes]).config;
+    if (loaded.environment !== null) return loaded;
+    throw new GradusError('USAGE', `${config} names no environment`, { hint: 'give one: gradus env check FILE:NAME' });
+  }
+  if (reference === undefined) {
+    throw new GradusError('USAGE', 'there is no environment to check', {
+      hint: 'gradus env check FILE:NAME, or --config CONFIG with a configuration that names one',
+    });
+  }
+  const given = config !== undefined && { environment_config: parseSettings(config) };
+  // Nothing is taught or held out: any model's name will do.
+  return loadConfigObject({ model: 'none', eval: null, ...own, ...given }, settings).config;
+}
+
+function parseSettings(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+      hint: `for example --config '{"difficulty": "hard"}'`,
+      path: '--config',
+    });
+  }
+}
+
+/**
+ * Throws what opening environments, rewards and data throws.
+ * @param rows how many problems to play at most
+ */
+export async function checkEnvironment(config: Config, rows: number): Promise<EnvironmentCheck> {
+  const task = await openTask(config);
   const examples = task.problems.train.slice(0, rows);
   const each = (players: (example: Example, row: number) => readonly Player[]) =>
     playAll(task, config, examples, players);
@@ -207,11 +259,14 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   return failed(id, 'error', detail, `row ${row + 1}: ${seen}`);
 }
 
+/** The fraction of episodes that may be won without skill. */
+const luck = { empty: 0, random: 0.5 };
+
 function worthCheck(player: 'empty' | 'random', played: readonly Played[], task: Task): Check {
   const right = played.filter((one) => isRight(one, task)).length;
-  if (right === 0) return passed(player, `${player} answers never count as right`);
-  const hint = 'what needs no skill teaches none: make the score stricter';
-  return failed(player, 'warning', `${player} answers count as right in ${share(right, played.length)} episodes`, hint);
+  const detail = `${player} answers count as right in ${share(right, played.length)} episodes`;
+  if (right <= luck[player] * played.length) return passed(player, detail);
+  return failed(player, 'warning', detail, 'what needs no skill teaches none: make the score stricter');
 }
 
 function failureCheck(played: readonly Played[]): Check {

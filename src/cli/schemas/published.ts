@@ -6,6 +6,7 @@ import { conformanceSchema } from './conformance.ts';
 import { dataCheckSchema } from './data-check.ts';
 import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
+import { envCheckSchema } from './env-check.ts';
 import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { exportSchema } from './export.ts';
@@ -41,6 +42,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'data.check.result/1': dataCheckSchema,
   'demo.result/1': demoSchema,
   'doctor.result/1': doctorSchema,
+  'env.check.result/1': envCheckSchema,
   'error/1': errorSchema,
   'eval.result/1': evalSchema,
   'export.result/1': exportSchema,

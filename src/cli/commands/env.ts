@@ -1,0 +1,81 @@
+// gradus env: whether an environment does what it should, before a model plays it.
+import { Command } from 'commander';
+import type { EnvironmentCheck, PlayerReport } from '../../studio/check-environment.ts';
+import { collect } from '../arguments.ts';
+import { checkError, checkLines } from '../check-lines.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus env check envs/hotel.ts:HotelEnv
+  gradus env check envs/hotel.ts:HotelEnv --config '{"difficulty": "hard"}' --json
+  gradus env check envs/hotel.ts:HotelEnv --config grpo.yaml
+  gradus env check --config grpo.yaml          the environment that it names, and its data, rewards and limits
+
+Plays the right answers, which must score 1, empty answers, random text and malformed tool calls, and tells what they
+earn, how the episodes end, and what is thrown. The right answers are the environment's gold(example), or the answer column.
+`;
+
+interface CheckFlags {
+  readonly config?: string;
+  readonly set: readonly string[];
+  readonly input?: string;
+  readonly n: number;
+}
+
+export function envCommand(cli: Cli): Command {
+  const env = new Command('env').description('environments: tasks of several turns');
+  env
+    .command('check')
+    .description('play an environment without a model: the right answers, none, random text, malformed tool calls')
+    .argument('[file:name]', 'the environment; may be left out where a configuration names it')
+    .option('--config <settings>', 'its settings as a JSON object, or a configuration: a YAML or JSON file')
+    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
+    .option('--input <file>', 'problems to play, where the environment brings none: a data set')
+    .option('--n <rows>', 'how many problems to play', Number, 16)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
+  return env;
+}
+
+async function runCheck({ output }: Cli, reference: string | undefined, { config, set, input, n }: CheckFlags) {
+  const { checkEnvironment, environmentConfig } = await import('../../studio/check-environment.ts');
+  const result = await checkEnvironment(
+    environmentConfig({
+      settings: set,
+      ...(reference !== undefined && { reference }),
+      ...(config !== undefined && { config }),
+      ...(input !== undefined && { dataset: input }),
+    }),
+    n,
+  );
+  const error = checkError('ENVIRONMENT_CHECK_FAILED', result.checks);
+  const envelope = { ok: !error, schema: 'env.check.result/1', command: 'env check' };
+  output.result({ ...envelope, ...result, ...(error && { error, exit_code: 2 }) }, summary(result));
+  if (!error) return 0;
+  output.errorLine(error);
+  return 2;
+}
+
+function summary({ rows, players, checks }: EnvironmentCheck): string {
+  return [
+    `${rows} problems`,
+    table(Object.entries(players).map(([name, report]) => [name, ...playerCells(report)])),
+    ...Object.values(players).flatMap(({ errors }) => errors.map(({ message, count }) => `${count} × ${message}`)),
+    ...checkLines(checks),
+  ].join('\n');
+}
+
+function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerReport): string[] {
+  const parts = Object.entries(rewards).map(([name, value]) => `${name} ${short(value)}`);
+  const ends = Object.entries(stop_reasons).map(([reason, count]) => `${count} ${reason}`);
+  return [
+    ...[`${episodes} episodes`, score === null ? 'no score' : `score ${short(score)}`],
+    ...[parts.join(', '), `${short(turns)} turns`, ends.join(', ')],
+  ];
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
