@@ -1,5 +1,6 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
+import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
 
 interface Benchmark {
@@ -9,6 +10,7 @@ interface Benchmark {
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
+  learning: { about: 'held-out accuracy before and after, several seeds, a control', run: benchmarkLearning },
   'vs-trl': { about: 'GRPO steps of SmolLM2-135M against TRL’s on this CPU: time and memory', run: benchmarkVsTrl },
 };
 
