@@ -1,0 +1,102 @@
+// Conversations from a prompt and a function that answers, and several environments in one run.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Environment } from '../environment.ts';
+import type { Env, State } from '../rl.ts';
+import { environmentByColumn } from './by-column.ts';
+import { multiTurn } from './multi-turn.ts';
+
+const said = (content: string) => ({ message: { role: 'assistant', content } as const });
+
+async function begin(environment: Environment, example = {}): Promise<{ env: Env; state: State }> {
+  const env = await environment.build(example);
+  return { env, state: await env.start() };
+}
+
+const guessing = multiTurn<{ secret: number }>({
+  prompt: ({ secret }) => [{ role: 'user', content: secret > 5 ? 'A high number?' : 'A low number?' }],
+  respond: ({ example, turns }) => (Number(turns.at(-1)) === example.secret ? null : 'Again.'),
+  scores: {
+    found: ({ example, turns }) => Number(turns.includes(String(example.secret))),
+    speed: async ({ turns }) => 1 / turns.length,
+  },
+  metrics: ({ messages, turns }) => ({ 'guessing/messages': messages.length, 'guessing/turns': turns.length }),
+}) as Environment;
+
+test('a conversation grows by what is said and answered, and is scored by what it was', async () => {
+  const { env, state } = await begin(guessing, { secret: 7 });
+  assert.deepEqual(state, { messages: [{ role: 'user', content: 'A high number?' }] });
+  const next = (await env.step(said('3'))) as State;
+  assert.deepEqual(
+    next.messages.map(({ role, content }) => `${role}: ${content}`),
+    ['user: A high number?', 'assistant: 3', 'user: Again.'],
+  );
+  assert.equal(await env.step(said('7')), null);
+  assert.deepEqual(await env.score!(), { found: 1, speed: 0.5 });
+  assert.deepEqual(env.metrics!(), { 'guessing/messages': 4, 'guessing/turns': 2 });
+  assert.deepEqual(guessing.scores, ['found', 'speed']);
+});
+
+test('the message of the policy is handed on as the object that it was: its tokens are known by it', async () => {
+  const { env } = await begin(guessing, { secret: 7 });
+  const action = said('3');
+  const { messages } = (await env.step(action)) as State;
+  assert.equal(messages[1], action.message);
+});
+
+test('a further turn may be asked for that is not trained on, and an end may have a reason', async () => {
+  const judged = multiTurn({
+    prompt: () => [{ role: 'user', content: 'Book a room.' }],
+    respond: ({ turns }) =>
+      turns.length === 1
+        ? { messages: [{ role: 'user', content: 'Which city was it?' }], trained: false }
+        : { stopReason: 'parse_error' },
+  });
+  const { env } = await begin(judged);
+  const asked = (await env.step(said('Booked.'))) as State;
+  assert.equal(asked.trained, false);
+  assert.equal(asked.messages.length, 3);
+  assert.deepEqual(await env.step(said('Paris')), { stopReason: 'parse_error' });
+});
+
+describe('environments by a column', () => {
+  const echo = (name: string, more: Partial<Environment> = {}) =>
+    ({
+      ...multiTurn({
+        prompt: () => [{ role: 'user', content: name }],
+        respond: () => null,
+        scores: { correct: () => 1, [name]: () => 0 },
+        buildDataset: () => ({ train: [{ n: 1 }, { n: 2 }], eval: [{ n: 3 }] }),
+      }),
+      ...more,
+    }) as Environment;
+
+  test('each row is played in its own', async () => {
+    const both = environmentByColumn('task', { a: echo('a'), b: echo('b') });
+    const { state } = await begin(both, { task: 'b' });
+    assert.equal(state.messages[0]!.content, 'b');
+    assert.deepEqual(both.scores, ['correct', 'a', 'b']);
+    assert.throws(() => both.build({ task: 'c' }), { code: 'COLUMN_INVALID', message: /no environment "c"/ });
+    assert.throws(() => both.build({}), { code: 'COLUMN_INVALID' });
+  });
+
+  test('data sets are joined, and say whose each row is; if one has none, the data must come from elsewhere', async () => {
+    const both = environmentByColumn('task', { a: echo('a'), b: echo('b') });
+    const { train, eval: heldOut } = await both.buildDataset!({ seed: 0 });
+    assert.deepEqual(
+      train.map(({ task, n }) => `${task}${n}`),
+      ['a1', 'a2', 'b1', 'b2'],
+    );
+    assert.equal(heldOut!.length, 2);
+    const { buildDataset: _, ...bare } = echo('b');
+    assert.equal(environmentByColumn('task', { a: echo('a'), b: bare }).buildDataset, undefined);
+  });
+
+  test('groups are compared and gold turns known where their own environment says so', () => {
+    const comparing = echo('a', { scoreGroup: () => [{ a: 5 }], gold: () => ['yes'] });
+    const both = environmentByColumn('task', { a: comparing, b: echo('b') });
+    assert.deepEqual(both.scoreGroup!({ task: 'a' }, [{} as never]), [{ a: 5 }]);
+    assert.deepEqual(both.scoreGroup!({ task: 'b' }, [{} as never]), [{}]);
+    assert.deepEqual([both.gold!({ task: 'a' }), both.gold!({ task: 'b' })], [['yes'], []]);
+  });
+});
