@@ -27,6 +27,7 @@ import { versionCommand } from './commands/version.ts';
 import { showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
+import { ownStdout } from './own-stdout.ts';
 
 /** What commands are given; their work answers with the exit code. */
 export interface Cli {
@@ -53,7 +54,10 @@ const examples = `Examples:
 `;
 
 /** Runs one command line, without the program's name. Never throws. */
-export async function main(argv: readonly string[], { stdout, stderr }: Streams = process): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  { stdout, stderr }: Streams = { stdout: ownStdout(), stderr: process.stderr },
+): Promise<number> {
   const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
   const output = new Output(mode, stdout, stderr, process.env);
   const command = argv.find((argument) => !argument.startsWith('-')) ?? null;

@@ -20,7 +20,7 @@ export interface WeightedRewardsOptions {
  *
  * A function that throws, takes too long or answers anything but one finite number or `null` a completion is recorded under its name in the
  * `errors` of the trajectories at fault, and their scores are `null`: a failure is never scored 0. Where a call fails as a whole, each
- * completion is tried alone, and those that do no harm are scored together again; a group takes three times the limit at most. Functions receive
+ * completion is tried alone, for its share of the limit, and those that do no harm are scored together again. Functions receive
  * frozen copies. Trajectories that were not played, as `wasPlayed` says, are not shown to them and score `null`.
  *
  * Throws `REWARD_NAME_TAKEN` if two rewards have one name.
@@ -58,6 +58,9 @@ function inputOf(example: Example, trajectories: readonly Trajectory[]): Judged 
   });
 }
 
+/** Milliseconds that a completion is given at least when it is tried alone, for a machine may be busy. */
+const leastShare = 2000;
+
 /** What one reward function made of a group. */
 interface Verdict {
   readonly scores: readonly (number | null | Fault)[];
@@ -69,7 +72,7 @@ async function judge(score: NamedReward['score'], group: Judged, timeLimit: numb
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
-  const each = timeLimit / rows.length;
+  const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, leastShare));
   const alone = rows.length > 1 ? await Promise.all(rows.map((i) => call(score, part(group, [i]), each))) : [together];
   const innocent = rows.filter((i) => !('fault' in alone[i]!));
   if (innocent.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };

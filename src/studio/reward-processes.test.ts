@@ -72,8 +72,8 @@ for (const name of ['honest', 'unlucky', 'mutates']) {
 }
 
 for (const [name, fault] of [
-  ['loops', /^it took longer than 0\.3 s$/],
-  ['waits', /^it took longer than 0\.3 s$/],
+  ['loops', /^it took longer than 0\.9 s$/],
+  ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
   ['crashes', /^too late$/],
 ] as const) {
