@@ -19,11 +19,11 @@ type Limitations = Readonly<Record<string, Limitation>>;
 const missing: Limitation = { why: 'does not support it yet' };
 
 const missingEverywhere: Limitations = {
-  compute: missing,
   stages: missing,
   trackers: missing,
 };
 
+const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
 const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
@@ -37,6 +37,7 @@ const ofTrl = (why: string, ...works: unknown[]): Limitation => ({ why: `leaves 
 const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
+    compute: inThisProcess,
     'lora.dropout': missing,
     'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
     'native.memory_budget': missing,
@@ -51,6 +52,7 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   },
   builtin: {
     ...missingEverywhere,
+    compute: inThisProcess,
     model: noModel,
     lora: { ...noModel, works: [null] },
     chat_template: { ...noModel, works: ['none'] },
