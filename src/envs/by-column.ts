@@ -10,14 +10,7 @@ import type { Example } from '../rl.ts';
  */
 export function environmentByColumn(column: string, environments: Readonly<Record<string, Environment>>): Environment {
   const all = Object.entries(environments);
-  const of = (example: Example): Environment => {
-    const name = String(example[column]);
-    if (Object.hasOwn(environments, name)) return environments[name]!;
-    throw new GradusError('COLUMN_INVALID', `column ${column}: there is no environment ${JSON.stringify(name)}`, {
-      hint: existingNames(name, Object.keys(environments)),
-      path: column,
-    });
-  };
+  const of = (example: Example) => environments[nameIn(example, column, Object.keys(environments))]!;
   const compares = all.some(([, { scoreGroup }]) => scoreGroup);
   const brings = all.every(([, { buildDataset }]) => buildDataset);
   return {
@@ -42,4 +35,14 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
       },
     }),
   };
+}
+
+/** The name that a row has in a column. Throws `COLUMN_INVALID` for one that is not among `names`. */
+export function nameIn(row: Example, column: string, names: readonly string[]): string {
+  const name = String(row[column]);
+  if (names.includes(name)) return name;
+  throw new GradusError('COLUMN_INVALID', `column ${column}: there is no environment ${JSON.stringify(name)}`, {
+    hint: existingNames(name, names),
+    path: column,
+  });
 }

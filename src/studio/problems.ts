@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { curriculum } from '../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../data.ts';
 import type { Environment } from '../environment.ts';
+import { nameIn } from '../envs/by-column.ts';
 import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
 import type { Taskset } from '../envs/taskset.ts';
 import { tasksets } from '../envs/tasksets.ts';
@@ -39,6 +40,7 @@ export async function loadProblems(
   const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
   for (const rows of [problems.train, problems.eval]) {
     requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data');
+    assertEnvironments(rows, config);
   }
   return problems;
 }
@@ -152,6 +154,11 @@ export function promptOf(config: Config): (row: Example) => readonly Message[] {
 /** Of several environments each row names its own. */
 function environmentColumns({ environment, environment_column }: Config): string[] {
   return typeof environment === 'string' ? [] : [environment_column];
+}
+
+function assertEnvironments(rows: readonly Example[], { environment, environment_column }: Config): void {
+  if (environment === null || typeof environment === 'string') return;
+  for (const row of rows) nameIn(row, environment_column, Object.keys(environment));
 }
 
 function promptColumns({ prompt_template, prompt_column }: Config): string[] {

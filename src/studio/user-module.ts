@@ -30,11 +30,7 @@ export interface LoadedExport {
  * parameter properties. Throws an error with the code of `wanted` if the file is missing or does not run, or lacks the export.
  * @param folder what a relative path is relative to
  */
-export async function loadExport(
-  reference: string,
-  wanted: UserExport,
-  folder = process.cwd(),
-): Promise<LoadedExport> {
+export async function loadExport(reference: string, wanted: UserExport, folder = process.cwd()): Promise<LoadedExport> {
   const [, path, asked] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
   const file = resolve(folder, path!);
   if (!/\.[cm]?[jt]s$/.test(file)) {
