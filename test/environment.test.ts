@@ -1,0 +1,178 @@
+// Whole training runs on environments of several turns, in this process: they learn, repeat themselves, go on, and survive bad environments.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { evaluate } from '../src/studio/evaluate.ts';
+import { sample } from '../src/studio/sample.ts';
+import { train } from '../src/studio/train.ts';
+import { writeTinyModel } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-environment-run-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const library = pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts')).href;
+const place = (name: string) => join(folder, name);
+
+// Two turns, of which the second is not trained on; paid for digits, which anything random can learn.
+writeFileSync(
+  place('digits.ts'),
+  `import { multiTurn } from '${library}';
+const digits = (text: string) => text.replace(/\\D/g, '').length / Math.max(1, text.length);
+export const talk = multiTurn({
+  prompt: ({ start }) => [{ role: 'user', content: String(start) }],
+  respond: ({ turns }) => (turns.length < 2 ? { messages: [{ role: 'user', content: 'or?' }], trained: false } : null),
+  scores: { digits: ({ turns }) => Math.min(1, 2 * digits(turns[0]!)) },
+  metrics: ({ turns }) => ({ 'talk/letters': turns.join('').length }),
+  buildDataset: () => ({ train: [1, 2, 3, 4, 5, 6].map((n) => ({ start: 'say ' + n })), eval: [{ start: 'say 7' }, { start: 'say 8' }] }),
+  gold: () => ['1234', '5'],
+});
+let episodes = 0;
+const flaky = (fails: (episode: number) => boolean, wreck: () => unknown) => ({
+  ...talk,
+  async build(example: any) {
+    const env = await talk.build(example);
+    return fails(++episodes) ? { ...env, start: () => env.start(), step: wreck } : env;
+  },
+});
+export const halfThrows = flaky((episode) => episode % 2 === 0, () => { throw new Error('out of\\norder'); });
+export const mostThrow = flaky((episode) => episode % 8 !== 0, () => { throw new Error('out of order'); });
+export const hangs = flaky((episode) => episode % 8 === 0, () => new Promise(() => {}));
+export const endless = { ...talk, build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'go' }] }), ...chat() }) };
+function chat() {
+  const messages: any[] = [{ role: 'user', content: 'go' }];
+  return { step({ message }: any) { messages.push(message, { role: 'user', content: 'on' }); return { messages }; }, score: () => ({ digits: messages.length }) };
+}
+`,
+);
+
+const config = {
+  model: writeTinyModel(place('model')),
+  chat_template: 'none',
+  environment: `${place('digits.ts')}:talk`,
+  max_turns: 3,
+  // The end token is one of 64: some turns end by themselves, others at the limit.
+  max_completion_length: 16,
+  prompts_per_step: 3,
+  num_generations: 8,
+  max_steps: 6,
+  learning_rate: 0.02,
+  lora: null,
+  eval: { every_steps: 3 },
+  save: { every_steps: 3, best: 'eval/rewards/digits/mean' },
+  sample_every_steps: null,
+} as const satisfies ConfigInput;
+
+const short = { ...config, max_steps: 2, eval: null, save: { best: null } } as const satisfies ConfigInput;
+const metricsOf = (name: string) => readFileSync(join(place(name), 'metrics.jsonl'), 'utf8');
+
+describe('a run', () => {
+  before(async () => {
+    const { run } = await train(config, { out: place('whole') });
+    assert.equal(run.status, 'completed');
+  });
+
+  test('learns what the environment scores', () => {
+    const evals = readEvaluations(place('whole'));
+    const score = (i: number) => evals.at(i)!.metrics['eval/rewards/digits/mean']!;
+    assert.ok(score(-1) > score(0), `${score(0)} → ${score(-1)}`);
+    const metrics = readMetrics(place('whole'));
+    assert.ok(metrics.at(-1)!.reward! > metrics[0]!.reward! + 0.2);
+  });
+
+  test('logs turns, reasons to end, parts of the score and what the environment logs', () => {
+    for (const line of readMetrics(place('whole'))) {
+      const ends = Object.entries(line).filter(([name]) => name.startsWith('stop/'));
+      assert.ok(Math.abs(ends.reduce((sum, [, fraction]) => sum + fraction, 0) - 1) < 1e-9);
+      assert.ok(line['num_turns/mean']! > 1);
+      for (const name of ['rewards/digits/mean', 'talk/letters']) assert.ok(Number.isFinite(line[name]), name);
+    }
+  });
+
+  test('that is stopped and resumed is the run that was never stopped', async () => {
+    const controller = new AbortController();
+    await train(config, {
+      out: place('parts'),
+      signal: controller.signal,
+      onEvent: (event) => event.type === 'step' && event.step === 4 && controller.abort('SIGINT'),
+    });
+    await train(config, { out: place('parts'), resume: true });
+    assert.equal(metricsOf('parts'), metricsOf('whole'));
+  });
+
+  test('is evaluated as during training, and sampled from', async () => {
+    const { evaluation } = await evaluate(place('whole'), { checkpoint: '6' });
+    assert.deepEqual(evaluation, readEvaluations(place('whole')).at(-1));
+    const { samples } = await sample(place('whole'), { n: 3 });
+    assert.equal(samples.length, 3);
+    assert.ok(samples.every(({ rewards }) => typeof rewards.digits === 'number'));
+  });
+});
+
+describe('environments that fail', () => {
+  const playing = (name: string, rollout: ConfigInput['rollout'] = {}) => ({
+    ...short,
+    ...{ environment: `${place('digits.ts')}:${name}`, rollout, max_error_fraction: 1 },
+  });
+
+  test('cost their own episodes: groups go on with those that are left', async () => {
+    const out = place('half');
+    await train(playing('halfThrows'), { out, preflight: false });
+    for (const line of readMetrics(out)) {
+      assert.equal(line['stop/error'], 0.5);
+      assert.equal(line['groups/kept'], 3);
+    }
+    const [group] = readRollouts(out, 1);
+    const errors = group!.completions.flatMap(({ error, reward }) => (error ? [[error, reward]] : []));
+    assert.deepEqual(errors, Array(4).fill(['out of\norder', null]));
+  });
+
+  test('leave no group where too few are left', async () => {
+    const out = place('most');
+    await train(playing('mostThrow'), { out, preflight: false });
+    for (const line of readMetrics(out)) {
+      assert.equal(line['groups/kept'], 0);
+      assert.equal(line['groups/frac_error'], 1);
+      assert.ok(!('loss' in line));
+    }
+  });
+
+  test('are played again, if they are to', async () => {
+    const out = place('again');
+    await train(playing('halfThrows', { strategy: 'retry', retries: 3 }), { out, preflight: false });
+    for (const line of readMetrics(out)) assert.ok(line['retries/mean']! > 0);
+  });
+
+  test('end the run at the first failure, if they are to', async () => {
+    const failing = playing('halfThrows', { strategy: 'fail_fast' });
+    await assert.rejects(train(failing, { out: place('fast'), preflight: false }), {
+      code: 'EPISODE_FAILED',
+      kind: 'failed',
+      message: 'an episode failed: out of order',
+    });
+  });
+
+  test('by hanging are given up after their time', async () => {
+    const out = place('hung');
+    await train(playing('hangs', { step_timeout: '50ms' }), { out, preflight: false });
+    for (const line of readMetrics(out)) assert.ok(line['stop/timeout']! > 0);
+  });
+
+  test('by never ending are cut by max_turns', async () => {
+    const out = place('endless');
+    await train({ ...playing('endless'), max_turns: 2, max_completion_length: 40 }, { out, preflight: false });
+    for (const line of readMetrics(out)) assert.ok(line['num_turns/mean']! <= 2);
+  });
+
+  test('too often end the run with what they threw', async () => {
+    const failing = { ...playing('halfThrows'), max_error_fraction: 0.1 };
+    await assert.rejects(train(failing, { out: place('spent'), preflight: false }), {
+      code: 'ERROR_BUDGET_SPENT',
+      message: /lately: out of order/,
+    });
+  });
+});
