@@ -63,9 +63,9 @@ test('every check that is not ok says what would help', async () => {
 });
 
 test('an engine that is not there is not ready, and named', async () => {
-  const { ok, error } = await examine({ backend: 'trl' });
+  const { ok, error } = await examine({ backend: 'unsloth' });
   assert.deepEqual([ok, error?.code], [false, 'NOT_READY']);
-  assert.match(error!.message, /trl \(gradus .* has no backend trl\)/);
+  assert.match(error!.message, /unsloth \(gradus .* has no backend unsloth\)/);
 });
 
 test('a configuration is judged by what it needs', async () => {
@@ -83,7 +83,8 @@ test('a configuration is judged by what it needs', async () => {
 });
 
 test('where nothing but credentials is missing, that is said', async () => {
-  const config = writeConfig({ model: tinyModel, compute: 'modal' });
+  stage('uv', 'echo uv 9.9.9');
+  const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });
   const without = await examine({ config });
   const tokens = { MODAL_TOKEN_ID: 'ak-secret', MODAL_TOKEN_SECRET: 'as-secret' };
   const withTokens = await examine({ config, environment: { ...bare, ...tokens } });
@@ -121,7 +122,7 @@ test('--fix installs what is required and can be installed, and looks again', as
   const untouched = await examine({ fix: true, onCommand: (command) => commands.push(command) });
   assert.deepEqual([found(untouched, 'uv').ok, commands], [false, []], 'native needs no uv');
   const { ok, fixed, detail } = found(
-    await examine({ backend: 'trl', fix: true, onCommand: (command) => commands.push(command) }),
+    await examine({ backend: 'unsloth', fix: true, onCommand: (command) => commands.push(command) }),
     'uv',
   );
   assert.deepEqual([ok, fixed, detail, commands], [true, true, 'uv 9.9.9', ['python3 -m pip install --user uv']]);

@@ -47,7 +47,7 @@ const always: readonly CheckId[] = ['node', 'disk'];
 const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
   builtin: [],
   native: ['hardware', 'memory', 'onnxruntime'],
-  trl: ['trl', 'uv'],
+  trl: ['trl'],
   unsloth: ['unsloth', 'uv'],
   verl: ['verl', 'uv'],
   tinker: ['tinker', 'uv', 'tinker_key'],
@@ -78,13 +78,20 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
 /** What a backend on a computer of some kind cannot do without. */
 export function requirements(backend: Backend, compute: Compute, config?: Config): ReadonlySet<CheckId> {
   const { device } = config?.native ?? {};
+  // The rented machine has the engine and fetches the model.
+  if (compute === 'modal') return new Set([...always, 'uv', 'modal_token']);
   return new Set([
     ...always,
     ...neededBy[backend],
-    ...(compute === 'modal' ? (['modal_token'] as const) : []),
+    ...(backend === 'trl' && config && needsGpu(config) ? (['gpu'] as const) : []),
     ...(backend === 'native' && (device === 'webgpu' || device === 'cuda') ? [device] : []),
-    ...(config && compute === 'local' && backend !== 'tinker' ? (['model'] as const) : []),
+    ...(config && backend !== 'tinker' ? (['model'] as const) : []),
   ]);
+}
+
+/** Whether TRL is told to do what no CPU does. */
+function needsGpu({ trl }: Config): boolean {
+  return trl.bf16 === true || trl.load_in_4bit || trl.use_vllm;
 }
 
 /** `CREDENTIALS_MISSING` where nothing but credentials is missing, else `NOT_READY`. */
@@ -113,8 +120,11 @@ async function check(
   if (found.ok || !fixCommand || !required || !mend) return { id, required, ...finding };
   onCommand?.(fixCommand.join(' '));
   const [program, ...args] = fixCommand;
-  // Whether it worked is what the second look tells.
-  await promisify(execFile)(program!, args).catch(() => {});
+  const fault = await promisify(execFile)(program!, args).then(
+    () => undefined,
+    ({ stderr, message }: Error & { readonly stderr?: string }) => (stderr || message).trim().split('\n').at(-1),
+  );
   const { fixCommand: _, ...now } = await findOut(id, subject);
-  return { id, required, ...now, ...(now.ok && { fixed: true }) };
+  if (now.ok) return { id, required, ...now, fixed: true };
+  return { id, required, ...now, ...(fault && { detail: `${now.detail}; ${program} failed: ${fault}` }) };
 }

@@ -7,8 +7,9 @@ import { extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { findModel } from '../backends/find-model.ts';
 import { openModelFiles } from '../backends/native/model-files.ts';
+import { installCommand, testedVersions, trlFix, trlPython } from '../backends/trl/python-environment.ts';
 import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import type { Device, DeviceStatus } from '../runtime/device.ts';
 import { libraryPath } from '../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
@@ -40,6 +41,7 @@ type Check = (subject: CheckSubject) => Finding | Promise<Finding>;
 const run = promisify(execFile);
 const commandTimeout = 1500; // ms
 const hubTimeout = 1000; // ms
+const pythonTimeout = 5000; // ms, on a machine that does much else
 const oldestNode = [22, 18] as const;
 const leastMemory = 512 * 2 ** 20;
 const leastDisk = 2 ** 30;
@@ -108,7 +110,7 @@ export const machineChecks = {
       fix: 'use a machine with one, or compute: modal',
     };
   },
-  trl: () => missingEngine('trl'),
+  trl: ({ environment }) => trlEnvironment(environment),
   unsloth: () => missingEngine('unsloth'),
   verl: () => missingEngine('verl'),
   tinker: () => missingEngine('tinker'),
@@ -201,6 +203,28 @@ async function device(name: Device): Promise<Finding> {
     return { ok: available, detail, ...(fix !== undefined && { fix }) };
   } catch {
     return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
+  }
+}
+
+/** Asks for versions alone: importing the packages takes longer than a check may. */
+async function trlEnvironment(environment: CheckSubject['environment']): Promise<Finding> {
+  const python = trlPython(environment);
+  const tested = testedVersions();
+  const names = JSON.stringify(Object.keys(tested));
+  const script = `import importlib.metadata as m, json; print(json.dumps({p: m.version(p) for p in ${names}}))`;
+  try {
+    const { stdout } = await run(python, ['-c', script], { timeout: pythonTimeout });
+    const versions = Object.entries(JSON.parse(stdout) as Record<string, string>);
+    const told = versions.map(
+      ([name, version]) =>
+        `${name} ${version}${version.startsWith(tested[name]!) ? '' : ` (tested with ${tested[name]})`}`,
+    );
+    return { ok: true, detail: told.join(', ') };
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;
+    const detail = code === 'ENOENT' ? `there is no ${python}` : lacks;
+    return { ok: false, detail, fix: trlFix, fixCommand: installCommand(environment) };
   }
 }
 

@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, BitsAndBytesConfig
 from trl import GRPOConfig
 from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
 
+from ..channel import WorkerError
 from .sampler import sample
 from .stepwise_trainer import StepwiseTrainer
 
@@ -23,6 +24,9 @@ class Engine:
     def open(self, model, name, grpo, lora, quantization):
         """Reads the model; the trainer begins with the first step."""
         on_gpu = torch.cuda.is_available()
+        if not on_gpu and (grpo["bf16"] is True or grpo["use_vllm"] or quantization):
+            hint = "use a machine with an NVIDIA GPU, or compute: modal"
+            raise WorkerError("GPU_MISSING", "trl.bf16, trl.use_vllm and trl.load_in_4bit need a GPU, and PyTorch finds none", hint, "not_ready")
         grpo = resolved(grpo, bf16=on_gpu and torch.cuda.is_bf16_supported(), gradient_checkpointing=on_gpu)
         # Trained weights stay exact: bfloat16 would lose small updates.
         self.path, self.model_kwargs = model, {"dtype": "bfloat16" if lora and grpo["bf16"] else "float32"}
@@ -51,7 +55,27 @@ class Engine:
 
     def sample(self, options, call):
         with self._resting() as model:
+            if self.trainer.use_vllm:
+                return self._sample_with_vllm(options)
             return sample(model, options["requests"], options, lambda: call.cancelled)
+
+    def _sample_with_vllm(self, options):
+        """Through TRL's own vLLM client, with the weights of now. What is drawn depends on vLLM's random numbers alone, and it tells
+        log-probabilities after temperature and filters only."""
+        trainer, vllm = self.trainer, self.trainer.vllm_generation
+        if trainer._last_loaded_step != trainer.state.global_step:
+            vllm.sync_weights()
+            trainer._last_loaded_step = trainer.state.global_step
+        requests = options["requests"]
+        vllm.max_completion_length = max(request["max_tokens"] for request in requests)
+        vllm.temperature, vllm.top_k, vllm.top_p, vllm.min_p = (options[name] for name in ("temperature", "top_k", "top_p", "min_p"))
+        _, completions, logprobs, _ = vllm.generate([request["prompt_ids"] for request in requests], None, num_generations=1)
+        answers = []
+        for request, ids, told in zip(requests, completions, logprobs):
+            ids, told = ids[: request["max_tokens"]], [values[0] or 0.0 for values in told[: request["max_tokens"]]]
+            reason = "stop" if ids[-1] in options["stop_ids"] else "length"
+            answers.append({"ids": ids, "logprobs": told, "plain_logprobs": told, "finish_reason": reason})
+        return answers
 
     def logprobs(self, sequences, weights):
         with self._resting():

@@ -18,10 +18,9 @@ export const trlFix = 'gradus doctor --backend trl --fix';
 /** Each lock has an environment of its own, so that an update of Gradus never meets packages that it was not tested with. */
 export function environmentFolder(environment: Environment = process.env): string {
   const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  const lock = createHash('sha256')
-    .update(readFileSync(join(pythonFolder, 'trl', 'pyproject.toml')))
-    .digest('hex');
-  return join(caches, 'gradus', `trl-${lock.slice(0, 12)}`);
+  const hash = createHash('sha256');
+  for (const lock of ['uv.lock', 'cpu/uv.lock']) hash.update(readFileSync(join(pythonFolder, 'trl', lock)));
+  return join(caches, 'gradus', `trl-${hash.digest('hex').slice(0, 12)}`);
 }
 
 /** `GRADUS_TRL_PYTHON`, or that of the environment which `doctor --fix` makes; it may not be there. */
@@ -33,8 +32,7 @@ export function trlPython(environment: Environment = process.env): string {
 
 /** A command that makes the environment. */
 export function installCommand(environment: Environment = process.env): readonly string[] {
-  const script = join(pythonFolder, 'trl', 'install.py');
-  return ['uv', 'run', '--no-project', '--python', '3.11', script, environmentFolder(environment)];
+  return ['python3', join(pythonFolder, 'trl', 'install.py'), environmentFolder(environment)];
 }
 
 /** Versions that Gradus was tested with, by package, from the project of the environment. */

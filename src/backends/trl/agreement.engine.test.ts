@@ -1,0 +1,108 @@
+// On the same completions and adapter, the native engine and TRL compute the same advantages, losses and gradients.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { writeTinyModel } from '../../../test/tiny-model.ts';
+import { useOraclePython } from '../../../test/trl-python.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import { groupAdvantages } from '../../grpo/advantages.ts';
+import type { TrainingSequence } from '../../model.ts';
+import { startWorker, type Worker } from '../../workers/worker.ts';
+import { nativeBackend } from '../native/native-backend.ts';
+import { updated } from './answers.ts';
+import { workerOptions } from './python-environment.ts';
+import { stepRows } from './step-rows.ts';
+import { openArguments } from './trl-backend.ts';
+import { openTrlModel, type TrlModel } from './trl-model.ts';
+
+useOraclePython();
+
+interface Completion {
+  readonly ids: number[];
+  readonly reward: number;
+  readonly logprobs: number[];
+}
+
+/** An adapter with B ≠ 0, and completions with rewards: python/fixtures/grpo_step.py. */
+const fixtures = join(import.meta.dirname, '..', '..', 'models', 'fixtures', 'tiny-llama-a');
+const { groups } = JSON.parse(readFileSync(join(fixtures, 'grpo-step.json'), 'utf8')) as {
+  groups: { prompt: number[]; completions: Completion[] }[];
+};
+const advantages = groupAdvantages(
+  groups.map(({ completions }) => completions.map(({ reward }) => reward)),
+  { scaleRewards: 'group' },
+);
+const sequences: TrainingSequence[] = groups.flatMap(({ prompt, completions }, g) =>
+  completions.map(({ ids, reward, logprobs }, i) => ({
+    ...{ promptIds: prompt, completionIds: ids, mask: ids.map(() => true), samplerLogprobs: logprobs },
+    ...{ group: String(g), reward, advantage: advantages[g]![i]! },
+  })),
+);
+const tolerance = 1e-3;
+const learningRate = 0.02; // enough for the second step to meet the clip
+
+function near(actual: number | undefined, expected: number | undefined, what: string): void {
+  assert.ok(Math.abs(actual! - expected!) <= tolerance, `${what}: TRL has ${actual}, the native engine ${expected}`);
+}
+
+for (const settings of [
+  { loss_type: 'dapo', epsilon_high: 0.28 },
+  { loss_type: 'grpo', beta: 0.04 },
+] as const) {
+  describe(`TRL and the native engine agree, ${JSON.stringify(settings)}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gradus-agreement-'));
+    const { config } = loadConfigObject({
+      ...{ model: writeTinyModel(join(folder, 'model')), chat_template: 'none', taskset: 'arithmetic', ...settings },
+      ...{ reward: 'numeric_match', prompts_per_step: 2, num_generations: 3, num_iterations: 2 },
+      ...{ max_completion_length: 10, lora: { r: 4, alpha: 8 }, backend: 'trl' },
+    });
+    let worker: Worker;
+    let trl: TrlModel;
+    let native: Awaited<ReturnType<typeof nativeBackend.open>>;
+    before(async () => {
+      native = await nativeBackend.open(config);
+      worker = await startWorker(workerOptions(config));
+      trl = await openTrlModel(worker, {
+        open: openArguments(config, config.model!),
+        ...{ groups: config.prompts_per_step, generations: config.num_generations },
+      });
+      for (const model of [native.model, trl]) await model.load(join(fixtures, 'adapter'));
+    });
+    after(() => {
+      native.model.dispose();
+      trl.dispose();
+      rmSync(folder, { recursive: true });
+    });
+
+    test('on log-probabilities under the adapter and without it', async () => {
+      for (const weights of ['current', 'reference'] as const) {
+        const ours = await native.model.logprobs(sequences, weights);
+        const theirs = await trl.logprobs(sequences, weights);
+        for (const [i, row] of ours.entries())
+          for (const [t, value] of row.entries()) near(theirs[i]![t], value, weights);
+      }
+    });
+
+    test('on advantages, loss and gradient, and again where the ratios are no longer 1', async () => {
+      const reference = await native.model.logprobs(sequences, 'reference');
+      let batch = sequences.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
+      let { rows }: { rows: unknown } = stepRows({ sequences }, { groups: 2, generations: 3 });
+      for (const step of ['first', 'second']) {
+        const ours = await native.model.update({ sequences: batch }, { learningRate });
+        const answer = await worker.call('update', { rows, learning_rate: learningRate });
+        const theirs = updated.parse(answer);
+        for (const name of ['loss', 'grad_norm', 'entropy', 'kl', 'clip_ratio/region_mean']) {
+          if (name in ours.metrics) near(theirs.metrics[name], ours.metrics[name], `${name} of the ${step} step`);
+        }
+        if (step === 'first')
+          for (const [i, a] of advantages.flat().entries()) near(theirs.advantages![i], a, 'advantage');
+        else assert.ok(ours.metrics['clip_ratio/region_mean']! > 0, 'nothing was clipped');
+        assert.ok(ours.metrics.grad_norm! > 0.01);
+        batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: ours.logprobs[i]! }));
+        rows = null;
+      }
+    });
+  });
+}
