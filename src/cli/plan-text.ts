@@ -4,7 +4,7 @@ import type { Plan } from '../studio/plan.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 
 export function planText(plan: Plan): string {
-  const { parameters, problems, steps, per_step: step, memory, time, gpu } = plan;
+  const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
   const settings = Object.entries(plan.origins).map(([key, origin]) => {
     return [`  ${key}`, JSON.stringify(valueAt(plan.config, key.split('.'))), origin] as const;
   });
@@ -39,7 +39,8 @@ export function planText(plan: Plan): string {
         'time',
         `about ${duration(time.estimate)}: ${steps} steps of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
       ],
-      ...(gpu
+      ...(rental ? [['uploads', rental.uploads.join(', ') || 'nothing but the configuration']] : []),
+      ...(gpu && !rental
         ? [
             [
               'on a GPU',

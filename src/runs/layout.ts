@@ -14,6 +14,7 @@
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
 //   result.json               what `--json` printed at the end
 //   logs/train.log            stderr of a run in the background
+//   modal/                    the app of a run at Modal, and what is uploaded with it
 //
 // Files that end in .jsonl only grow; a reader skips a last line that is torn.
 import { join } from 'node:path';
@@ -32,6 +33,7 @@ export const runFiles = {
   checkpoints: 'checkpoints',
   result: 'result.json',
   logs: 'logs',
+  modal: 'modal',
 } as const;
 
 /** The files of a checkpoint that are ours; the rest is the model's. */

@@ -286,6 +286,12 @@ export function failReserved(directory: string, error: NonNullable<RunRecord['er
   replaceJson(join(directory, runFiles.run), record);
 }
 
+/** Ends a run that another machine writes and that is stopped from here. */
+export function stopReserved(directory: string, reason: string): void {
+  const record = { ...readRun(directory), status: 'stopped', ended: new Date().toISOString(), stop_reason: reason };
+  replaceJson(join(directory, runFiles.run), record);
+}
+
 /** Removes everything but the logs. */
 export function emptyRun(directory: string): void {
   const names = readdirSync(directory).filter((name) => name !== runFiles.logs);

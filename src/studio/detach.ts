@@ -5,6 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runFiles } from '../runs/layout.ts';
 import { emptyRun, reserveRun } from '../runs/run-store.ts';
+import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { loadConfig } from './train.ts';
@@ -16,6 +17,8 @@ const launcher = fileURLToPath(new URL('../../bin/gradus', import.meta.url));
 export interface DetachOptions extends RunPlace {
   readonly settings: readonly string[];
   readonly require: readonly string[];
+  /** Whether to spend what the plan says, where a machine is rented. @default false */
+  readonly yes?: boolean;
   /** The whole command line that the process is to run, without the program's name. */
   readonly argv: readonly string[];
 }
@@ -43,6 +46,7 @@ export interface DetachedResult {
 export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
   const loaded = loadConfig(configFile, options.settings);
   assertMeasurable(options.require.map(parseRequirement), loaded.config);
+  assertConfirmed(loaded.config, options.yes ?? false);
   assertRunPlace(loaded, options);
   const reference = runDirectory(loaded, options);
   const directory = resolve(reference);

@@ -44,7 +44,7 @@ const rented: Readonly<Record<string, RentedGpu>> = {
 };
 
 /** Seconds until the first step: the container starts, packages and weights are loaded. */
-const startup = 180;
+export const rentalStart = 180;
 /** Seconds that sampling one token of every completion takes at least, in Python: transformers' generate, or vLLM. */
 const slowestToken = { transformers: 0.03, vllm: 0.008 };
 /** Part of a GPU's multiplications that training makes use of. */
@@ -53,9 +53,18 @@ const utilisation = 0.3;
 const flopsPerParameterAndToken = 8;
 const bytesPerParameter = 2;
 
-/** `undefined` for a GPU that is not known. */
+export const rentedGpus: readonly string[] = Object.keys(rented);
+
+/** `H100:2` is two of them. */
+export function splitGpu(gpu: string): { readonly name: string; readonly count: number } {
+  const [name, count = '1'] = gpu.split(':') as [string, string?];
+  return { name, count: Number(count) };
+}
+
+/** `undefined` for a GPU that is not known. Several cost more; that they are faster is not counted on. */
 export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
-  const machine = rented[gpu];
+  const { name, count } = splitGpu(gpu);
+  const machine = rented[name];
   if (!machine) return undefined;
   const perToken = Math.max(
     slowestToken[work.useVllm ? 'vllm' : 'transformers'],
@@ -63,13 +72,14 @@ export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
   );
   const sampling = work.completionTokens * perToken;
   const learning = (flopsPerParameterAndToken * work.parameters * work.tokensPerStep) / (utilisation * machine.flops);
-  const seconds = startup + work.steps * (sampling + learning);
-  const usd = (time: number) => (time / 3600) * machine.usdPerHour;
+  const seconds = rentalStart + work.steps * (sampling + learning);
+  const usdPerHour = count * machine.usdPerHour;
+  const usd = (time: number) => (time / 3600) * usdPerHour;
   return {
     gpu,
     hours: seconds / 3600,
     usd: usd(seconds),
     usd_at_most: usd(work.timeout),
-    usd_per_hour: machine.usdPerHour,
+    usd_per_hour: usdPerHour,
   };
 }

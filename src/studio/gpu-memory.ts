@@ -1,6 +1,7 @@
 // What TRL would need of a GPU to train a model as a configuration says, by the formula in docs/planning.md.
 import type { ModelConfig, ParameterSpec } from '../models/layers.ts';
 import { volume } from '../tensor/shape.ts';
+import { splitGpu } from './gpu-cost.ts';
 
 export interface GpuWorkload {
   /** Completions of a prompt, which are learnt from together. */
@@ -47,7 +48,7 @@ export function gpuEstimate(
   parameters: readonly ParameterSpec[],
   workload: GpuWorkload,
 ): GpuEstimate | undefined {
-  const memory = gpus[gpu];
+  const memory = gpus[splitGpu(gpu).name];
   if (memory === undefined) return undefined;
   const fixed = CONTEXT + fixedBytes(parameters, workload);
   const perCompletion = completionBytes(config, parameters, workload);

@@ -4,9 +4,10 @@ import { type LoadedConfig, loadConfigFile } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
-import { type GpuCost, gpuCost } from './gpu-cost.ts';
+import type { GpuCost } from './gpu-cost.ts';
 import type { GpuEstimate } from './gpu-memory.ts';
 import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
+import { runCost } from './modal/rental.ts';
 import { type Plan, planTraining } from './plan.ts';
 
 export interface GpuPlace {
@@ -150,19 +151,6 @@ async function planIfPossible(loaded: LoadedConfig): Promise<Plan | undefined> {
 
 function rentedEstimates(config: Config, plan: Plan | undefined): Pick<GpuPlace, 'memory' | 'cost'> {
   if (!plan) return {};
-  const cost = gpuCost(config.modal.gpu, {
-    steps: plan.steps,
-    parameters: plan.parameters.total,
-    tokensPerStep: plan.per_step.tokens.mean,
-    completionTokens: config.max_completion_length,
-    useVllm: config.trl.use_vllm,
-    timeout: seconds(config.modal.timeout),
-  });
+  const cost = runCost(config, { ...plan, tokensPerStep: plan.per_step.tokens.mean });
   return { ...(plan.gpu && { memory: plan.gpu }), ...(cost && { cost }) };
-}
-
-/** `90s`, `10m` or `1h` in seconds. */
-function seconds(duration: string): number {
-  const [, count, unit] = /^(\d+)(ms|s|m|h)$/.exec(duration)!;
-  return Number(count) * { ms: 0.001, s: 1, m: 60, h: 3600 }[unit as 'ms' | 's' | 'm' | 'h'];
 }

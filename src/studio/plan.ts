@@ -1,12 +1,15 @@
 // What training with a configuration would take, told without doing any of it: nothing is compiled, sampled, written or spent.
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
+import { rentalStart } from './gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './gpu-memory.ts';
 import { promptLengths } from './length-distribution.ts';
+import { type Rental, rentalOf } from './modal/rental.ts';
 import { type RunPlace, runDirectory } from './open-run.ts';
 import { type Problems, promptOf, stepCount } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
@@ -28,6 +31,8 @@ export interface Plan {
   readonly memory: MemoryPlan;
   readonly time: TimePlan;
   readonly spend: { readonly usd: number; readonly note: string };
+  /** The machine that would be rented; absent where none would be. */
+  readonly rental?: Rental;
   /** The same with TRL on the GPU that the configuration names; absent where the backend has no language model. */
   readonly gpu?: GpuEstimate;
   readonly would_run: string;
@@ -92,17 +97,43 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     gpuEstimate(config.modal.gpu, model.architecture.config, model.architecture.parameters, {
       ...{ ...workload, trainable: model.parameters.trainable, reference: config.beta > 0 },
     });
-  return {
-    ...{ config, origins },
-    ...{ backend: config.backend, compute: config.compute, device: model.device, parameters: model.parameters },
-    problems: { train: problems.train.length, eval: problems.eval.length },
-    ...{ run: { dir, exists }, steps, per_step: stepPlan(config, lengths) },
+  const per_step = stepPlan(config, lengths);
+  const rental = rentalOf(config, basename(dir), {
+    ...{ steps, parameters: model.parameters, tokensPerStep: per_step.tokens.mean },
+  });
+  const here: Estimates = {
+    device: model.device,
     memory: memoryPlan(model.memory(workload)),
     time: timePlan(config, problems, steps, model.time({ ...workload, promptTokens: Math.ceil(lengths.mean) })),
     spend: { usd: 0, note: 'nothing: it runs on this machine' },
+  };
+  return {
+    ...{ config, origins },
+    ...{ backend: config.backend, compute: config.compute, parameters: model.parameters },
+    ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
+    problems: { train: problems.train.length, eval: problems.eval.length },
+    ...{ run: { dir, exists }, steps, per_step },
     ...(gpu && { gpu }),
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
+  };
+}
+
+type Estimates = Pick<Plan, 'device' | 'memory' | 'time' | 'spend'>;
+
+/** On the rented machine; evaluations are not counted. */
+function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, steps: number): Estimates {
+  const seconds = rental.hours * 3600;
+  const dollars = (usd: number) => `$${usd.toFixed(2)}`;
+  const bound = `modal.timeout lets it cost ${dollars(rental.usd_at_most)} at most`;
+  return {
+    device: `${rental.gpu} at Modal`,
+    memory: { estimate: needed, parts: { [`on the ${rental.gpu}`]: needed }, available: memory, fits },
+    time: { estimate: seconds, start: rentalStart, per_step: (seconds - rentalStart) / steps, evaluations: 0 },
+    spend: {
+      usd: rental.usd,
+      note: `about ${dollars(rental.usd)} at ${dollars(rental.usd_per_hour)} an hour; ${bound}`,
+    },
   };
 }
 

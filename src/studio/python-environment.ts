@@ -78,10 +78,9 @@ export async function loadPythonEnvironment(
     return toolEnvironment({
       prompt: () => withObservation(promptOf(row), said ?? ''),
       tools: answering,
-      async score() {
-        const reward = score.parse(await python.call('finish', { path, episode }, limits.score));
-        return scored ? { [name]: reward } : {};
-      },
+      ...(scored && {
+        scores: { [name]: async () => score.parse(await python.call('finish', { path, episode }, limits.score)) },
+      }),
     }).build(row);
   };
 

@@ -8,6 +8,8 @@ import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
 import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
+import { trainAtModal } from './modal/modal-run.ts';
+import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
@@ -24,6 +26,8 @@ export interface TrainOptions extends RunPlace {
   readonly require?: readonly string[];
   /** Whether to look first if anything stands in the way of learning; a run that goes on has been looked at. @default true */
   readonly preflight?: boolean;
+  /** Whether to spend what the plan says, where a machine is rented. @default false */
+  readonly yes?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
 }
 
@@ -53,9 +57,11 @@ export async function* trainEvents(
   const loaded = loadConfig(config, options.settings);
   const requirements = (options.require ?? []).map(parseRequirement);
   assertMeasurable(requirements, loaded.config);
+  assertConfirmed(loaded.config, options.yes ?? false);
   assertRunPlace(loaded, options);
   let setup: Setup | undefined;
   try {
+    if (loaded.config.compute === 'modal') return yield* trainAtModal(loaded, { ...options, requirements });
     setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
     const { store, checkpoint } = openRun(loaded, setup, options);

@@ -1,10 +1,12 @@
 // gradus train: trains as a configuration says.
 import { Command } from 'commander';
+import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../studio/train-result.ts';
 import { collect, given } from '../arguments.ts';
-import { exitCodeOfRun } from '../exit-codes.ts';
+import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
+import { describeError } from '../output.ts';
 import { planText } from '../plan-text.ts';
 import { Progress } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
@@ -31,6 +33,7 @@ interface TrainFlags {
   readonly detach?: boolean;
   readonly preflight: boolean;
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
 }
 
 export function trainCommand(cli: Cli): Command {
@@ -51,7 +54,7 @@ export function trainCommand(cli: Cli): Command {
       '--detach',
       'start in the background and return at once; gradus runs wait, tail and stop take it from there',
     )
-    .option('--yes', 'spend what the plan says, unasked (nothing here costs anything yet)')
+    .option('--yes', 'spend what the plan says: without it nothing is rented, and the plan is shown')
     .option('--json', 'one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout while it goes on; the last is the result')
     .addHelpText('before', examples)
@@ -59,9 +62,18 @@ export function trainCommand(cli: Cli): Command {
 }
 
 async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
-  const { name, out, resume, overwrite, require, detach, preflight, dryRun } = flags;
-  if (dryRun) return showPlan(cli, config, flags);
-  if (detach) return startTraining(cli, config, flags);
+  if (flags.dryRun) return showPlan(cli, config, flags);
+  try {
+    return await (flags.detach ? startTraining(cli, config, flags) : trainHere(cli, config, flags));
+  } catch (error) {
+    if (error instanceof GradusError && error.code === 'CONFIRMATION_REQUIRED')
+      return showPlan(cli, config, flags, error);
+    throw error;
+  }
+}
+
+async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
+  const { name, out, resume, overwrite, require, preflight, yes } = flags;
   const { output } = cli;
   const { train } = await import('../../studio/train.ts');
   const progress = new Progress(output);
@@ -69,7 +81,7 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
   try {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
-        ...given({ name, out, resume, overwrite }),
+        ...given({ name, out, resume, overwrite, yes }),
         ...{ settings: settingsOf(flags), require, preflight },
         signal,
         onEvent(event) {
@@ -86,23 +98,25 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
   }
 }
 
-async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags) {
+/** @param refusal why it is shown, if nobody asked for it */
+async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
   const { name, out, resume, overwrite } = flags;
   const { loadConfigFile } = await import('../../config/load.ts');
   const { planTraining } = await import('../../studio/plan.ts');
   const plan = await planTraining(loadConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
-    argv: argv.filter((argument) => argument !== '--dry-run'),
+    argv: [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])],
   });
-  output.result({ ok: true, schema: 'train.plan/1', command: 'train', ...plan }, planText(plan));
-  return 0 as const;
+  const result = { schema: 'train.plan/1', command: 'train', ...plan };
+  if (!refusal) return output.outcome({ ok: true, ...result }, planText(plan), 0);
+  return output.outcome({ ok: false, ...result, error: describeError(refusal) }, planText(plan), exitCodeOf(refusal));
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
   const { detachTraining } = await import('../../studio/detach.ts');
-  const { name, out, resume, overwrite, require } = flags;
+  const { name, out, resume, overwrite, require, yes } = flags;
   const result = detachTraining(config, {
-    ...given({ name, out, resume, overwrite }),
+    ...given({ name, out, resume, overwrite, yes }),
     ...{ settings: settingsOf(flags), require },
     argv: argv.filter((argument) => argument !== '--detach'),
   });

@@ -1,6 +1,6 @@
 // train.plan/1: what training would take, as `train --dry-run` tells.
 import { z } from 'zod';
-import { resultSchema } from './envelope.ts';
+import { outcomeSchema } from './envelope.ts';
 
 const bytes = z.number().nonnegative();
 const seconds = z.number().nonnegative();
@@ -37,10 +37,23 @@ const gpu = z.strictObject({
   largest_num_generations: z.int().describe('0: not even the weights fit'),
 });
 
-export const trainPlanSchema = resultSchema(
+const dollars = z.number().nonnegative();
+
+const rental = z.strictObject({
+  gpu: z.string(),
+  hours: z.number().nonnegative(),
+  usd: dollars,
+  usd_at_most: dollars.describe('what modal.timeout lets it cost'),
+  usd_per_hour: dollars,
+  volume: z.string(),
+  secrets: z.array(z.string()).describe('their names'),
+  uploads: z.array(z.string()).describe('files, and folders with a slash at their end'),
+});
+
+export const trainPlanSchema = outcomeSchema(
   'train.plan/1',
   'train',
-  'What training would take, told by --dry-run, which runs, writes and spends nothing. Bytes and seconds.',
+  'What training would take, told by --dry-run, and where money would be spent that --yes does not agree to: then ok is false. Nothing is run, written or spent. Bytes and seconds.',
   {
     config: z.record(z.string(), z.unknown()).describe('with a value for every key'),
     origins: z
@@ -57,6 +70,7 @@ export const trainPlanSchema = resultSchema(
     memory,
     time,
     spend: z.strictObject({ usd: z.number(), note: z.string() }),
+    rental: rental.exactOptional().describe('the machine that would be rented'),
     gpu: gpu.exactOptional().describe('the same with backend trl on the GPU that modal.gpu names'),
     would_run: z.string().describe('the command that trains'),
     note: z.string(),

@@ -1,0 +1,106 @@
+// The Modal app of a run: a Python file that says which machine, which image, which files, and what is run there.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { milliseconds } from '../../config/durations.ts';
+import type { Config } from '../../config/schema.ts';
+
+/** A file or, with a slash at its end, a folder: here, and where it is trained. */
+export type Upload = readonly [here: string, there: string];
+
+export interface ModalApp {
+  /** What of the user's is uploaded. */
+  readonly project: readonly Upload[];
+  /** Writes `app.py` and what it uploads into a folder; the path of `app.py`. */
+  write(folder: string): string;
+}
+
+/** The root of the package, from the sources as from the build. */
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const template = join(root, 'python', 'modal', 'app.py');
+/** Of Gradus itself. */
+const packageParts = [
+  'bin/',
+  'src/',
+  'dist/',
+  'python/gradus_worker/',
+  'python/trl/',
+  'package.json',
+  'package-lock.json',
+];
+/** What is never uploaded of a folder with rewards or environments. */
+const ignored = ['**/node_modules', '**/.git', '**/.venv', '**/__pycache__', '**/runs', '**/.cache', '**/.env*'];
+/** Where Modal's `uv_sync` puts the environment. */
+const python = '/.uv/.venv/bin/python';
+
+/**
+ * @param run the name of the run, on the volume as here
+ * @param argv further arguments of `gradus train`
+ */
+export function modalApp(config: Config, run: string, argv: readonly string[] = []): ModalApp {
+  const project: Upload[] = [];
+  const remote = onModal(config, (path) => {
+    const here = statSync(path).isDirectory() ? `${path}/` : path;
+    const there = `/project/${project.length}/${basename(path)}`;
+    project.push([here, there]);
+    return there;
+  });
+  const { gpu, timeout, volume, secrets } = config.modal;
+  return {
+    project,
+    write(folder) {
+      mkdirSync(folder, { recursive: true });
+      const configFile = join(folder, 'config.json');
+      writeFileSync(configFile, `${JSON.stringify(remote, null, 2)}\n`);
+      const spec = {
+        ...{ app: `gradus-${run}`, run, gpu, volume, secrets, timeout: milliseconds(timeout) / 1000 },
+        ...{ node: process.versions.node, lock: join(root, 'python', 'trl'), ignore: ignored },
+        package: packageParts
+          .filter((part) => existsSync(join(root, part)))
+          .map((part) => [join(root, part), `/gradus/${part}`]),
+        project: [...project, [configFile, '/project/config.json']],
+        command: ['/gradus/bin/gradus', 'train', '/project/config.json', ...argv],
+        environment: {
+          GRADUS_TRL_PYTHON: python,
+          GRADUS_PYTHON: python,
+          HF_HOME: '/volume/huggingface',
+          NO_COLOR: '1',
+        },
+      };
+      const app = join(folder, 'app.py');
+      // JSON in a string of Python: both escape alike what JSON.stringify escapes.
+      const literal = `json.loads(${JSON.stringify(JSON.stringify(spec))})`;
+      writeFileSync(
+        app,
+        readFileSync(template, 'utf8').replace(/^SPEC = \{\}/m, () => `SPEC = ${literal}`),
+      );
+      return app;
+    },
+  };
+}
+
+/** The configuration as it is trained there: on the machine itself, with the paths that files have there. */
+function onModal(config: Config, upload: (path: string) => string): Config {
+  const file = <T extends string | null>(path: T) =>
+    path !== null && isAbsolute(path) && existsSync(path) ? upload(path) : path;
+  // Code may import what lies beside it.
+  const code = (reference: string) => {
+    const [path, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
+    return `${upload(dirname(path))}/${basename(path)}${name === undefined ? '' : `:${name}`}`;
+  };
+  const { reward_fn, environment, trl } = config;
+  return {
+    ...config,
+    compute: 'local',
+    model: file(config.model),
+    dataset: file(config.dataset),
+    eval_dataset: file(config.eval_dataset),
+    chat_template: file(config.chat_template),
+    reward_fn: reward_fn && code(reward_fn),
+    environment:
+      environment === null || typeof environment === 'string'
+        ? environment && code(environment)
+        : Object.fromEntries(Object.entries(environment).map(([name, reference]) => [name, code(reference)])),
+    trl: { ...trl, accelerate_config: file(trl.accelerate_config) },
+  };
+}

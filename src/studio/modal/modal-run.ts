@@ -1,0 +1,161 @@
+// Training at Modal: the plan must have been agreed to, the client and credentials must be there; then the run is copied here while it goes on.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { LoadedConfig } from '../../config/load.ts';
+import { type ErrorKind, GradusError } from '../../errors.ts';
+import { replaceJson } from '../../runs/files.ts';
+import { LineFollower } from '../../runs/follow-lines.ts';
+import { replay } from '../../runs/health.ts';
+import { runFiles } from '../../runs/layout.ts';
+import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
+import { emptyRun, reserveRun, stopReserved } from '../../runs/run-store.ts';
+import type { TimedEvent } from '../events.ts';
+import { healthSettings } from '../health-settings.ts';
+import { findOut } from '../machine-checks.ts';
+import { type RunPlace, runDirectory } from '../open-run.ts';
+import type { Requirement } from '../requirements.ts';
+import { type TrainResult, trainResult } from '../train-result.ts';
+import { ownVersions } from '../versions.ts';
+import { modalApp } from './modal-app.ts';
+
+export interface ModalRunOptions extends RunPlace {
+  readonly requirements: readonly Requirement[];
+  /** Cancels what goes on at Modal. */
+  readonly signal?: AbortSignal;
+}
+
+/** The client that the app was tested with. */
+const client = ['uvx', '--from', 'modal==1.6.4', 'modal'] as const;
+const lookEvery = 500; // ms
+/** Begins the lines that the app writes for us. */
+const mark = 'gradus: ';
+
+const report = z.strictObject({
+  call: z.string().optional(),
+  error: z.string().optional(),
+  cancelled: z.literal(true).optional(),
+  exit_code: z.int().optional(),
+  result: z
+    .looseObject({
+      error: z.looseObject({ code: z.string(), message: z.string(), hint: z.string().optional() }).optional(),
+    })
+    .nullable()
+    .optional(),
+});
+type Report = z.output<typeof report>;
+
+/**
+ * Starts the run, or finds it still running after a lost connection, and tells its events as they are copied here. Throws `MODAL_CLIENT_MISSING`,
+ * `CREDENTIALS_MISSING`, `MODAL_FAILED`, and what the run there failed with.
+ */
+export async function* trainAtModal(
+  loaded: LoadedConfig,
+  options: ModalRunOptions,
+): AsyncGenerator<TimedEvent, TrainResult> {
+  await assertReady();
+  const { config, text } = loaded;
+  const reference = runDirectory(loaded, options);
+  const directory = resolve(reference);
+  mkdirSync(directory, { recursive: true });
+  if (!options.resume) emptyRun(directory);
+  const app = modalApp(config, basename(directory)).write(join(directory, runFiles.modal));
+  writeFileSync(join(directory, runFiles.config), text);
+  writeFileSync(join(directory, runFiles.resolvedConfig), `${JSON.stringify(config, null, 2)}\n`);
+  reserveRun(directory, process.pid, {
+    ...{ backend: config.backend, versions: ownVersions(), started: new Date().toISOString() },
+    max_steps: config.max_steps ?? 0,
+  });
+
+  const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
+  if (options.resume) events.next();
+  const running = runApp(app, directory, options);
+  let ended: Report | undefined;
+  while (!ended) {
+    ended = await Promise.race([running, sleep(lookEvery, undefined)]);
+    yield* events.next();
+  }
+  if (ended.error !== undefined) {
+    const hint = 'choose another --name, or give --resume or --overwrite';
+    throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
+  }
+  if (ended.cancelled) stopReserved(directory, String(options.signal?.reason));
+  const record = readRun(directory);
+  if (record.status !== 'completed' && record.status !== 'stopped') throw failureOf(ended);
+  const result = trainResult({
+    ...{ directory, record, requirements: options.requirements, reference },
+    alerts: replay(readMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
+    artifacts: runArtifacts(directory),
+  });
+  replaceJson(join(directory, runFiles.result), result);
+  return result;
+}
+
+/** The client with the app; the last of what it reports. Everything that it prints is kept in a log. */
+async function runApp(app: string, directory: string, { resume, overwrite, signal }: ModalRunOptions): Promise<Report> {
+  const mode = resume ? 'resume' : overwrite ? 'overwrite' : 'new';
+  const [program, ...args] = [...client, 'run', '--detach', app];
+  const child = spawn(program!, [...args, '--directory', directory, '--mode', mode, '--pid', String(process.pid)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // Ctrl-C is for this process to act on
+  });
+  const cancel = () => child.kill('SIGINT');
+  signal?.addEventListener('abort', cancel);
+  const logFile = join(directory, runFiles.logs, 'modal.log');
+  mkdirSync(join(directory, runFiles.logs), { recursive: true });
+  const log = createWriteStream(logFile, { flags: resume ? 'a' : 'w' });
+  let last = '';
+  let reported: Report = {};
+  const read = async (input: Readable) => {
+    for await (const line of createInterface({ input })) {
+      log.write(`${line}\n`);
+      if (line.startsWith(mark)) reported = { ...reported, ...report.parse(JSON.parse(line.slice(mark.length))) };
+      else if (line.trim() !== '') last = line.trim();
+    }
+  };
+  try {
+    const [[code]] = await Promise.all([once(child, 'exit'), read(child.stdout), read(child.stderr)]);
+    if (reported.exit_code !== undefined || reported.error !== undefined || reported.cancelled) return reported;
+    throw new GradusError('MODAL_FAILED', `modal run ended with code ${code}: ${last}`, {
+      hint: `its log is ${logFile}`,
+      kind: 'failed',
+    });
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    log.end();
+  }
+}
+
+const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
+
+/** What the run there failed with, told as if it had been here. */
+function failureOf({ exit_code = 1, result }: Report): GradusError {
+  const { code, message, hint } = result?.error ?? {
+    code: 'MODAL_FAILED',
+    message: `training ended with code ${exit_code}`,
+  };
+  return new GradusError(code, `at Modal: ${message}`, { ...(hint && { hint }), kind: kinds[exit_code] ?? 'failed' });
+}
+
+async function assertReady(): Promise<void> {
+  const [program, ...args] = [...client, '--version'];
+  await promisify(execFile)(program!, args).catch((cause) => {
+    throw new GradusError('MODAL_CLIENT_MISSING', `Modal's client cannot be run: ${[program, ...args].join(' ')}`, {
+      hint: 'pip install --user uv, or see https://docs.astral.sh/uv: its uvx fetches the client',
+      kind: 'not_ready',
+      cause,
+    });
+  });
+  const { ok, detail, fix } = await findOut('modal_token', { environment: process.env });
+  if (ok) return;
+  throw new GradusError('CREDENTIALS_MISSING', `Modal's credentials are missing: ${detail}`, {
+    ...(fix && { hint: fix }),
+    kind: 'credentials',
+  });
+}

@@ -1,0 +1,81 @@
+// What renting a GPU at Modal for a run would take, and whether that was agreed to.
+import { milliseconds } from '../../config/durations.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../gpu-cost.ts';
+import { modalApp } from './modal-app.ts';
+
+export interface Rental extends GpuCost {
+  /** Where weights and runs stay. */
+  readonly volume: string;
+  /** By their names at Modal; what they hold is not known here. */
+  readonly secrets: readonly string[];
+  /** Files and folders of the user's. */
+  readonly uploads: readonly string[];
+}
+
+export interface RentalWork {
+  readonly steps: number;
+  readonly parameters: { readonly total: number };
+  /** Tokens read and written in a step. */
+  readonly tokensPerStep: number;
+}
+
+/** A container lives no longer. */
+const longest = 24 * 3600; // s
+
+/** Undefined where nothing is rented. Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` for what cannot be. */
+export function rentalOf(config: Config, run: string, work: RentalWork): Rental | undefined {
+  if (config.compute !== 'modal') return undefined;
+  assertRentable(config);
+  const { volume, secrets } = config.modal;
+  const uploads = modalApp(config, run).project.map(([here]) => here);
+  return { ...runCost(config, work)!, volume, secrets, uploads };
+}
+
+/** Undefined for a GPU that is not known. */
+export function runCost({ modal, trl, max_completion_length }: Config, work: RentalWork): GpuCost | undefined {
+  return gpuCost(modal.gpu, {
+    ...{ steps: work.steps, parameters: work.parameters.total, tokensPerStep: work.tokensPerStep },
+    ...{ completionTokens: max_completion_length, useVllm: trl.use_vllm },
+    timeout: milliseconds(modal.timeout) / 1000,
+  });
+}
+
+/** Throws `CONFIRMATION_REQUIRED` where money would be spent that nobody agreed to spend, and what is wrong with what would be rented. */
+export function assertConfirmed(config: Config, yes: boolean): void {
+  if (config.compute !== 'modal') return;
+  assertRentable(config);
+  if (yes) return;
+  const { modal } = config;
+  throw new GradusError(
+    'CONFIRMATION_REQUIRED',
+    `renting a ${modal.gpu} at Modal for up to ${modal.timeout} costs money`,
+    {
+      hint: 'look at the plan, and add --yes to spend what it says',
+      path: 'compute',
+    },
+  );
+}
+
+function assertRentable({ modal, trl }: Config): void {
+  const { name, count } = splitGpu(modal.gpu);
+  if (!rentedGpus.includes(name)) {
+    throw new GradusError('CONFIG_INVALID', `modal.gpu: no price is known of a GPU ${name}`, {
+      hint: existingNames(name, rentedGpus),
+      path: 'modal.gpu',
+    });
+  }
+  if (milliseconds(modal.timeout) / 1000 > longest) {
+    throw new GradusError('CONFIG_INVALID', `modal.timeout: ${modal.timeout} is more than the 24h that Modal allows`, {
+      hint: 'set 24h or less; gradus train --resume goes on afterwards',
+      path: 'modal.timeout',
+    });
+  }
+  if (trl.num_processes <= count) return;
+  throw new GradusError('CONFIG_CONFLICT', `trl.num_processes is ${trl.num_processes}, but modal.gpu rents ${count}`, {
+    hint: `set modal.gpu: ${name}:${trl.num_processes}`,
+    path: 'modal.gpu',
+  });
+}
