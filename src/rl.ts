@@ -162,6 +162,12 @@ export interface GroupOutcome<E extends Example = Example> extends Group<E> {
   readonly advantages: readonly number[];
 }
 
+/** What was said in an episode behind its first prompt: the policy's turns and what it was answered. */
+export function exchange({ steps }: Trajectory): Message[] {
+  const last = steps.at(-1);
+  return last ? [...last.state.messages.slice(steps[0]!.state.messages.length), last.action.message] : [];
+}
+
 /** The text that a trajectory's last action said. */
 export function finalText(trajectory: Trajectory): string {
   return trajectory.steps.at(-1)?.action.message.content ?? '';

@@ -88,8 +88,20 @@ describe('a run', () => {
     for (const line of readMetrics(place('whole'))) {
       const ends = Object.entries(line).filter(([name]) => name.startsWith('stop/'));
       assert.ok(Math.abs(ends.reduce((sum, [, fraction]) => sum + fraction, 0) - 1) < 1e-9);
-      assert.ok(line['num_turns/mean']! > 1);
+      assert.ok(line['num_turns/mean']! >= 1);
       for (const name of ['rewards/digits/mean', 'talk/letters']) assert.ok(Number.isFinite(line[name]), name);
+    }
+  });
+
+  test('keeps the whole conversation of episodes of several turns', () => {
+    const completions = readRollouts(place('whole'), 1).flatMap((group) => group.completions);
+    const talked = completions.flatMap(({ messages }) => (messages ? [messages] : []));
+    assert.ok(talked.length > 0);
+    for (const messages of talked) {
+      assert.deepEqual(
+        messages.map(({ role }) => role),
+        ['assistant', 'user', 'assistant'],
+      );
     }
   });
 

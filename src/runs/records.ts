@@ -112,6 +112,8 @@ export interface SampleRecord {
   readonly step: number;
   readonly prompt: readonly Message[];
   readonly completion: string;
+  /** All that was said behind the prompt, where the policy had several turns. */
+  readonly messages?: readonly Message[];
   readonly stop_reason: StopReason;
   /** The weighted sum; `null` if no reward applied or one failed. */
   readonly reward: number | null;
@@ -134,7 +136,10 @@ export interface RolloutRecord {
 }
 
 export interface RolloutCompletion {
+  /** What the last turn said; tokens are that turn's, too. */
   readonly text: string;
+  /** All that was said behind the prompt, where the policy had several turns. */
+  readonly messages?: readonly Message[];
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;
   readonly errors?: Readonly<Record<string, string>>;

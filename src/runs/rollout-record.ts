@@ -1,5 +1,5 @@
 // A group of a training step as a line of its rollouts file.
-import { finalText, type Group, type GroupOutcome, type Trajectory } from '../rl.ts';
+import { exchange, finalText, type Group, type GroupOutcome, type Trajectory } from '../rl.ts';
 import type { RolloutCompletion, RolloutRecord } from './records.ts';
 
 export function rolloutRecord(group: GroupOutcome): RolloutRecord {
@@ -23,6 +23,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
+    ...(trajectory.steps.length > 1 && { messages: exchange(trajectory) }),
     reward: score,
     rewards: parts,
     ...(errors && { errors }),

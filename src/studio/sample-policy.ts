@@ -1,7 +1,7 @@
 // Completions to be read: what a policy answers, with its rewards.
 import type { Generator, Policy } from '../generation.ts';
 import type { RewardModel } from '../rewards.ts';
-import { type Example, finalText, type Reward, type Trajectory } from '../rl.ts';
+import { type Example, exchange, finalText, type Reward, type Trajectory } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 
 export interface SampleOptions {
@@ -39,6 +39,7 @@ export function sampleRecord(step: number, example: Example, trajectory: Traject
     step,
     prompt: trajectory.steps[0]?.state.messages ?? [],
     completion: finalText(trajectory),
+    ...(trajectory.steps.length > 1 && { messages: exchange(trajectory) }),
     stop_reason: trajectory.stopReason,
     reward: reward.score,
     rewards: reward.parts,

@@ -1,6 +1,7 @@
 // What several results hold: the records of a run directory.
 import { z } from 'zod';
 import type { Message } from '../../message.ts';
+import { stopReasons } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import type { Alert, EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
 import type { TrainResult } from '../../studio/train-result.ts';
@@ -137,9 +138,13 @@ export const evaluationFields = {
 
 export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);
 
-export const stopReason = z.enum([
-  ...(['completed', 'max_turns', 'max_tokens', 'context_overflow', 'timeout', 'error', 'cancelled'] as const),
-]);
+export const stopReason = z.enum(stopReasons);
+
+/** Of episodes of several turns. */
+export const exchanged = z
+  .array(message)
+  .exactOptional()
+  .describe('all that was said behind the prompt, where the policy had several turns');
 
 /** A line of metrics.jsonl or timings.jsonl. */
 export const stepRecord = z.object({ step: z.int() }).catchall(z.number());
@@ -148,6 +153,7 @@ export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
   step: z.int(),
   prompt: z.array(message),
   completion: z.string(),
+  messages: exchanged,
   stop_reason: stopReason,
   reward: z.number().nullable().describe('the weighted sum; null: no reward applied, or one failed'),
   rewards: z.record(z.string(), z.number().nullable()),

@@ -1,10 +1,20 @@
 // runs.snapshot.result/1: what happened around a step.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
-import { alert, evaluationRecord, message, runWithDirectory, sampleRecord, stepRecord, stopReason } from './records.ts';
+import {
+  alert,
+  evaluationRecord,
+  exchanged,
+  message,
+  runWithDirectory,
+  sampleRecord,
+  stepRecord,
+  stopReason,
+} from './records.ts';
 
 const completion = z.strictObject({
   text: z.string(),
+  messages: exchanged,
   reward: z.number().nullable(),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
