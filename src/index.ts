@@ -119,6 +119,7 @@ export { evaluatePolicy } from './studio/evaluate-policy.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
 export { type InspectedRun, inspectRun } from './studio/inspect-run.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
+export { saveRows } from './studio/save-rows.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';
 export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';

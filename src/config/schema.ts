@@ -1,11 +1,13 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
 import { presetNames } from './presets.ts';
+import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 
 const count = z.int().positive();
 const fraction = z.number().min(0).max(1);
 const positive = z.number().positive();
 const duration = z.string().regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h');
+const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
 const plainObject = z.record(z.string(), z.unknown());
 
 const message = z.strictObject({
@@ -113,6 +115,19 @@ const modal = z.strictObject({
   secrets: z.array(z.string()).default([]),
 });
 
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+/** A value, one of several, or what numbers and texts are held against. */
+const condition = z.union([
+  scalar,
+  z.array(scalar).nonempty(),
+  z.strictObject({
+    min: z.number().exactOptional(),
+    max: z.number().exactOptional(),
+    matches: regularExpression.exactOptional().describe('a regular expression'),
+  }),
+]);
+
 export const configSchema = z.strictObject({
   backend: z.enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker']).default('native'),
   compute: z.enum(['local', 'modal']).default('local'),
@@ -124,12 +139,20 @@ export const configSchema = z.strictObject({
     .default(null)
     .describe('a path or a Hugging Face id; every backend but builtin needs it'),
   chat_template: z.string().default('auto').describe('auto, none (plain text) or the path of a Jinja file'),
-  system_prompt: z.string().nullable().default(null),
+  system_prompt: z
+    .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])
+    .transform((given) => (typeof given === 'string' ? given : systemPrompts[given.preset]))
+    .nullable()
+    .default(null)
+    .describe('a text, or {preset: reasoning_answer} for <reasoning> and <answer> sections'),
   few_shot: z.array(message).default([]).describe('messages put before every prompt'),
 
   dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
   dataset_config: z.string().nullable().default(null),
   dataset_split: z.string().default('train'),
+  columns: z.record(z.string(), z.string()).default({}).describe('columns under other names: {question: problem}'),
+  filter: z.record(z.string(), condition).default({}).describe('rows to keep, by column'),
+  train_limit: count.nullable().default(null).describe('the most rows to train on, chosen by seed'),
   eval_dataset: z.string().nullable().default(null),
   eval_split: z.string().nullable().default(null),
   eval_fraction: z.number().min(0).max(0.9).nullable().default(null).describe('held out of the data; 0.1 if null'),
@@ -300,4 +323,12 @@ export type RewardConfig = Config['reward'][number];
 
 function asEntry(part: z.output<typeof reward>): z.input<typeof weightedReward> {
   return typeof part === 'string' ? { name: part } : part;
+}
+
+function isRegularExpression(source: string): boolean {
+  try {
+    return Boolean(new RegExp(source, 'u'));
+  } catch {
+    return false;
+  }
 }

@@ -63,12 +63,26 @@ test('repeated prompts are a warning; those of a task set are expected', async (
   assert.ok((await checkData(config)).checks.every(({ ok }) => ok));
 });
 
-test('a held-out prompt that is trained on is an error', async () => {
+test('held-out prompts: left out of training where they are the same, a warning where nearly, an error as examples', async () => {
   const held = rowsFile([sum(7, 1), { ...sum(1, 2), answer: 'three, that is 3' }]);
-  const { level, detail } = await found('leakage', sums, { eval: {}, eval_dataset: held });
-  assert.deepEqual([level, detail], ['error', '1 of 2 (50 %) held-out prompts are trained on']);
-  const apart = await found('leakage', sums, { eval: {}, eval_dataset: rowsFile([sum(7, 1)]) });
-  assert.equal(apart.level, 'ok');
+  const same = await found('leakage', sums, { eval: {}, eval_dataset: held });
+  assert.deepEqual(
+    [same.level, same.detail],
+    ['ok', 'none of 2 held-out prompts is trained on, for which 1 rows are left out of training'],
+  );
+  const asked = [{ question: 'What is 1+2?', answer: '3' }];
+  const nearly = rowsFile([{ question: 'what is  1+2', answer: '3' }]);
+  const { level, detail } = await found('leakage', [...sums, ...asked], { eval: {}, eval_dataset: nearly });
+  assert.deepEqual([level, detail], ['warning', '1 of 1 (100 %) held-out prompts are nearly those trained on']);
+  const other = await found('leakage', asked, {
+    eval: {},
+    eval_dataset: rowsFile([{ question: 'What is 1-2?', answer: '-1' }]),
+  });
+  assert.equal(other.level, 'ok');
+  const few_shot = [{ role: 'user', content: '7+1=' } as const, { role: 'assistant', content: '8' } as const];
+  const shown = await found('leakage', sums, { eval: {}, eval_dataset: rowsFile([sum(7, 1)]), few_shot });
+  assert.equal(shown.level, 'error');
+  assert.match(shown.detail, /^1 of 1 .* shown as examples/);
 });
 
 describe('prompts that are too long', () => {

@@ -55,8 +55,9 @@ export async function checkData(config: Config): Promise<DataCheck> {
 }
 
 /** Of environments, whose beginnings may take a while, those of the first problems are looked at. */
-function openedProblems({ train, eval: heldOut }: Problems, { environment }: Config): Problems {
-  if (environment === null) return { train, eval: heldOut };
+function openedProblems(problems: Problems, { environment }: Config): Problems {
+  if (environment === null) return problems;
+  const { train, eval: heldOut } = problems;
   return { train: train.slice(0, openedEpisodes), eval: heldOut.slice(0, openedEpisodes) };
 }
 
@@ -125,16 +126,36 @@ function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }:
   );
 }
 
-function leakage({ train, eval: heldOut }: Problems, prompt: Prompt, { taskset }: Config): Check {
+/** Held-out prompts among those trained on or the examples before every prompt; also where only case, spaces and full stops differ. */
+function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
   const id = 'leakage';
+  const { train, eval: heldOut, leftOut = 0 } = problems;
   if (heldOut.length === 0) return passed(id, 'nothing is held out');
-  const known = new Set(train.map((row) => textOf(prompt(row))));
-  const leaked = heldOut.filter((row) => known.has(textOf(prompt(row)))).length;
-  if (leaked === 0) return passed(id, `none of ${heldOut.length} held-out prompts is trained on`);
-  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on`;
+  const shown = [...train.map((row) => textOf(prompt(row))), ...few_shot.map(({ content }) => content.trim())];
+  const among = (texts: readonly string[], form: (text: string) => string) => {
+    const known = new Set(texts.map(form));
+    return heldOut.filter((row) => known.has(form(textOf(prompt(row))))).length;
+  };
+  const leaked = among(shown, (text) => text);
+  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on or shown as examples`;
   // A task set of one problem says so itself.
-  if (taskset !== null) return passed(id, `${detail}: the task set has no others`);
-  return failed(id, 'error', detail, 'take them out of one of the two, or give an eval_dataset with others');
+  if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
+  const apart = 'take them out of one of the two, or give an eval_dataset with others';
+  if (leaked > 0) return failed(id, 'error', detail, apart);
+  const alike = taskset === null ? among(shown, loosely) : 0;
+  if (alike > 0) {
+    return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
+  }
+  const note = leftOut > 0 ? `, for which ${leftOut} rows are left out of training` : '';
+  return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
+}
+
+function loosely(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/["'.,;:!?]+(?=\s|$)/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 }
 
 function longPrompts({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {

@@ -83,21 +83,23 @@ export interface SplitRowsOptions {
   /** The most rows to hold out. @default 256 */
   readonly atMost?: number;
   readonly seed: number;
+  /** What a row asks: rows that ask the same are on one side. @default all of the row */
+  readonly identity?: (row: Example) => string;
 }
 
 /**
- * Holds out rows at random, at least one; both parts keep their order. Rows that equal a held-out one are left out of training.
+ * Holds out rows at random, at least one; both parts keep their order. Rows that ask what a held-out one asks are left out of training.
  * Throws `DATASET_TOO_SMALL` if nothing is left to train on.
  */
 export function splitRows<E extends Example>(
   rows: readonly E[],
-  { fraction = 0.1, atMost = 256, seed }: SplitRowsOptions,
+  { fraction = 0.1, atMost = 256, seed, identity = (row) => JSON.stringify(row) }: SplitRowsOptions,
 ): { train: E[]; eval: E[] } {
   const count = Math.min(atMost, Math.max(1, Math.round(rows.length * fraction)));
   const chosen = new Set(shuffled([...rows.keys()], streamSeed(seed, 'held-out')).slice(0, count));
   const heldOut = rows.filter((_, i) => chosen.has(i));
-  const known = new Set(heldOut.map((row) => JSON.stringify(row)));
-  const train = rows.filter((row) => !known.has(JSON.stringify(row)));
+  const known = new Set(heldOut.map(identity));
+  const train = rows.filter((row) => !known.has(identity(row)));
   if (train.length > 0) return { train, eval: heldOut };
   throw new GradusError('DATASET_TOO_SMALL', `${rows.length} rows are too few to hold some out for evaluation`, {
     hint: 'add rows, or give an eval_dataset of its own',

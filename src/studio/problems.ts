@@ -11,14 +11,18 @@ import { GradusError } from '../errors.ts';
 import { mean } from '../intervals.ts';
 import type { Message } from '../message.ts';
 import { existingNames } from '../nearest.ts';
+import { shuffled, streamSeed } from '../random.ts';
 import type { Example, Group } from '../rl.ts';
-import { loadRows, requireColumns, splitRows } from './data-files.ts';
+import { chooseRows } from './choose-rows.ts';
+import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 import { isCorrect } from './evaluate-policy.ts';
 
 export interface Problems {
   readonly train: readonly Example[];
   /** Held out: no stage of training sees them. Empty where nothing is evaluated. */
   readonly eval: readonly Example[];
+  /** Rows that are not trained on, because a held-out one asks the same. @default 0 */
+  readonly leftOut?: number;
 }
 
 /**
@@ -82,37 +86,53 @@ async function bringProblems(environment: Environment | undefined, config: Confi
     });
   }
   if (!config.eval) return { train, eval: [] };
-  return heldOut ? { train: without(train, heldOut), eval: heldOut.slice(0, config.eval.limit) } : split(train, config);
+  return heldOut ? apart(train, heldOut, config) : split(train, config);
 }
 
 async function readProblems(dataset: string, config: Config): Promise<Problems> {
   const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
   const from = dataset_config === null ? {} : { config: dataset_config };
-  const rows = await loadRows(dataset, { ...from, split: dataset_split });
-  if (!config.eval) return { train: rows, eval: [] };
+  const load = async (path: string, choice: LoadRowsOptions) =>
+    chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
+  const rows = await load(dataset, { split: dataset_split });
+  if (!config.eval) return { train: limited(rows, config), eval: [] };
   if (eval_dataset === null && eval_split === null) return split(rows, config);
-  const others = await loadRows(eval_dataset ?? dataset, {
-    ...from,
-    ...(eval_split !== null && { split: eval_split }),
-  });
-  return { train: without(rows, others), eval: others.slice(0, config.eval.limit) };
+  const others = await load(eval_dataset ?? dataset, eval_split === null ? {} : { split: eval_split });
+  return apart(rows, others, config);
 }
 
-function split(rows: readonly Example[], { eval: evaluation, eval_fraction, seed }: Config): Problems {
+function split(rows: readonly Example[], config: Config): Problems {
+  const { eval: evaluation, eval_fraction, seed } = config;
   const fraction = eval_fraction !== null && { fraction: eval_fraction };
-  const { train, eval: heldOut } = splitRows(rows, { ...fraction, seed });
-  return { train, eval: heldOut.slice(0, evaluation!.limit) };
+  const { train, eval: heldOut } = splitRows(rows, { ...fraction, seed, identity: identityOf(config) });
+  const leftOut = rows.length - heldOut.length - train.length;
+  return { train: limited(train, config), eval: heldOut.slice(0, evaluation!.limit), leftOut };
 }
 
 /** What is held out must not be trained on, even where both files have it. */
-function without(rows: readonly Example[], heldOut: readonly Example[]): Example[] {
-  const known = new Set(heldOut.map((row) => JSON.stringify(row)));
-  const rest = rows.filter((row) => !known.has(JSON.stringify(row)));
-  if (rest.length > 0) return rest;
-  throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
-    hint: 'give an eval_dataset or eval_split with other rows',
-    path: 'eval_dataset',
-  });
+function apart(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
+  const identity = identityOf(config);
+  const known = new Set(heldOut.map(identity));
+  const train = rows.filter((row) => !known.has(identity(row)));
+  if (train.length === 0) {
+    throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
+      hint: 'give an eval_dataset or eval_split with other rows',
+      path: 'eval_dataset',
+    });
+  }
+  const leftOut = rows.length - train.length;
+  return { train: limited(train, config), eval: heldOut.slice(0, config.eval!.limit), leftOut };
+}
+
+/** What a row asks: its prompt, or all of it where an environment makes the prompt. */
+function identityOf(config: Config): (row: Example) => string {
+  const columns = promptColumns(config);
+  const prompt = (row: Example) => JSON.stringify(columns.map((column) => String(row[column]).trim()));
+  return (row) => (columns.every((column) => typeof row[column] === 'string') ? prompt(row) : JSON.stringify(row));
+}
+
+function limited(rows: readonly Example[], { train_limit, seed }: Config): readonly Example[] {
+  return train_limit === null ? rows : shuffled(rows, streamSeed(seed, 'train-limit')).slice(0, train_limit);
 }
 
 /**
@@ -137,18 +157,31 @@ export function stepCount(config: Config, { train }: Problems): number {
   return epochs === null ? max_steps! : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
 }
 
-/** The conversation that a problem starts: system prompt, examples, and the prompt of its row. */
+/** The conversation that a problem starts: system prompt, examples, and the prompt of its row: a text, or messages as they are. */
 export function promptOf(config: Config): (row: Example) => readonly Message[] {
   const { system_prompt, few_shot } = config;
-  const template = config.prompt_template ?? `{${config.prompt_column}}`;
+  const { prompt_column, prompt_template } = config;
+  const asked = (row: Example): readonly Message[] => {
+    // Data sets of conversations hold the messages themselves.
+    if (prompt_template === null && isConversation(row[prompt_column])) return row[prompt_column];
+    return [{ role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) }];
+  };
   const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
   // Each completion of a group asks again.
   const known = new WeakMap<Example, readonly Message[]>();
   return (row) => {
-    const messages = known.get(row) ?? [...system, ...few_shot, { role: 'user', content: formatPrompt(template, row) }];
+    const messages = known.get(row) ?? [...system, ...few_shot, ...asked(row)];
     known.set(row, messages);
     return messages;
   };
+}
+
+function isConversation(value: unknown): value is Message[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((item) => typeof item?.role === 'string' && typeof item.content === 'string')
+  );
 }
 
 /** Of several environments each row names its own. */

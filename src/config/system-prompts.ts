@@ -1,0 +1,16 @@
+// System prompts by name, for formats that rewards know.
+
+export const systemPrompts = {
+  /** For `xml_format`, whose sections are these by default, and rewards with `tag: answer`. */
+  reasoning_answer: [
+    'Think before you answer. Write everything in these two sections, each once:',
+    '<reasoning>',
+    'how you come to the answer',
+    '</reasoning>',
+    '<answer>',
+    'the answer alone',
+    '</answer>',
+  ].join('\n'),
+} as const;
+
+export const systemPromptNames = Object.keys(systemPrompts) as (keyof typeof systemPrompts)[];
