@@ -5,14 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
-import {
-  findCheckpoint,
-  readEvaluations,
-  readMetrics,
-  readRollouts,
-  readRun,
-  readSamples,
-} from '../src/runs/read-run.ts';
+import { findCheckpoint } from '../src/runs/checkpoints.ts';
+import { readEvaluations, readMetrics, readRollouts, readRun, readSamples } from '../src/runs/read-run.ts';
 import { evaluate } from '../src/studio/evaluate.ts';
 import type { TrainEvent } from '../src/studio/events.ts';
 import { sample } from '../src/studio/sample.ts';

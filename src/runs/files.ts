@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { parseJsonLines } from '../formats/jsonl.ts';
 
-/** Replaces a file in one piece. */
+/** Replaces a file in one piece, which is on the disk by then. */
 export function replaceFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(temporary, text);
+    writeFileSync(temporary, text, { flush: true });
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });

@@ -1,28 +1,13 @@
 // Reads run directories, of running runs as well: lines that are being written are not seen yet.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
+import { readCheckpointPointer } from './checkpoints.ts';
 import { readJson, readLines } from './files.ts';
-import {
-  type CheckpointPointer,
-  checkpointFiles,
-  checkpointFolder,
-  pointerFile,
-  rolloutsFile,
-  runFiles,
-  stepOf,
-} from './layout.ts';
+import { checkpointFolder, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
-import type {
-  Alert,
-  CheckpointState,
-  EvaluationRecord,
-  MetricsRecord,
-  RolloutRecord,
-  RunRecord,
-  SampleRecord,
-} from './records.ts';
+import type { Alert, EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './records.ts';
 
 /** What run.json says, but for a run whose process is gone: that is `interrupted`. Throws `RUN_NOT_FOUND` if the directory holds no run. */
 export function readRun(directory: string): RunRecord {
@@ -77,14 +62,6 @@ export function readRollouts(directory: string, step: number): RolloutRecord[] {
   return readLines(rolloutsFile(directory, step));
 }
 
-/** The step of the checkpoint that a pointer names, if that is there. */
-export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
-  const path = pointerFile(directory, pointer);
-  if (!existsSync(path)) return undefined;
-  const step = stepOf(readFileSync(path, 'utf8').trim());
-  return step !== undefined && existsSync(checkpointFolder(directory, step)) ? step : undefined;
-}
-
 /** What a run has left behind so far, by what it is. */
 export function runArtifacts(directory: string): Record<string, string> {
   const pointers = (['latest', 'best'] as const).flatMap((pointer) => {
@@ -98,32 +75,6 @@ export function runArtifacts(directory: string): Record<string, string> {
     },
   );
   return Object.fromEntries([...pointers, ...files]);
-}
-
-export interface Checkpoint {
-  readonly folder: string;
-  readonly state: CheckpointState;
-}
-
-/**
- * Finds a checkpoint. Throws `CHECKPOINT_NOT_FOUND`.
- * @param which `latest`, `best`, or a step as `100` or `step_000100`
- */
-export function findCheckpoint(directory: string, which: string): Checkpoint {
-  const isPointer = which === 'latest' || which === 'best';
-  const step = isPointer ? readCheckpointPointer(directory, which) : (stepOf(which) ?? Number(which));
-  const folder = step === undefined ? undefined : checkpointFolder(directory, step);
-  const state = folder && join(folder, checkpointFiles.state);
-  if (folder && state && existsSync(state)) return { folder, state: readJson<CheckpointState>(state) };
-  throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no checkpoint ${which}`, {
-    hint: `there is: ${checkpointNames(directory).join(', ') || 'none yet'}`,
-    path: directory,
-  });
-}
-
-function checkpointNames(directory: string): string[] {
-  const folder = join(directory, runFiles.checkpoints);
-  return existsSync(folder) ? readdirSync(folder).filter((name) => stepOf(name) !== undefined) : [];
 }
 
 /**

@@ -155,9 +155,17 @@ export interface RolloutCompletion {
   readonly logprobs: readonly number[];
 }
 
+export interface FileFingerprint {
+  readonly bytes: number;
+  /** As zlib computes it. */
+  readonly crc32: number;
+}
+
 /** state.json of a checkpoint */
 export interface CheckpointState {
   readonly step: number;
+  /** The model's files, by which a checkpoint is known to be what was written. */
+  readonly files: Readonly<Record<string, FileFingerprint>>;
   /** Where the data loader was: `DataLoader.state`. */
   readonly data?: unknown;
   /** What adaptive weights have seen: `RewardWeights.state`. */

@@ -15,8 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { findCheckpoint } from './checkpoints.ts';
 import { isAlive, processStart } from './processes.ts';
-import { findCheckpoint, findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
+import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
 import { failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));

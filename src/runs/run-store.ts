@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,10 +15,10 @@ import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
 import type { GroupOutcome } from '../rl.ts';
+import { checkpointSteps, forgetCheckpointsAfter, readCheckpointPointer, writeCheckpoint } from './checkpoints.ts';
 import { readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
-  checkpointFiles,
   checkpointFolder,
   pointerFile,
   rolloutsFile,
@@ -28,7 +27,7 @@ import {
   stepOf,
 } from './layout.ts';
 import { processStart } from './processes.ts';
-import { isActive, readCheckpointPointer, readRun } from './read-run.ts';
+import { isActive, readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
 import { rolloutRecord } from './rollout-record.ts';
 
@@ -171,15 +170,8 @@ export class RunStore {
    * @param write puts the model's files into the folder it is given
    * @returns the checkpoint's folder
    */
-  async checkpoint(state: CheckpointState, write: (folder: string) => Promise<void>): Promise<string> {
-    const folder = checkpointFolder(this.directory, state.step);
-    const temporary = `${folder}.tmp`;
-    rmSync(temporary, { recursive: true, force: true });
-    mkdirSync(temporary);
-    await write(temporary);
-    replaceJson(join(temporary, checkpointFiles.state), state);
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(temporary, folder);
+  async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
+    const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
     return folder;
   }
@@ -191,7 +183,7 @@ export class RunStore {
   /** Removes old checkpoints until `keep` are left besides the best. */
   pruneCheckpoints(keep: number): void {
     const best = readCheckpointPointer(this.directory, 'best');
-    const others = this.#checkpointSteps().filter((step) => step !== best);
+    const others = checkpointSteps(this.directory).filter((step) => step !== best);
     for (const step of others.slice(0, -keep)) rmSync(checkpointFolder(this.directory, step), { recursive: true });
   }
 
@@ -199,14 +191,6 @@ export class RunStore {
   close(): void {
     for (const descriptor of this.#appending.values()) closeSync(descriptor);
     this.#appending.clear();
-  }
-
-  #checkpointSteps(): number[] {
-    const names = readdirSync(join(this.directory, runFiles.checkpoints));
-    return names
-      .map(stepOf)
-      .filter((step) => step !== undefined)
-      .sort((a, b) => a - b);
   }
 
   #append(file: JsonlFile, value: object): void {
@@ -220,6 +204,8 @@ export class RunStore {
 
   #rewind(step: number): void {
     rmSync(join(this.directory, runFiles.result), { force: true });
+    forgetCheckpointsAfter(this.directory, step);
+    if (step > 0) this.point('latest', step);
     for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples'] as const) {
       const path = join(this.directory, runFiles[file]);
       const kept = readLines<{ step: number }>(path).filter((line) => line.step <= step);

@@ -6,7 +6,8 @@ import type { WrittenDtype } from '../backends/native/merge.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { findCheckpoint, findRun, readCheckpointPointer, readResolvedConfig } from '../runs/read-run.ts';
+import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
+import { findRun, readResolvedConfig } from '../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 

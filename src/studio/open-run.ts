@@ -5,7 +5,8 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
-import { findCheckpoint, isRun, readCheckpointPointer, readResolvedConfig } from '../runs/read-run.ts';
+import { lastCheckpoint } from '../runs/checkpoints.ts';
+import { isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
 import { stepCount } from './problems.ts';
 import type { Setup } from './setup.ts';
@@ -65,9 +66,9 @@ export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'v
       store: RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record }),
     };
   }
-  const step = readCheckpointPointer(directory, 'latest');
-  const store = RunStore.reopen(directory, step ?? 0, { config, max_steps, versions });
-  return step === undefined ? { store } : { store, checkpoint: findCheckpoint(directory, 'latest').folder };
+  const checkpoint = lastCheckpoint(directory);
+  const store = RunStore.reopen(directory, checkpoint?.state.step ?? 0, { config, max_steps, versions });
+  return { store, ...(checkpoint && { checkpoint: checkpoint.folder }) };
 }
 
 function assertResumable(directory: string, config: Config): void {

@@ -3,14 +3,8 @@ import { existsSync, statSync } from 'node:fs';
 import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import {
-  type Checkpoint,
-  findCheckpoint,
-  findRun,
-  isRun,
-  readCheckpointPointer,
-  readResolvedConfig,
-} from '../runs/read-run.ts';
+import { type Checkpoint, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
+import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { openSetup, type Setup } from './setup.ts';
 
 export interface Subject {

@@ -4,8 +4,9 @@ import type { DataLoader } from '../data.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { streamSeed } from '../random.ts';
 import { RewardWeights } from '../reward-weights.ts';
+import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
-import { findCheckpoint, readCheckpointPointer, readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
+import { readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { GrpoTrainer, type StepReport } from '../training.ts';
@@ -47,7 +48,9 @@ export class TrainingRun {
     this.#dataLoader = problemLoader(setup.config, setup.problems.train, setup.rewardNames[0]!);
     this.#rewardWeights = movingWeights(setup);
     if (this.#saved !== undefined) {
-      const { data, rewards } = findCheckpoint(directory, 'latest').state;
+      const { data, rewards, metric } = findCheckpoint(directory, 'latest').state;
+      // It was the best when it was written; the run may have ended before it was called so.
+      if (metric) store.point('best', this.#saved);
       this.#dataLoader.state = data;
       if (this.#rewardWeights) this.#rewardWeights.state = rewards;
     }

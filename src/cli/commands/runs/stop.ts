@@ -20,7 +20,8 @@ export function stopCommand(cli: Cli): Command {
 }
 
 async function stop({ output }: Cli, name: string, timeout: number) {
-  const { findRun, isActive, readCheckpointPointer } = await import('../../../runs/read-run.ts');
+  const { readCheckpointPointer } = await import('../../../runs/checkpoints.ts');
+  const { findRun, isActive } = await import('../../../runs/read-run.ts');
   const { stopRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
   const { record, asked } = await stopRun(directory, { timeout });

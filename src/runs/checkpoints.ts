@@ -1,0 +1,182 @@
+// Checkpoints: written so that they are there completely or not at all, and read only while they are what was written.
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { GradusError } from '../errors.ts';
+import { readJson, replaceJson } from './files.ts';
+import {
+  type CheckpointPointer,
+  checkpointFiles,
+  checkpointFolder,
+  pointerFile,
+  runFiles,
+  stepName,
+  stepOf,
+} from './layout.ts';
+import type { CheckpointState, FileFingerprint } from './records.ts';
+
+export interface Checkpoint {
+  readonly folder: string;
+  readonly state: CheckpointState;
+}
+
+/**
+ * Writes into a folder beside, which takes its name once everything in it is on the disk.
+ * @param write puts the model's files into the folder it is given
+ * @returns the checkpoint's folder
+ */
+export async function writeCheckpoint(
+  directory: string,
+  state: Omit<CheckpointState, 'files'>,
+  write: (folder: string) => Promise<void>,
+): Promise<string> {
+  const folder = checkpointFolder(directory, state.step);
+  const temporary = `${folder}.tmp`;
+  rmSync(temporary, { recursive: true, force: true });
+  mkdirSync(temporary);
+  try {
+    await write(temporary);
+    const names = filesIn(temporary);
+    const files = Object.fromEntries(names.map((name) => [name, fingerprint(join(temporary, name))]));
+    replaceJson(join(temporary, checkpointFiles.state), { ...state, files });
+    for (const path of [...names.map((name) => join(temporary, name)), temporary]) synchronize(path);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(temporary, folder);
+    synchronize(dirname(folder));
+    return folder;
+  } catch (error) {
+    rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The step of the checkpoint that a pointer names, if that is there. */
+export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
+  const path = pointerFile(directory, pointer);
+  if (!existsSync(path)) return undefined;
+  const step = stepOf(readFileSync(path, 'utf8').trim());
+  return step !== undefined && existsSync(checkpointFolder(directory, step)) ? step : undefined;
+}
+
+/**
+ * Finds a checkpoint. Throws `CHECKPOINT_NOT_FOUND`, and `CHECKPOINT_DAMAGED` if it is no longer what was written.
+ * @param which `latest`, `best`, or a step as `100` or `step_000100`
+ */
+export function findCheckpoint(directory: string, which: string): Checkpoint {
+  const isPointer = which === 'latest' || which === 'best';
+  const step = isPointer ? readCheckpointPointer(directory, which) : (stepOf(which) ?? Number(which));
+  const folder = step === undefined ? undefined : checkpointFolder(directory, step);
+  if (!folder || !existsSync(folder)) {
+    throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no checkpoint ${which}`, {
+      hint: `there is: ${checkpointSteps(directory).map(stepName).join(', ') || 'none yet'}`,
+      path: directory,
+    });
+  }
+  const { state, damage } = inspect(folder);
+  if (state) return { folder, state };
+  const whole = checkpointSteps(directory).filter((other) => inspect(checkpointFolder(directory, other)).state);
+  throw new GradusError('CHECKPOINT_DAMAGED', `the checkpoint ${folder} is damaged: ${damage}`, {
+    hint: `whole are: ${whole.map(stepName).join(', ') || 'none'}`,
+    path: folder,
+    kind: 'failed',
+  });
+}
+
+/** The last checkpoint that is whole, wherever pointers point. */
+export function lastCheckpoint(directory: string): Checkpoint | undefined {
+  for (const step of checkpointSteps(directory).reverse()) {
+    const folder = checkpointFolder(directory, step);
+    const { state } = inspect(folder);
+    if (state) return { folder, state };
+  }
+  return undefined;
+}
+
+/** In order. */
+export function checkpointSteps(directory: string): number[] {
+  const folder = join(directory, runFiles.checkpoints);
+  const steps = existsSync(folder) ? readdirSync(folder).map(checkpointStep) : [];
+  return steps.filter((step) => step !== undefined).sort((a, b) => a - b);
+}
+
+/** Removes what is left of checkpoints after a step, whole or not, and pointers to what is not there or not whole. */
+export function forgetCheckpointsAfter(directory: string, step: number): void {
+  const folder = join(directory, runFiles.checkpoints);
+  for (const name of readdirSync(folder)) {
+    const isLater = (checkpointStep(name) ?? 0) > step;
+    if (isLater || name.endsWith('.tmp')) rmSync(join(folder, name), { recursive: true });
+  }
+  for (const pointer of ['latest', 'best'] as const) {
+    const named = readCheckpointPointer(directory, pointer);
+    if (named === undefined || !inspect(checkpointFolder(directory, named)).state) {
+      rmSync(pointerFile(directory, pointer), { force: true });
+    }
+  }
+}
+
+function checkpointStep(name: string): number | undefined {
+  return name.includes('.') ? undefined : stepOf(name);
+}
+
+/** Those in folders within as well. */
+function filesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => statSync(join(folder, name)).isFile()).sort();
+}
+
+/** Its state if it is whole, or else what is wrong with it. */
+function inspect(folder: string): { readonly state?: CheckpointState; readonly damage?: string } {
+  try {
+    const state = readJson<CheckpointState>(join(folder, checkpointFiles.state));
+    for (const [name, expected] of Object.entries(state.files)) {
+      const { bytes, crc32 } = fingerprint(join(folder, name));
+      if (bytes !== expected.bytes) return { damage: `${name} has ${bytes} bytes, not ${expected.bytes}` };
+      if (crc32 !== expected.crc32) return { damage: `${name} has other content than was written` };
+    }
+    return { state };
+  } catch (error) {
+    const { code, path = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return { damage: `${basename(path)} is missing` };
+    return { damage: `${checkpointFiles.state} cannot be read` };
+  }
+}
+
+const chunk = 1 << 24; // bytes
+
+function fingerprint(path: string): FileFingerprint {
+  const file = openSync(path, 'r');
+  const buffer = Buffer.allocUnsafe(Math.min(chunk, statSync(path).size));
+  try {
+    let [bytes, sum] = [0, 0];
+    for (;;) {
+      const read = readSync(file, buffer, 0, buffer.length, null);
+      if (read === 0) return { bytes, crc32: sum };
+      bytes += read;
+      sum = crc32(buffer.subarray(0, read), sum);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns when the file, or the list of what is in a folder, is on the disk. */
+function synchronize(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
