@@ -16,9 +16,17 @@ export interface LearnerSetup {
   objective?: Objective;
   temperature?: number;
   limits?: Partial<MicroBatchLimits>;
+  dropout?: number;
 }
 
-export async function openLearner({ modelPath, adapter, objective = LOSS, temperature = 1, limits }: LearnerSetup) {
+export async function openLearner({
+  modelPath,
+  adapter,
+  objective = LOSS,
+  temperature = 1,
+  limits,
+  dropout = 0,
+}: LearnerSetup) {
   const stack = new DisposableStack();
   const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
   const adapters = adapter && loraAdapters(architecture.parameters, adapter.settings);
@@ -30,12 +38,13 @@ export async function openLearner({ modelPath, adapter, objective = LOSS, temper
   if (adapters) {
     const settings = { settings: adapter.settings, adapters };
     const entropyControl = new EntropyControl(LOSS);
-    await loadCheckpoint(adapter.folder, { values, optimizer, entropyControl, modelName: '', adapters: settings });
+    const rest = { modelName: '', whole: false, tiedEmbeddings: architecture.config.tiedEmbeddings };
+    await loadCheckpoint(adapter.folder, { values, optimizer, entropyControl, adapters: settings, ...rest });
   } else {
     for (const { name } of learnt) values.values(name).set(tensors.get(name)!.buffer.data);
   }
   const learner = new Learner({
-    ...{ architecture, objective, temperature, layout, positions },
+    ...{ architecture, objective, temperature, layout, positions, dropout },
     frozen: new Map([...tensors].filter(([name]) => !layout.entries.some((entry) => entry.name === name))),
     ...(adapters && { adapters }),
     limits: { rows: 8192, completionTokens: 8192, ...limits },

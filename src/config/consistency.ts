@@ -69,6 +69,12 @@ interface Contradiction {
 
 const contradictions: readonly Contradiction[] = [
   {
+    key: 'trainable',
+    fault: 'what adapters train is lora.target_modules and lora.modules_to_save',
+    hint: 'set lora: null to train parts of the model itself',
+    holds: ({ lora, trainable }) => lora !== null && trainable !== null,
+  },
+  {
     key: 'loss_type',
     fault: 'cispo needs epsilon_high, the largest ratio that a token may have',
     hint: 'set epsilon_high: 5.0, or preset: cispo',

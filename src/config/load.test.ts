@@ -41,10 +41,15 @@ function withLine(line: string): string {
   return `${rest.join('\n')}\n${line}\n`;
 }
 
+const defaultLora = {
+  ...{ dropout: 0, target_modules: 'all-linear', rank_pattern: {}, alpha_pattern: {} },
+  ...{ use_rslora: false, modules_to_save: [] },
+};
+
 test('what is left out has its default', () => {
   const { config, origins } = loadConfigObject(minimal);
   assert.equal(config.loss_type, 'dapo');
-  assert.deepEqual(config.lora, { r: 16, alpha: 32, dropout: 0, target_modules: 'all-linear' });
+  assert.deepEqual(config.lora, { ...defaultLora, r: 16, alpha: 32 });
   assert.deepEqual(config.reward, [{ name: 'numeric_match', weight: 1, config: {} }]);
   assert.equal(origins.loss_type, 'default');
   assert.equal(origins.model, 'file');
@@ -52,7 +57,7 @@ test('what is left out has its default', () => {
 
 test('each value knows whether it is a default, the file’s or a setting’s', () => {
   const { config, origins } = load(withLine('lora: {r: 8}'), ['lora.alpha=64', 'eval=null', 'seed=3']);
-  assert.deepEqual(config.lora, { r: 8, alpha: 64, dropout: 0, target_modules: 'all-linear' });
+  assert.deepEqual(config.lora, { ...defaultLora, r: 8, alpha: 64 });
   assert.equal(config.eval, null);
   assert.deepEqual(
     ['lora.r', 'lora.alpha', 'lora.dropout', 'eval', 'seed', 'reward'].map((key) => origins[key]),
@@ -145,7 +150,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = [
-    ...['backend: trl', 'compute: modal', 'trackers: [wandb]', 'lora: {dropout: 0.1}'],
+    ...['backend: trl', 'compute: modal', 'trackers: [wandb]'],
     ...['native: {memory_budget: 2GB}', 'stages: [{name: a}]'],
   ];
   for (const line of lines) {
@@ -159,6 +164,7 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
 describe('keys that contradict or lack one another', () => {
   const cases = {
     'taskset: arithmetic': /taskset and dataset exclude/,
+    'trainable: [layers.0]': /trainable|lora\.modules_to_save/,
     'taskset_config: {digits: 2}': /no effect without taskset/,
     'max_turns: 2': /no effect without environment/,
     'rollout: {retries: 2}': /no effect without environment/,

@@ -35,11 +35,23 @@ const weightedReward = z.strictObject({
 });
 const reward = z.union([z.string(), weightedReward]);
 
+/** A list of names, or one regular expression. */
+const names = z.union([z.string(), z.array(z.string()).nonempty()]);
+
 const lora = z.strictObject({
   r: count.default(16).describe('rank of the adapters'),
   alpha: positive.default(32).describe('adapters are scaled by alpha / r'),
-  dropout: fraction.default(0),
-  target_modules: z.union([z.literal('all-linear'), z.array(z.string()).nonempty()]).default('all-linear'),
+  dropout: z.number().min(0).lt(1).default(0).describe('how likely an adapter does not see a number, while training'),
+  target_modules: names
+    .default('all-linear')
+    .describe('ends of the names of layers; or one text: all-linear, or a regular expression of whole names'),
+  rank_pattern: z.record(z.string(), count).default({}).describe('other ranks, by ends of names or expressions'),
+  alpha_pattern: z.record(z.string(), positive).default({}).describe('other values of alpha, likewise'),
+  use_rslora: z.boolean().default(false).describe('scale by alpha / √r'),
+  modules_to_save: z
+    .array(z.string())
+    .default([])
+    .describe('modules that are trained themselves, such as embed_tokens and lm_head'),
 });
 
 const rollout = z.strictObject({
@@ -298,6 +310,10 @@ export const configSchema = z.strictObject({
   max_steps: count.nullable().default(null).describe('100, unless there is num_train_epochs'),
   num_train_epochs: positive.nullable().default(null).describe('in place of max_steps; may be a fraction'),
   lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
+  trainable: names
+    .nullable()
+    .default(null)
+    .describe('with lora: null, parts of the names of what is trained, such as layers.0, or one expression; null: all'),
   stages: z.array(plainObject).default([]),
 
   eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),

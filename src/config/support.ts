@@ -38,11 +38,11 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
     compute: inThisProcess,
-    'lora.dropout': missing,
     'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
     'native.memory_budget': missing,
   },
   trl: {
+    trainable: { why: 'trains all parameters, or adapters' },
     ...missingEverywhere,
     advantage_baseline: ofTrl('compares with the mean of the group'),
     scale_rewards: ofTrl('divides by a standard deviation or by nothing', 'batch', 'none'),
@@ -55,6 +55,7 @@ const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     compute: inThisProcess,
     model: noModel,
     lora: { ...noModel, works: [null] },
+    trainable: noModel,
     chat_template: { ...noModel, works: ['none'] },
     dataset: oneProblem,
     environment: oneProblem,

@@ -23,6 +23,8 @@ export interface DecodingGraphOptions {
   adapters?: LoraAdapters;
   /** Of all matrices but the adapters. @default exact */
   quantization?: Quantization;
+  /** Matrices that quantization leaves as they are. @default none */
+  exact?: ReadonlySet<string>;
   positions: number;
 }
 

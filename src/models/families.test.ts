@@ -5,20 +5,10 @@ import { test } from 'node:test';
 import { decodingLogits } from '../../test/decoding-logits.ts';
 import { largestDifference, most } from '../../test/difference.ts';
 import { fixturePath, openModel, readJson } from '../../test/native-models.ts';
-import { openLearner } from '../../test/open-learner.ts';
+import { type Golden, gradientDifference } from '../../test/parity.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
 import { architectureOf } from './families.ts';
-import { peftName, peftSettings } from './lora.ts';
-
-interface Golden {
-  readonly ids: readonly number[];
-  /** [position][token]; where there are fewer than ids, they are of the last positions. */
-  readonly logits: readonly (readonly number[])[];
-  /** Of ids[1…], given what precedes each. */
-  readonly logprobs: readonly number[];
-  readonly greedy: readonly number[];
-}
 
 /** What llama2.c, the program that this model was made for, says of it. */
 interface StoriesGolden {
@@ -35,14 +25,6 @@ function storiesGoldens(folder: string): Golden[] {
   assert.deepEqual(golden.greedy_from_bos_ids.slice(0, prompt), golden.prompt_ids);
   const greedy = golden.greedy_from_bos_ids.slice(prompt);
   return [{ ids: golden.prompt_ids, logits: [logits], logprobs, greedy }];
-}
-
-/** A supervised loss and its adapter gradients as python/fixtures/tiny_models.py writes them, computed with PyTorch in float64. */
-interface Gradients {
-  readonly prompt: readonly number[];
-  readonly completion: readonly number[];
-  readonly loss: number;
-  readonly gradients: Readonly<Record<string, readonly number[]>>;
 }
 
 const withGradients = [
@@ -119,21 +101,9 @@ for (const { name, path, goldens, skip = false } of models) {
 
 for (const name of withGradients) {
   test(`${name}: adapter gradients`, async (t) => {
-    const { prompt, completion, loss, gradients: expected } = readJson<Gradients>(fixturePath(name), 'gradients.json');
-    const folder = fixturePath(name, 'adapter');
-    const adapter = { settings: peftSettings(readJson(folder, 'adapter_config.json')), folder };
-    using opened = await openLearner({ modelPath: fixturePath(name), adapter, objective: 'supervised' });
-    const mask = completion.map(() => true);
-    const sequence = { promptIds: prompt, completionIds: completion, mask, advantage: 0 };
-    const { metrics } = await opened.learner.gradient([sequence], opened.values, opened.gradients);
-    assert.ok(Math.abs(metrics.loss! / loss - 1) <= 1e-5);
-    const names = opened.layout.entries.map((entry) => entry.name);
-    assert.deepEqual(names.map(peftName).toSorted(), Object.keys(expected).toSorted());
-    const differences = names.map((matrix) =>
-      largestDifference(opened.gradients.values(matrix), expected[peftName(matrix)]!),
-    );
-    t.diagnostic(`${name}: gradients differ by at most ${most(differences).toExponential(1)} of each matrix's largest`);
-    assert.ok(most(differences) <= 1e-4);
+    const difference = await gradientDifference(fixturePath(name));
+    t.diagnostic(`${name}: gradients differ by at most ${difference.toExponential(1)} of each matrix's largest`);
+    assert.ok(difference <= 1e-4);
   });
 
   test(`${name}: a batch is its rows`, async (t) => {

@@ -1,7 +1,7 @@
 // What a model family is built from: named parameters, linear layers that may carry adapters, and attention that its caller supplies.
 // The same family code so makes the training graph, whose attention shares prompts, and the decoding graph, whose attention has a cache.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, input, matmul, mul, quantizedMatmul } from '../tensor/ops.ts';
+import { add, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
@@ -47,11 +47,24 @@ export interface Layers {
   readonly attention: Attention;
 }
 
+export interface AdapterDropout {
+  readonly probability: number;
+  /** A random number in [0, 1) for each row, [rows, 1]; one for each column of a layer's input is the input `dropoutColumns(layer)`. */
+  readonly rows: Tensor;
+}
+
+/** The graph input [1, in] of a layer's random numbers. */
+export const dropoutColumns = (layer: string) => `${layer}.dropout`;
+
 export interface LayerOptions {
   readonly attention: Attention;
   readonly adapters?: LoraAdapters;
   /** Read matrices in a rounded form, which the caller provides under other names. @default exact */
   readonly quantization?: Quantization;
+  /** Matrices that are read as they are all the same: those that are trained. @default none */
+  readonly exact?: ReadonlySet<string>;
+  /** What adapters do not see while training. @default they see all */
+  readonly dropout?: AdapterDropout;
 }
 
 /** One architecture: the code that a `model_type` stands for. */
@@ -69,7 +82,7 @@ export const OUTPUT = 'lm_head.weight';
 export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
 
 /** Layers whose parameters are graph inputs, one object a name, so that a graph asks for each once. */
-export function createLayers({ attention, adapters, quantization }: LayerOptions): Layers {
+export function createLayers({ attention, adapters, quantization, exact, dropout }: LayerOptions): Layers {
   const parameters = new Map<string, Tensor>();
   const parameter = (name: string, shape: Shape): Tensor => {
     const known = parameters.get(name) ?? input(name, 'float32', shape);
@@ -77,7 +90,8 @@ export function createLayers({ attention, adapters, quantization }: LayerOptions
     return known;
   };
   const project: Layers['project'] = (x, name, size, alpha = 1) => {
-    if (!quantization) return matmul(x, parameter(name, [size.out, size.in]), { transposeB: true, alpha });
+    if (!quantization || exact?.has(name))
+      return matmul(x, parameter(name, [size.out, size.in]), { transposeB: true, alpha });
     const { packed, scales } = quantizedShapes([size.out, size.in], quantization);
     const product = quantizedMatmul(
       x,
@@ -94,7 +108,8 @@ export function createLayers({ attention, adapters, quantization }: LayerOptions
       let y = project(x, `${name}.weight`, size);
       const adapter = adapters?.get(name);
       if (adapter) {
-        const down = matmul(x, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });
+        const seen = dropout ? dropOut(x, parameter(dropoutColumns(name), [1, size.in]), dropout) : x;
+        const down = matmul(seen, parameter(adapter.a.name, adapter.a.shape), { transposeB: true });
         y = add(
           y,
           matmul(down, parameter(adapter.b.name, adapter.b.shape), { transposeB: true, alpha: adapter.scale }),
@@ -104,4 +119,14 @@ export function createLayers({ attention, adapters, quantization }: LayerOptions
     },
     attention,
   };
+}
+
+/**
+ * Zero with some probability, else larger by as much as that takes away. Each entry goes by the fraction of its row's number plus its column's:
+ * entries are uniform and independent in pairs, which is all that a gradient's mean and variance ask, for one number a row and one a column.
+ */
+function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropout): Tensor {
+  const sum = add(rows, columns);
+  const fraction = where(less(sum, 1), sum, sub(sum, 1));
+  return mul(x, where(less(fraction, probability), scalar(0), scalar(1 / (1 - probability))));
 }

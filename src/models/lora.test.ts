@@ -6,6 +6,7 @@ import { architectureOf } from './families.ts';
 import { type LoraSettings, loraAdapters, peftConfig, peftName, peftSettings } from './lora.ts';
 
 const { parameters } = architectureOf(readJson(fixturePath('tiny-llama-b'), 'config.json'));
+const base = { name: 'base', tiedEmbeddings: false };
 const adaptersOf = (targetModules: LoraSettings['targetModules']) =>
   loraAdapters(parameters, { ...LORA, targetModules });
 
@@ -49,18 +50,37 @@ test('settings come back from what PEFT is told', () => {
     { ...LORA, targetModules: ['q_proj', '0.mlp.up_proj'], rankPattern: { q_proj: 2 }, alphaPattern: {}, rslora: true },
     { ...LORA, targetModules: '.*_proj', rankPattern: {}, alphaPattern: { k_proj: 3 }, rslora: false },
   ];
-  for (const given of settings) {
-    assert.deepEqual(peftSettings(peftConfig(given, loraAdapters(parameters, given), 'base')), given);
+  for (const plain of settings) {
+    const given = { ...plain, dropout: 0.1, modulesToSave: ['lm_head'] };
+    assert.deepEqual(peftSettings(peftConfig(given, loraAdapters(parameters, given), base)), given);
   }
-  const { targetModules, ...rest } = peftSettings(peftConfig(LORA, adaptersOf('all-linear'), 'base'));
-  assert.deepEqual(rest, { r: 4, alpha: 8, rankPattern: {}, alphaPattern: {}, rslora: false });
+  const { targetModules, ...rest } = peftSettings(peftConfig(LORA, adaptersOf('all-linear'), base));
+  assert.deepEqual(rest, {
+    ...{ r: 4, alpha: 8, rankPattern: {}, alphaPattern: {}, rslora: false },
+    dropout: 0,
+    modulesToSave: [],
+  });
   assert.deepEqual([...adaptersOf(targetModules).keys()], [...adaptersOf('all-linear').keys()]);
 });
 
+test('a revision is told apart from the name of its base, and embeddings that are tied are said to be', () => {
+  const told = (name: string, more: Partial<LoraSettings> = {}) => {
+    const { base_model_name_or_path, revision, modules_to_save, ensure_weight_tying } = peftConfig(
+      { ...LORA, ...more },
+      adaptersOf('all-linear'),
+      { name, tiedEmbeddings: true },
+    );
+    return [base_model_name_or_path, revision, modules_to_save, ensure_weight_tying];
+  };
+  assert.deepEqual(told('org/name@v1.0'), ['org/name', 'v1.0', null, false]);
+  assert.deepEqual(told('/home/me@work/model'), ['/home/me@work/model', null, null, false]);
+  assert.deepEqual(told('a', { modulesToSave: ['embed_tokens'] }), ['a', null, ['embed_tokens'], true]);
+});
+
 test('adapters that do more than ours are refused by what they do', () => {
-  const plain = peftConfig(LORA, adaptersOf('all-linear'), 'base');
+  const plain = peftConfig(LORA, adaptersOf('all-linear'), base);
   for (const [field, value] of Object.entries({
-    ...{ use_dora: true, bias: 'all', modules_to_save: ['lm_head'], peft_type: 'IA3', layers_to_transform: [0] },
+    ...{ use_dora: true, bias: 'all', exclude_modules: ['q_proj'], peft_type: 'IA3', layers_to_transform: [0] },
   })) {
     const message = new RegExp(field);
     assert.throws(() => peftSettings({ ...plain, [field]: value }), { code: 'ADAPTER_UNSUPPORTED', message });
@@ -89,7 +109,7 @@ test("names and settings are those of PEFT's own files", () => {
   const { parameters: own } = architectureOf(readJson(fixturePath('tiny-llama-a'), 'config.json'));
   const adapters = loraAdapters(own, LORA);
   const theirs = readJson<Record<string, unknown>>(folder, 'adapter_config.json');
-  const ours = peftConfig(LORA, adapters, 'tiny-llama-a');
+  const ours = peftConfig(LORA, adapters, { name: 'tiny-llama-a', tiedEmbeddings: true });
   for (const [field, value] of Object.entries(ours)) {
     const sorted = (x: unknown) => (Array.isArray(x) ? x.toSorted() : x);
     assert.deepEqual(sorted(value), sorted(theirs[field]), field);

@@ -18,6 +18,10 @@ export interface LoraSettings {
   readonly alphaPattern?: Readonly<Record<string, number>>;
   /** Scale by alpha / √r instead: Kalajdzievski 2023, arXiv:2312.03732. @default false */
   readonly rslora?: boolean;
+  /** How likely an adapter does not see a number of what its layer reads, while training. @default 0 */
+  readonly dropout?: number;
+  /** Modules that are trained themselves and saved with the adapters, such as `embed_tokens` and `lm_head`. @default none */
+  readonly modulesToSave?: readonly string[];
 }
 
 export interface AdapterMatrix {
@@ -51,7 +55,10 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
       hint: `this model has ${[...known].join(', ')}; or use all-linear`,
     });
   }
-  const chosen = linear.filter(({ name }) => targets.some((target) => fits(name, target)));
+  const saved = settings.modulesToSave ?? [];
+  const chosen = linear
+    .filter(({ name }) => targets.some((target) => fits(name, target)))
+    .filter(({ name }) => !saved.some((module) => endsWith(name, module)));
   return new Map(
     chosen.map(({ name, shape }) => {
       const rank = patternValue(settings.rankPattern, name) ?? settings.r;
@@ -68,14 +75,15 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
 
 const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);
 const endsWith = (name: string, target: string) => name === target || name.endsWith(`.${target}`);
-const isTarget = (name: string, target: string) => target === 'all-linear' || expression(target).test(name);
+const isTarget = (name: string, target: string) => target === 'all-linear' || matchesWhole(name, target);
 
-function expression(source: string): RegExp {
+/** Whether a regular expression matches all of a name. `key` is the setting that it comes from. */
+export function matchesWhole(name: string, source: string, key = 'lora.target_modules'): boolean {
   try {
-    return new RegExp(`^(?:${source})$`);
+    return new RegExp(`^(?:${source})$`).test(name);
   } catch (cause) {
     throw new GradusError('LORA_TARGET_UNKNOWN', `${source} is no regular expression: ${messageOf(cause)}`, {
-      path: 'lora.target_modules',
+      path: key,
       hint: 'one text is a regular expression; several names are a list: [q_proj, v_proj]',
       cause,
     });
@@ -83,7 +91,7 @@ function expression(source: string): RegExp {
 }
 
 function patternValue(pattern: Readonly<Record<string, number>> = {}, name: string): number | undefined {
-  return Object.entries(pattern).find(([key]) => expression(`(?:.*\\.)?(?:${key})`).test(name))?.[1];
+  return Object.entries(pattern).find(([key]) => matchesWhole(name, `(?:.*\\.)?(?:${key})`))?.[1];
 }
 
 /** The name of an adapter matrix in PEFT's adapter_model.safetensors. */
@@ -92,23 +100,32 @@ export function peftName(matrix: string): string {
 }
 
 /** PEFT's adapter_config.json. */
-export function peftConfig(settings: LoraSettings, adapters: LoraAdapters, baseModel: string): Record<string, unknown> {
-  const { targetModules, rankPattern = {}, alphaPattern = {}, rslora = false } = settings;
+export function peftConfig(
+  settings: LoraSettings,
+  adapters: LoraAdapters,
+  { name, tiedEmbeddings }: { readonly name: string; readonly tiedEmbeddings: boolean },
+): Record<string, unknown> {
+  const { targetModules, rankPattern = {}, alphaPattern = {}, rslora = false, dropout = 0, modulesToSave } = settings;
+  const [, base = name, revision = null] = /^([\w.-]+\/[\w.-]+)@(.+)$/.exec(name) ?? [];
   return {
     peft_type: 'LORA',
     task_type: 'CAUSAL_LM',
-    base_model_name_or_path: baseModel,
+    base_model_name_or_path: base,
+    revision,
     r: settings.r,
     lora_alpha: settings.alpha,
     rank_pattern: rankPattern,
     alpha_pattern: alphaPattern,
-    lora_dropout: 0,
+    lora_dropout: dropout,
     // PEFT knows all-linear too, but means by it what the base model has, not what carries an adapter.
     target_modules:
       targetModules === 'all-linear' ? [...new Set([...adapters.keys()].map(lastPart))].sort() : targetModules,
     bias: 'none',
     fan_in_fan_out: false,
     use_rslora: rslora,
+    modules_to_save: modulesToSave && modulesToSave.length > 0 ? modulesToSave : null,
+    // Without it PEFT trains and loads a copy of the embeddings, and leaves the output layer as it was.
+    ensure_weight_tying: tiedEmbeddings && (modulesToSave ?? []).length > 0,
     inference_mode: true,
   };
 }
@@ -122,14 +139,19 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
   if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${JSON.stringify(json.peft_type) ?? 'absent'}`);
   if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${JSON.stringify(json.bias)}`);
   const beyond = [
-    ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'modules_to_save', 'exclude_modules'],
+    ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'exclude_modules'],
     ...['layers_to_transform', 'target_parameters', 'trainable_token_indices', 'layer_replication'],
   ];
   const used = beyond.find((field) => json[field] && String(json[field]) !== '');
   if (used) throw unsupported(used);
-  const { r, lora_alpha: alpha, target_modules: targetModules } = json;
-  const isTargets = Array.isArray(targetModules) && targetModules.every((target) => typeof target === 'string');
-  if (typeof r !== 'number' || typeof alpha !== 'number' || !(typeof targetModules === 'string' || isTargets)) {
+  const { r, lora_alpha: alpha, target_modules: targetModules, modules_to_save: modulesToSave } = json;
+  const isTexts = (value: unknown): value is string[] =>
+    Array.isArray(value) && value.every((target) => typeof target === 'string');
+  if (
+    typeof r !== 'number' ||
+    typeof alpha !== 'number' ||
+    !(typeof targetModules === 'string' || isTexts(targetModules))
+  ) {
     throw new GradusError('CHECKPOINT_INVALID', 'adapter_config.json lacks r, lora_alpha or target_modules', {
       hint: 'the adapter may be damaged; fetch it again',
     });
@@ -139,5 +161,7 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     rankPattern: (json.rank_pattern ?? {}) as Record<string, number>,
     alphaPattern: (json.alpha_pattern ?? {}) as Record<string, number>,
     rslora: json.use_rslora === true,
+    dropout: typeof json.lora_dropout === 'number' ? json.lora_dropout : 0,
+    modulesToSave: isTexts(modulesToSave) ? modulesToSave : [],
   };
 }

@@ -32,6 +32,8 @@ export interface TrainingGraph {
 
 export interface TrainingGraphOptions {
   adapters?: LoraAdapters;
+  /** How likely an adapter does not see a number. @default 0: it sees all, as where nothing is trained */
+  dropout?: number;
   /** Divides the logits, as it did when sampling. */
   temperature: number;
   /** Longest position plus one that the rotary tables hold. */
@@ -43,13 +45,16 @@ export interface TrainingGraphOptions {
  * - `ids` int64 [U·P + U·G·C]: all tokens, prompts first;
  * - `sources` int64 [T]: the row that predicts each trained token;
  * - `targets` int64 [T]: the trained tokens;
+ * - `dropout_rows` [U·P + U·G·C, 1], and `dropoutColumns(layer)` [1, in] for each adapter, if there is dropout;
  * - `places` int64 [U, G, C]: for each completion token its index among the trained ones, T where it is not trained on.
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
+  const { dropout = 0 } = options;
   const tables = rotaryInputs(config, options.positions);
   const layers = createLayers({
     attention: prefixAttention(config, prefixMasks(), tables),
     ...(options.adapters && { adapters: options.adapters }),
+    ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [ROWS, 1]) } }),
   });
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);
   const embedded = gatherRows(embedding, input('ids', 'int64', [ROWS]));

@@ -6,6 +6,7 @@ import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import type { EntropyState } from '../../grpo/entropy-control.ts';
+import { EMBEDDING, OUTPUT } from '../../models/layers.ts';
 import {
   type LoraAdapters,
   type LoraSettings,
@@ -24,6 +25,9 @@ export interface Checkpoint {
   readonly entropyControl: { state: EntropyState };
   readonly modelName: string;
   readonly adapters: AdapterSet | undefined;
+  /** Whether all of the model's parameters are trained. */
+  readonly whole: boolean;
+  readonly tiedEmbeddings: boolean;
 }
 
 interface AdapterSet {
@@ -33,8 +37,12 @@ interface AdapterSet {
 
 export const ADAPTER_CONFIG = 'adapter_config.json';
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
+/** Some of a model's parameters, which alone are no model. */
+export const TRAINED_WEIGHTS = 'trained.safetensors';
+export const MODEL_WEIGHTS = 'model.safetensors';
 const OPTIMIZER = 'optimizer.safetensors';
-const weightsFile = ({ adapters }: Checkpoint) => (adapters ? ADAPTER_WEIGHTS : 'model.safetensors');
+const weightsFile = ({ adapters, whole }: Checkpoint) =>
+  adapters ? ADAPTER_WEIGHTS : whole ? MODEL_WEIGHTS : TRAINED_WEIGHTS;
 const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
 
 /** @param config the model's config.json, which goes with full weights so that the folder opens as a model */
@@ -43,16 +51,15 @@ export async function saveCheckpoint(
   checkpoint: Checkpoint,
   config: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { values, optimizer, entropyControl, adapters, modelName } = checkpoint;
+  const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = checkpoint;
   await mkdir(directory, { recursive: true });
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
   await writeDurably(
     join(directory, weightsFile(checkpoint)),
-    writeSafetensors(
-      tensors(values, (name) => storedName(checkpoint, name)),
-      { format: 'pt' },
-    ),
+    writeSafetensors([...tensors(values, (name) => storedName(checkpoint, name)), ...tiedOutput(checkpoint)], {
+      format: 'pt',
+    }),
   );
   await writeDurably(
     join(directory, OPTIMIZER),
@@ -69,9 +76,17 @@ export async function saveCheckpoint(
     ),
   );
   const json = adapters
-    ? peftConfig(adapters.settings, adapters.adapters, modelName)
+    ? peftConfig(adapters.settings, adapters.adapters, { name: modelName, tiedEmbeddings })
     : writtenConfig(config, 'float32');
-  await writeFile(join(directory, adapters ? ADAPTER_CONFIG : 'config.json'), `${JSON.stringify(json, null, 2)}\n`);
+  if (adapters || whole)
+    await writeFile(join(directory, adapters ? ADAPTER_CONFIG : 'config.json'), `${JSON.stringify(json, null, 2)}\n`);
+}
+
+/** PEFT keeps embeddings that are tied a second time, as the output layer, and does not load an adapter without. */
+function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
+  const embeddings = values.layout.entries.find(({ name }) => name === EMBEDDING);
+  if (!adapters || !tiedEmbeddings || !embeddings) return [];
+  return [{ name: peftName(OUTPUT), shape: embeddings.shape, data: values.values(EMBEDDING) }];
 }
 
 /** A model's config.json for weights in this type. */
@@ -93,7 +108,7 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
   }
   if (checkpoint.adapters) await checkScales(directory, checkpoint.adapters);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
-  const [held, known] = [weights.tensors.size, values.layout.entries.length];
+  const [held, known] = [weights.tensors.size, values.layout.entries.length + tiedOutput(checkpoint).length];
   if (held > known) throw mismatch(`${directory} holds ${held} tensors, of which ${known} have a place here`);
   const state = await openTensors(join(directory, OPTIMIZER));
   if (!state) return;

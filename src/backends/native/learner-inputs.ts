@@ -1,5 +1,8 @@
 // What the sessions of a learner are given for a micro-batch: the padded layout, and the numbers that a loss is made of.
 import type { TrainingSequence } from '../../model.ts';
+import { dropoutColumns } from '../../models/layers.ts';
+import type { LoraAdapters } from '../../models/lora.ts';
+import { randomStream, streamSeed } from '../../random.ts';
 import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
@@ -8,6 +11,8 @@ import type { RunTensors } from './run-tensors.ts';
 export interface StepInputs {
   /** What a nat of entropy is worth. */
   readonly entropyCoefficient: number;
+  /** Of what dropout leaves out. */
+  readonly seed: number;
   /** For each sequence its tokens of the highest entropy, if the loss learns from those alone. */
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
@@ -117,6 +122,32 @@ export function lossInputs(
     ['total_tokens', run.floats([], [countTokens(sequences.map(({ mask }) => mask))])],
     ['total_sequences', run.floats([], [sequences.filter(({ mask }) => mask.includes(true)).length])],
     ['total_entropy_tokens', run.floats([], [countTokens(entropyMasks ?? [])])],
+  ];
+}
+
+/**
+ * The random numbers of dropout. A row's goes with its token, a prompt's or a sequence's, so that what is left out does not depend on how a
+ * batch is split.
+ */
+export function dropoutInputs(
+  { prompts, rows: sequences, sizes }: MicroBatch,
+  adapters: LoraAdapters,
+  seed: number,
+  run: RunTensors,
+): [string, BoundTensor][] {
+  const uniforms = (count: number, ...keys: (string | number)[]) => {
+    const random = randomStream(streamSeed(seed, ...keys));
+    return Array.from({ length: count }, () => random.uniform());
+  };
+  const rows = [
+    ...prompts.flatMap((ids) => uniforms(sizes.P, 'prompt', ids.join(' '))),
+    ...sequences.flatMap((index) => uniforms(sizes.C, 'completion', index ?? -1)),
+  ];
+  return [
+    ['dropout_rows', run.floats([rows.length, 1], rows)],
+    ...[...adapters].map(([layer, { a }]): [string, BoundTensor] => {
+      return [dropoutColumns(layer), run.floats([1, a.shape[1]], uniforms(a.shape[1], 'columns', layer))];
+    }),
   ];
 }
 

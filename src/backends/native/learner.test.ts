@@ -18,7 +18,10 @@ const tinyLlama = {
 type OpenedLearner = Awaited<ReturnType<typeof openLearner>>;
 
 async function gradientOf({ learner, values, gradients }: OpenedLearner, sequences: readonly TrainingSequence[]) {
-  const { metrics, logprobs } = await learner.gradient(sequences, values, gradients, 0.2);
+  const { metrics, logprobs } = await learner.gradient(sequences, values, gradients, {
+    entropyCoefficient: 0.2,
+    seed: 3,
+  });
   return { metrics, logprobs, gradient: gradients.buffer.data.slice() };
 }
 

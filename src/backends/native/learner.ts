@@ -17,7 +17,7 @@ import { lowerToOnnx } from '../../tensor/onnx.ts';
 import { add, div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
 import { size, times } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
-import { layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
+import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 
@@ -27,6 +27,8 @@ export type Objective = LossSettings | 'supervised';
 export interface LearnerOptions {
   readonly architecture: Architecture;
   readonly adapters?: LoraAdapters;
+  /** How likely an adapter does not see a number while training. @default 0 */
+  readonly dropout?: number;
   readonly objective: Objective;
   readonly temperature: number;
   readonly layout: ArenaLayout;
@@ -67,14 +69,15 @@ export class Learner {
   /**
    * The gradient of the batch's loss at `values`, written to `into`.
    * @param entropyCoefficient of a loss with an entropy bonus
+   * @param seed of what dropout leaves out
    */
   async gradient(
     sequences: readonly TrainingSequence[],
     values: Arena,
     into: Arena,
-    entropyCoefficient = 0,
+    { entropyCoefficient = 0, seed = 0 }: { readonly entropyCoefficient?: number; readonly seed?: number } = {},
   ): Promise<PassResult> {
-    const step = { entropyCoefficient, ...(await this.#entropyMasks(sequences, values)) };
+    const step = { entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
     for (const [index, part] of microBatches(sequences, this.#options.limits).entries()) {
@@ -114,6 +117,8 @@ export class Learner {
     bindInputs(binding, this.#inputs, values.tensors);
     bindInputs(binding, this.#inputs, layoutInputs(part, sequences, run));
     bindInputs(binding, this.#inputs, lossInputs(part, sequences, step, run));
+    const { adapters, dropout = 0 } = this.#options;
+    if (adapters && dropout > 0) bindInputs(binding, this.#inputs, dropoutInputs(part, adapters, step.seed, run));
     const outputs = new Map<string, BoundTensor<'float32'>>();
     for (const name of ['loss', ...this.#metricNames]) outputs.set(name, run.create('float32', []));
     outputs.set('logprobs', run.create('float32', [rows, width]));
@@ -151,7 +156,7 @@ export class Scorer {
   constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
     this.#options = options;
     this.#output = output;
-    const graph = trainingGraph(options.architecture, options);
+    const graph = trainingGraph(options.architecture, { ...options, dropout: 0 });
     this.#session = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
     this.#inputs = new Set(this.#session.inputs);
   }

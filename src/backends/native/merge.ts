@@ -8,7 +8,14 @@ import { openSafetensors, safetensorsHeader } from '../../formats/safetensors.ts
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters, peftName } from '../../models/lora.ts';
 import { volume } from '../../tensor/shape.ts';
-import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, readAdapterSettings, writtenConfig } from './checkpoint.ts';
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_WEIGHTS,
+  MODEL_WEIGHTS,
+  readAdapterSettings,
+  TRAINED_WEIGHTS,
+  writtenConfig,
+} from './checkpoint.ts';
 import { fileError } from './file-error.ts';
 import { openModelFiles } from './model-files.ts';
 
@@ -17,7 +24,7 @@ export type WrittenDtype = 'float32' | 'bfloat16';
 export interface MergeOptions {
   /** The base: a folder with config.json and weights, or a .gguf file. */
   readonly modelPath: string;
-  /** A folder with an adapter in PEFT's format, or with all weights of a model. */
+  /** A folder with an adapter in PEFT's format, or with all or some weights of a model. */
   readonly checkpoint: string;
   /** A folder that exists. */
   readonly directory: string;
@@ -26,12 +33,12 @@ export interface MergeOptions {
 
 /** Writes model.safetensors, a tensor at a time, and config.json. Returns how many parameters that are. */
 export async function writeMergedModel({ modelPath, checkpoint, directory, dtype }: MergeOptions): Promise<number> {
-  const adapted = existsSync(join(checkpoint, ADAPTER_CONFIG));
-  const files = await openModelFiles(adapted ? modelPath : checkpoint);
+  const isWhole = existsSync(join(checkpoint, MODEL_WEIGHTS));
+  const files = await openModelFiles(isWhole ? checkpoint : modelPath);
   const target = await open(join(directory, 'model.safetensors'), 'w');
   try {
     const { parameters, json } = files.architecture;
-    const merge = adapted ? await openAdapter(checkpoint, parameters) : undefined;
+    const apply = isWhole ? undefined : await openTrained(checkpoint, parameters);
     const described = parameters.map((spec) => ({ ...spec, dtype: dtype === 'float32' ? 'F32' : 'BF16' }) as const);
     const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
     await target.writeFile(bytes);
@@ -39,7 +46,7 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
     for (const parameter of order) {
       const values = new Float32Array(volume(parameter.shape));
       await files.read(parameter, values);
-      await merge?.(parameter.name, values);
+      await apply?.(parameter.name, values);
       const { buffer, byteOffset, byteLength } = dtype === 'float32' ? values : encodeBfloat16(values);
       await target.writeFile(new Uint8Array(buffer, byteOffset, byteLength));
       count += values.length;
@@ -53,19 +60,23 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
   }
 }
 
-/** Adds to a parameter what the adapter of a folder adds to its layer. */
-async function openAdapter(folder: string, parameters: readonly ParameterSpec[]) {
-  const path = join(folder, ADAPTER_WEIGHTS);
-  const adapters = loraAdapters(parameters, await readAdapterSettings(folder));
+/** Makes of the base's parameter the trained one: it is replaced where it was trained itself, and gains what its adapter adds. */
+async function openTrained(folder: string, parameters: readonly ParameterSpec[]) {
+  const adapted = existsSync(join(folder, ADAPTER_CONFIG));
+  const path = join(folder, adapted ? ADAPTER_WEIGHTS : TRAINED_WEIGHTS);
+  const adapters = adapted
+    ? loraAdapters(parameters, await readAdapterSettings(folder))
+    : new Map<string, LoraAdapter>();
   const file = await openSafetensors(bytesSource(await readFile(path)));
-  const read = (name: string) =>
-    file.readFloat32(peftName(name)).catch((error) => {
+  const stored = adapted ? peftName : (name: string) => name;
+  const read = (name: string, into?: Float32Array) =>
+    file.readFloat32(stored(name), into).catch((error) => {
       throw fileError(error, path);
     });
   return async (parameter: string, weight: Float32Array) => {
-    const adapter = adapters.get(parameter.replace(/\.weight$/, ''));
-    if (!adapter || !parameter.endsWith('.weight')) return;
-    addProduct(weight, adapter, await read(adapter.a.name), await read(adapter.b.name));
+    if (file.tensors.has(stored(parameter))) await read(parameter, weight);
+    const adapter = parameter.endsWith('.weight') && adapters.get(parameter.replace(/\.weight$/, ''));
+    if (adapter) addProduct(weight, adapter, await read(adapter.a.name), await read(adapter.b.name));
   };
 }
 

@@ -5,6 +5,7 @@ import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import type { Backend } from '../backend.ts';
 import { obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
+import { loraSettings } from './lora-settings.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
@@ -22,11 +23,12 @@ export const nativeBackend: Backend = {
 };
 
 function openModel(config: Config, modelPath: string): Promise<NativeModel> {
-  const { lora, native, model: modelName, temperature, seed } = config;
+  const { native, model: modelName, temperature, seed, trainable } = config;
   return openNativeModel({
     modelPath,
     modelName: modelName!,
-    lora: lora && { r: lora.r, alpha: lora.alpha, targetModules: lora.target_modules },
+    lora: loraSettings(config),
+    trainable,
     loss: lossSettings(config),
     temperature,
     optimizer: {

@@ -6,7 +6,7 @@ import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName, type ParameterSpec } from '../../models/layers.ts';
-import { type LoraAdapters, type LoraSettings, loraAdapters } from '../../models/lora.ts';
+import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
 import {
   int4,
   int8,
@@ -17,6 +17,7 @@ import {
   scalesName,
 } from '../../models/quantized.ts';
 import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../../models/rotary-tables.ts';
+import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
@@ -35,8 +36,10 @@ export interface NativeModelOptions {
   readonly modelPath: string;
   /** What adapter files call the base model. @default modelPath */
   readonly modelName?: string;
-  /** `null` trains all parameters. */
+  /** `null` trains the model's own parameters. */
   readonly lora: LoraSettings | null;
+  /** Which of them: parts of names, or one regular expression. @default all */
+  readonly trainable?: string | readonly string[] | null;
   readonly loss: LossSettings;
   /** Of the rollouts: the loss divides logits by it too. */
   readonly temperature: number;
@@ -74,15 +77,13 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
-    const adapters = options.lora ? loraAdapters(architecture.parameters, options.lora) : undefined;
-    const values = new Arena(
-      new ArenaLayout(adapters ? adapterEntries(adapters) : parameterEntries(architecture.parameters)),
-    );
-    if (adapters) initializeAdapters(values, adapters, options.seed);
-    else await readAll(files, architecture.parameters, (name) => values.values(name));
-    const frozen = adapters ? await readFrozen(files) : new Map<string, Tensor>();
+    const trained = trainedParameters(architecture.parameters, options.lora, options.trainable);
+    const values = new Arena(new ArenaLayout(trainedEntries(trained)));
+    if (trained.adapters) initializeAdapters(values, trained.adapters, options.seed);
+    await readAll(files, trained.own, (name) => values.values(name));
+    const frozen = await readFrozen(files, trained);
     addRotaryTables(frozen, architecture);
-    return new Engine(options, architecture, adapters, values, frozen);
+    return new Engine(options, architecture, trained, values, frozen);
   } finally {
     await files.close();
   }
@@ -92,7 +93,7 @@ class Engine implements NativeModel {
   readonly architecture: Architecture;
   readonly parameters: NativeModel['parameters'];
   readonly #options: NativeModelOptions;
-  readonly #adapters: LoraAdapters | undefined;
+  readonly #trained: TrainedParameters;
   readonly #values: Arena;
   readonly #frozen: ReadonlyMap<string, Tensor>;
   readonly #gradients: Arena;
@@ -108,13 +109,13 @@ class Engine implements NativeModel {
   constructor(
     options: NativeModelOptions,
     architecture: Architecture,
-    adapters: LoraAdapters | undefined,
+    trained: TrainedParameters,
     values: Arena,
     frozen: ReadonlyMap<string, Tensor>,
   ) {
     this.#options = options;
     this.architecture = architecture;
-    this.#adapters = adapters;
+    this.#trained = trained;
     this.#values = values;
     this.#frozen = frozen;
     const { layout } = values;
@@ -122,11 +123,11 @@ class Engine implements NativeModel {
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
     this.#reference = new Arena(layout);
-    if (!adapters) this.#reference.buffer.data.set(values.buffer.data);
+    for (const { name } of trained.own) this.#reference.values(name).set(values.values(name));
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
       shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
     const trainable = count(layout.entries);
-    this.parameters = { total: count(architecture.parameters) + (adapters ? trainable : 0), trainable };
+    this.parameters = { total: count(architecture.parameters) + trainable - count(trained.own), trainable };
   }
 
   policy(): Policy {
@@ -185,12 +186,10 @@ class Engine implements NativeModel {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
     const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
     this.#learners.set(kind, learner);
-    const { metrics, logprobs } = await learner.gradient(
-      batch.sequences,
-      this.#values,
-      this.#gradients,
-      this.#entropyControl.applied,
-    );
+    const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients, {
+      entropyCoefficient: this.#entropyControl.applied,
+      seed: streamSeed(this.#options.seed, 'dropout', this.#optimizer.steps),
+    });
     const norm = await this.#optimizer.step(learningRate);
     return { metrics: { ...metrics, grad_norm: norm }, logprobs };
   }
@@ -198,16 +197,17 @@ class Engine implements NativeModel {
   /** Rounded copies of the frozen matrices, if sampling is to use them. */
   #quantized() {
     const quantization = { float32: undefined, int8, int4 }[this.#options.rolloutDtype ?? 'float32'];
-    if (!quantization || !this.#adapters) return {};
+    if (!quantization || this.#trained.whole) return {};
+    const exact = new Set(this.#trained.own.map(({ name }) => name));
     this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization);
-    return { quantization, frozen: new Map([...this.#frozen, ...this.#quantizedWeights]) };
+    return { quantization, exact, frozen: new Map([...this.#frozen, ...this.#quantizedWeights]) };
   }
 
   #graphOptions() {
     const { device = 'cpu', threads } = this.#options;
     return {
       architecture: this.architecture,
-      ...(this.#adapters && { adapters: this.#adapters }),
+      ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
       frozen: this.#frozen,
       positions: this.architecture.config.contextLength,
       session: { device, ...(threads !== undefined && { threads }) },
@@ -218,6 +218,7 @@ class Engine implements NativeModel {
     return {
       ...this.#graphOptions(),
       temperature: this.#options.temperature,
+      dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
       limits: microBatchLimits(this.architecture.config),
     };
@@ -230,21 +231,11 @@ class Engine implements NativeModel {
       optimizer: this.#optimizer,
       entropyControl: this.#entropyControl,
       modelName,
-      adapters: lora && this.#adapters ? { settings: lora, adapters: this.#adapters } : undefined,
+      adapters: lora && this.#trained.adapters ? { settings: lora, adapters: this.#trained.adapters } : undefined,
+      whole: this.#trained.whole,
+      tiedEmbeddings: this.architecture.config.tiedEmbeddings,
     };
   }
-}
-
-function adapterEntries(adapters: LoraAdapters) {
-  return [...adapters.values()].flatMap(({ a, b }) => [a, b].map(({ name, shape }) => ({ name, shape, decays: true })));
-}
-
-function parameterEntries(parameters: readonly ParameterSpec[]) {
-  return parameters.map(({ name, shape, kind }) => ({
-    name,
-    shape,
-    decays: kind === 'linear' || kind === 'embedding',
-  }));
 }
 
 /** A starts as PEFT starts it, uniform within ±1/√in (Kaiming with a = √5); B starts at zero, so that at first nothing changes. */
@@ -265,8 +256,8 @@ async function readAll(
   for (const parameter of parameters) await files.read(parameter, into(parameter.name));
 }
 
-async function readFrozen(files: ModelFiles): Promise<Map<string, Tensor>> {
-  const { parameters } = files.architecture;
+async function readFrozen(files: ModelFiles, { own }: TrainedParameters): Promise<Map<string, Tensor>> {
+  const parameters = files.architecture.parameters.filter((parameter) => !own.includes(parameter));
   const frozen = new Map(parameters.map(({ name, shape }) => [name, newTensor(shape)]));
   await readAll(files, parameters, (name) => frozen.get(name)!.buffer.data);
   return frozen;
@@ -291,7 +282,7 @@ function quantizeWeights(
 ): Map<string, Tensor> {
   const rounded = new Map<string, Tensor>();
   for (const { name, shape, kind } of parameters) {
-    if (kind !== 'linear' && name !== outputName(config)) continue;
+    if (!exact.has(name) || (kind !== 'linear' && name !== outputName(config))) continue;
     const size = [shape[0]!, shape[1]!] as const;
     const shapes = quantizedShapes(size, format);
     const packed = tensor(allocate('uint8', volume(shapes.packed)), shapes.packed);

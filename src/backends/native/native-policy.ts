@@ -22,6 +22,8 @@ export interface SamplerOptions {
   readonly frozen: ReadonlyMap<string, Tensor>;
   /** How `frozen` holds the matrices. @default as they are */
   readonly quantization?: Quantization;
+  /** Matrices that it leaves as they are. @default none */
+  readonly exact?: ReadonlySet<string>;
   readonly values: Arena;
   readonly positions: number;
   /** The most memory, in bytes, that caches of one wave of completions may take. */

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference, most } from '../../../test/difference.ts';
-import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
-import type { LoraSettings } from '../../models/lora.ts';
+import { fixturePath, LORA, openModel, randomSequences, readJson } from '../../../test/native-models.ts';
+import { type LoraSettings, peftSettings } from '../../models/lora.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const python = join(root, 'python/.venv/bin/python');
@@ -21,6 +21,8 @@ function logitsBy(script: string, folders: readonly string[], ids: readonly (rea
 }
 
 const settings: Record<string, LoraSettings | null> = {
+  'an adapter beside embeddings that are tied': { ...LORA, targetModules: ['q_proj'], modulesToSave: ['embed_tokens'] },
+  'an adapter with dropout': { ...LORA, dropout: 0.2 },
   'an adapter on every linear layer': LORA,
   'an adapter on some layers, of another scale': { r: 3, alpha: 12, targetModules: ['v_proj', 'gate_proj'] },
   'an adapter of several ranks, scaled by their roots': {
@@ -57,6 +59,52 @@ for (const [what, lora] of Object.entries(settings)) {
     });
     t.diagnostic(`log-probabilities differ by at most ${most(differences).toExponential(1)} of the largest`);
     assert.ok(most(differences) <= 1e-4);
+  });
+}
+
+const theirs: [what: string, base: string, config: Record<string, unknown>][] = [
+  [
+    'with patterns',
+    'tiny-qwen3',
+    { r: 4, target_modules: ['q_proj', 'up_proj'], rank_pattern: { q_proj: 2 }, use_rslora: true },
+  ],
+  [
+    'with embeddings and an output layer of its own',
+    'tiny-qwen2-untied',
+    { r: 2, target_modules: 'all-linear', modules_to_save: ['embed_tokens', 'lm_head'] },
+  ],
+  [
+    'with tied embeddings',
+    'tiny-qwen2',
+    { r: 2, target_modules: ['v_proj'], modules_to_save: ['embed_tokens'], ensure_weight_tying: true },
+  ],
+  [
+    'with a norm and dropout',
+    'tiny-llama3',
+    { r: 2, target_modules: ['v_proj'], modules_to_save: ['norm'], lora_dropout: 0.5 },
+  ],
+];
+
+for (const [what, base, config] of theirs) {
+  test(`we load an adapter ${what} that PEFT made`, { skip }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const modelPath = fixturePath(base);
+    const command = [join(root, 'python/oracles/make_adapter.py'), modelPath, folder];
+    execFileSync(python, command, {
+      input: JSON.stringify(config),
+      stdio: 'pipe',
+      env: { ...process.env, HF_HUB_OFFLINE: '1' },
+    });
+    const model = await openModel({ modelPath, lora: peftSettings(readJson(folder, 'adapter_config.json')) });
+    t.after(() => model.dispose());
+    await model.load(folder);
+    const ids = [1, 17, 42, 5, 30, 8, 8, 11];
+    const sequence = { promptIds: ids.slice(0, 1), completionIds: ids.slice(1), mask: ids.slice(1).map(() => true) };
+    const [ours] = await model.logprobs([{ ...sequence, advantage: 0 }], 'current');
+    const [logits] = logitsBy('peft_logits.py', [modelPath, folder], [ids]);
+    const expected = sequence.completionIds.map((id, i) => logprob(logits![i]!, id));
+    assert.ok(largestDifference(ours!, expected) <= 1e-4, `${largestDifference(ours!, expected)}`);
   });
 }
 

@@ -1,0 +1,93 @@
+# Writes random models of every family in every format that Gradus reads, and what transformers, PyTorch and PEFT make of them.
+#
+# Usage: parity_models.py SEED OUT. Each folder of OUT, `<family>-<format>`, is a model with golden.json, adapter/ and gradients.json as
+# fixtures/tiny_models.py writes them. Sizes, biases, ties, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
+# K-quants need.
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fixtures"))
+import fixture_file
+
+seed, out = int(sys.argv[1]), Path(sys.argv[2])
+fixture_file.REPOSITORY = out
+
+import gguf_models
+import numpy as np
+import tiny_models
+import torch
+from gguf import MODEL_ARCH, GGMLQuantizationType as Type
+from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+
+FAMILIES = {"llama": LlamaConfig, "mistral": MistralConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config}
+ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3}
+GGUF_TYPES = [Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
+
+
+def random_config(family, random, wide):
+    """`wide`: every matrix has rows of 256."""
+    choose = lambda *values: values[random.integers(len(values))]
+    groups, kv_heads = choose(1, 2, 3), choose(1, 2)
+    heads = 4 if wide else groups * kv_heads
+    sizes = {
+        "vocab_size": int(random.integers(30, 70)),
+        "hidden_size": 256 if wide else 2 * heads * int(random.integers(2, 6)),
+        "intermediate_size": 256 if wide else int(random.integers(9, 60)),
+        "num_hidden_layers": 1 if wide else choose(1, 2, 3),
+        "num_attention_heads": heads,
+        "num_key_value_heads": choose(1, 2, 4) if wide else kv_heads,
+        "head_dim": 64 if wide else 2 * int(random.integers(1, 12)),
+        "max_position_embeddings": 32,
+        "rms_norm_eps": choose(1e-5, 1e-6),
+        "tie_word_embeddings": choose(True, False),
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "rope_parameters": {"rope_type": "default", "rope_theta": choose(100.0, 10000.0, 1e6)},
+    }
+    if family == "llama" and not wide:
+        scaling = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+        sizes["rope_parameters"] |= choose({}, scaling | {"original_max_position_embeddings": 12})
+        sizes["attention_bias"] = choose(True, False)
+    if family == "mistral":
+        sizes["sliding_window"] = None
+    if family == "qwen3":
+        sizes["attention_bias"] = choose(True, False) and not wide
+    if family == "qwen2":
+        del sizes["head_dim"]
+    return FAMILIES[family](**sizes)
+
+
+def write_goldens(model, folder):
+    # Greedy text is another test's: here two tokens may well be as good as equal.
+    tiny_models.greedy = lambda *_: []
+    ids = [1, *torch.randint(3, model.config.vocab_size, (11,)).tolist()]
+    fixture_file.write(f"{folder}/golden.json", {"sequences": [tiny_models.golden(model, ids)]})
+    fixture_file.write(f"{folder}/gradients.json", tiny_models.adapter_gradients(model, out / folder, folder, ids))
+
+
+def write_folder(family, dtype, random):
+    folder = f"{family}-{str(dtype).removeprefix('torch.')}"
+    model = AutoModelForCausalLM.from_config(random_config(family, random, wide=False)).float().eval()
+    tiny_models.randomise(model)
+    model.to(dtype).save_pretrained(out / folder)
+    write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
+
+
+def write_gguf(family, type, random):
+    folder = f"{family}-{type.name}"
+    config = random_config(family, random, wide=True)
+    gguf_models.WIDE = gguf_models.NARROW = iter(lambda: type, None)
+    (out / folder).mkdir(parents=True)
+    model = AutoModelForCausalLM.from_config(config).float().eval()
+    gguf_models.write_gguf(out / folder / "model.gguf", family, ARCHITECTURES[family], config, model, random)
+    write_goldens(model, folder)
+
+
+random = np.random.default_rng(seed)
+torch.manual_seed(seed)
+for family in FAMILIES:
+    for dtype in [torch.float32, torch.bfloat16, torch.float16]:
+        write_folder(family, dtype, random)
+for family in ARCHITECTURES:
+    for type in GGUF_TYPES:
+        write_gguf(family, type, random)

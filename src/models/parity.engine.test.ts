@@ -1,0 +1,24 @@
+// Random models of every family in every format say what transformers, PyTorch and PEFT say of them.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeParityModels, measureParity, python } from '../../test/parity.ts';
+
+const skip = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
+const seed = 1;
+
+test('logits, log-probabilities, gradients and cached decoding of made-up models', { skip }, async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'gradus-parity-'));
+  t.after(() => rmSync(root, { recursive: true }));
+  const folder = join(root, 'models');
+  const names = makeParityModels(seed, folder);
+  assert.equal(names.length, 4 * 3 + 3 * 10, 'families in folders of three types, and in GGUF of ten');
+  for (const name of names) {
+    await t.test(name, async () => {
+      const parity = await measureParity(join(folder, name));
+      for (const [what, difference] of Object.entries(parity)) assert.ok(difference <= 1e-4, `${what}: ${difference}`);
+    });
+  }
+});

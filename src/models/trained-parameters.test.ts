@@ -1,0 +1,50 @@
+// Which of a model's parameters are trained: with adapters, in part, or all.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixturePath, LORA, readJson } from '../../test/native-models.ts';
+import { architectureOf } from './families.ts';
+import { trainedEntries, trainedParameters } from './trained-parameters.ts';
+
+const parametersOf = (name: string) => architectureOf(readJson(fixturePath(name), 'config.json')).parameters;
+const untied = parametersOf('tiny-llama-b');
+const ownNames = (...args: Parameters<typeof trainedParameters>) =>
+  trainedParameters(...args).own.map(({ name }) => name);
+
+test('without adapters all parameters are trained, or those that are named', () => {
+  const all = trainedParameters(untied, null);
+  assert.deepEqual([all.own, all.whole, all.adapters], [untied, true, undefined]);
+  assert.deepEqual(ownNames(untied, null, ['lm_head', 'model.norm']), ['model.norm.weight', 'lm_head.weight']);
+  const layer = ownNames(untied, null, ['layers.2']);
+  assert.ok(layer.length > 7 && layer.every((name) => name.startsWith('model.layers.2.')));
+  assert.deepEqual(ownNames(untied, null, ['0.self_attn.q_proj']), [
+    ...['model.layers.0.self_attn.q_proj.weight', 'model.layers.0.self_attn.q_proj.bias'],
+  ]);
+  assert.deepEqual(ownNames(untied, null, '.*\\.[01]\\..*norm\\.weight').length, 4);
+});
+
+test('what is saved with adapters is trained itself and carries none', () => {
+  const lora = { ...LORA, modulesToSave: ['embed_tokens', 'down_proj'] };
+  const { adapters, own, whole } = trainedParameters(untied, lora);
+  assert.deepEqual([adapters!.size, own.length, whole], [3 * 6, 1 + 3, false]);
+  const entries = trainedEntries({ adapters: adapters!, own, whole });
+  assert.equal(entries.length, 2 * 18 + 4);
+  assert.ok(entries.every(({ decays }) => decays));
+});
+
+test('biases and norms do not decay', () => {
+  const entries = trainedEntries(trainedParameters(untied, null));
+  assert.ok(entries.every(({ name, decays }) => decays === !/norm|bias/.test(name)));
+});
+
+test('what no parameter is called is an error that names what there is', () => {
+  const absent = { code: 'PARAMETER_UNKNOWN', path: 'trainable', hint: /embed_tokens.*layers\.0/ };
+  for (const name of ['layer.0', 'proj', 'layers.9', '']) {
+    assert.throws(() => trainedParameters(untied, null, [name]), absent, name);
+  }
+  assert.throws(() => trainedParameters(untied, null, 'q_proj'), absent);
+  assert.throws(() => trainedParameters(untied, null, '(q'), { code: 'LORA_TARGET_UNKNOWN', path: 'trainable' });
+  const tied = { ...LORA, modulesToSave: ['lm_head'] };
+  assert.throws(() => trainedParameters(parametersOf('tiny-llama-a'), tied), {
+    ...{ code: 'PARAMETER_UNKNOWN', path: 'lora.modules_to_save', hint: /name embed_tokens/ },
+  });
+});

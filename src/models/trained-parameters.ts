@@ -1,0 +1,68 @@
+// Which numbers a run trains: adapters, parameters of the model that are saved with them, or all or some of the model's own.
+import { GradusError } from '../errors.ts';
+import type { ParameterSpec } from './layers.ts';
+import { type LoraAdapters, type LoraSettings, loraAdapters, matchesWhole } from './lora.ts';
+
+export interface TrainedParameters {
+  readonly adapters?: LoraAdapters;
+  /** Parameters of the model itself. All others stay as they are, bit for bit. */
+  readonly own: readonly ParameterSpec[];
+  /** Whether these are all that the model has. */
+  readonly whole: boolean;
+}
+
+/**
+ * What adapters there are and which parameters are trained.
+ * @param trainable without adapters, which parameters: parts of their names, such as `lm_head`, `layers.0`, `mlp`, `self_attn.q_proj`;
+ *   or one regular expression that matches whole names. @default all
+ */
+export function trainedParameters(
+  parameters: readonly ParameterSpec[],
+  lora: LoraSettings | null,
+  trainable?: string | readonly string[] | null,
+): TrainedParameters {
+  if (lora) {
+    const own = chosen(parameters, lora.modulesToSave ?? [], 'lora.modules_to_save');
+    return { adapters: loraAdapters(parameters, lora), own, whole: false };
+  }
+  if (!trainable) return { own: parameters, whole: true };
+  const own = chosen(parameters, trainable, 'trainable');
+  return { own, whole: own.length === parameters.length };
+}
+
+/** What is trained by name and shape, in the order that checkpoints keep. Biases and norms do not decay. */
+export function trainedEntries({ adapters, own }: TrainedParameters) {
+  const matrices = [...(adapters?.values() ?? [])].flatMap(({ a, b }) => [a, b]);
+  return [
+    ...matrices.map(({ name, shape }) => ({ name, shape, decays: true })),
+    ...own.map(({ name, shape, kind }) => ({ name, shape, decays: kind === 'linear' || kind === 'embedding' })),
+  ];
+}
+
+function chosen(
+  parameters: readonly ParameterSpec[],
+  targets: string | readonly string[],
+  key: string,
+): ParameterSpec[] {
+  const fits = (name: string, target: string) =>
+    typeof targets === 'string' ? matchesWhole(name, target, key) : `.${name}.`.includes(`.${target}.`);
+  for (const target of [targets].flat()) {
+    if (parameters.some(({ name }) => fits(name, target))) continue;
+    const isTied = target === 'lm_head' && !parameters.some(({ name }) => name.startsWith('lm_head'));
+    throw new GradusError('PARAMETER_UNKNOWN', `no parameter of this model is called ${target}`, {
+      path: key,
+      hint: isTied
+        ? 'the output layer is the embeddings: name embed_tokens'
+        : `parts of names are, for example, ${exampleParts(parameters).join(', ')}`,
+    });
+  }
+  return parameters.filter(({ name }) => [targets].flat().some((target) => fits(name, target)));
+}
+
+/** `embed_tokens`, `layers.0`, `q_proj`, … */
+function exampleParts(parameters: readonly ParameterSpec[]): string[] {
+  const modules = parameters.map(({ name }) => name.replace(/\.(weight|bias)$/, '').replace(/^model\./, ''));
+  return [
+    ...new Set(modules.flatMap((name) => [/^layers\.\d+/.exec(name)?.[0] ?? name, name.split('.').at(-1)!])),
+  ].slice(0, 12);
+}
