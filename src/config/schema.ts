@@ -121,10 +121,10 @@ const trl = z.strictObject({
 });
 
 const modal = z.strictObject({
-  gpu: z.string().default('A10G'),
-  timeout: duration.default('1h'),
-  volume: z.string().default('gradus'),
-  secrets: z.array(z.string()).default([]),
+  gpu: z.string().default('A10G').describe('by its name at Modal; H100:2 is two of them'),
+  timeout: duration.default('1h').describe('after which the machine is given back, whatever has happened; at most 24h'),
+  volume: z.string().default('gradus').describe('where runs and downloaded weights stay'),
+  secrets: z.array(z.string()).default([]).describe('by their names at Modal, for example one with HF_TOKEN'),
 });
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);

@@ -34,7 +34,7 @@ const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rat
 const ofTrl = (why: string, ...works: unknown[]): Limitation => ({ why: `leaves that to TRL, which ${why}`, works });
 
 /** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
-const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
+export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
     compute: inThisProcess,
