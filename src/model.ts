@@ -40,4 +40,6 @@ export interface Model {
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
   /** One optimiser step. */
   update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
+  /** One optimiser step towards the completions themselves, whatever their advantages; absent where a model learns from scores alone. */
+  updateSupervised?(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
 }

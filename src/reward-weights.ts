@@ -38,6 +38,8 @@ function pointsOf(schedule: WeightSchedule): readonly (readonly [step: number, w
 export interface RewardWeightsOptions {
   /** Divide each weight by the standard deviation of its reward's values so far, from the second step on. @default false */
   readonly adaptive?: boolean;
+  /** The step, counted from 0, at which schedules begin. @default 0 */
+  readonly from?: number;
 }
 
 /** Of values that come one by one (Welford 1962). */
@@ -52,18 +54,23 @@ interface Moments {
 export class RewardWeights {
   readonly #schedules: Readonly<Record<string, WeightSchedule>>;
   readonly #adaptive: boolean;
+  readonly #from: number;
   readonly #moments = new Map<string, Moments>();
 
-  constructor(schedules: Readonly<Record<string, WeightSchedule>>, { adaptive = false }: RewardWeightsOptions = {}) {
+  constructor(
+    schedules: Readonly<Record<string, WeightSchedule>>,
+    { adaptive = false, from = 0 }: RewardWeightsOptions = {},
+  ) {
     this.#schedules = schedules;
     this.#adaptive = adaptive;
+    this.#from = from;
   }
 
   /** @param step counted from 0 */
   at(step: number): Record<string, number> {
     const weights = Object.entries(this.#schedules).map(([name, schedule]) => [
       name,
-      weightAt(schedule, step) / (this.#adaptive ? this.#deviation(name) : 1),
+      weightAt(schedule, step - this.#from) / (this.#adaptive ? this.#deviation(name) : 1),
     ]);
     return Object.fromEntries(weights);
   }

@@ -1,12 +1,12 @@
 // Runs that adapt as they go, stopped anywhere and resumed: what they have measured goes on with them, to the last byte.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
 import { readMetrics, readRollouts } from '../src/runs/read-run.ts';
-import { train } from '../src/studio/train.ts';
+import { assertResumable } from './resumable.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-adaptive-'));
@@ -19,34 +19,14 @@ const config = {
   ...{ max_steps: 6, num_generations: 4, learning_rate: 0.005 },
 } as ConfigInput;
 
-/** Trains without a break, and with one after each of some steps; both must leave the same behind. */
-async function assertResumable(name: string, settings: ConfigInput, stops: readonly number[] = [1, 3, 4]) {
-  const options = { preflight: false };
-  await train({ ...config, ...settings }, { out: place(name), ...options });
-  const out = place(`${name}-in-parts`);
-  for (const stop of [...stops, undefined]) {
-    const controller = new AbortController();
-    await train(
-      { ...config, ...settings },
-      {
-        ...{ out, ...options, resume: stop !== stops[0], signal: controller.signal },
-        onEvent: (event) => event.type === 'step' && event.step === stop && controller.abort('SIGINT'),
-      },
-    );
-  }
-  for (const file of [
-    'metrics.jsonl',
-    'checkpoints/step_000006/model.safetensors',
-    'checkpoints/step_000006/state.json',
-  ]) {
-    assert.deepEqual(readFileSync(join(out, file)), readFileSync(join(place(name), file)), file);
-  }
+async function metricsOfResumable(name: string, settings: ConfigInput) {
+  await assertResumable({ ...config, ...settings }, place(name), [1, 3, 4]);
   return readMetrics(place(name));
 }
 
 test('fresh prompts in place of those that teach nothing', async () => {
   // Right or wrong: most groups of a random model teach nothing.
-  const metrics = await assertResumable('resample', {
+  const metrics = await metricsOfResumable('resample', {
     group_policy: 'resample',
     resample_limit: 2,
     reward: { name: 'regex_match', config: { pattern: '[0-9]{2}' } },
@@ -64,7 +44,7 @@ test('fresh prompts in place of those that teach nothing', async () => {
 });
 
 test('weights that follow a schedule and the spread of their rewards', async () => {
-  const metrics = await assertResumable('weights', {
+  const metrics = await metricsOfResumable('weights', {
     reward: [
       { name: 'length', weight: { from: 1, to: 0, steps: 5 }, config: { min: 2, max: 4 } },
       {
@@ -90,7 +70,7 @@ test('a curriculum by the success that was measured', async () => {
   const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}+${i}=`, answer: String(2 * i) }));
   const dataset = join(folder, 'sums.jsonl');
   writeFileSync(dataset, rows.map((row) => JSON.stringify(row)).join('\n'));
-  const metrics = await assertResumable('curriculum', {
+  const metrics = await metricsOfResumable('curriculum', {
     ...{ dataset, taskset: null, taskset_config: {}, curriculum: { target: 0.5, candidates: 3 } },
     reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }],
     reward_fn: null,

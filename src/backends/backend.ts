@@ -11,8 +11,13 @@ export interface TrainableModel extends Model {
   /** Writes everything that training goes on from into a folder that exists. */
   save(directory: string): Promise<void>;
   /** Continues exactly from what `save` wrote. Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`. */
-  load(directory: string): Promise<void>;
+  load(directory: string, options?: LoadOptions): Promise<void>;
   dispose(): void;
+}
+
+export interface LoadOptions {
+  /** Leave the optimiser as it is: it starts afresh. @default false */
+  readonly weightsOnly?: boolean;
 }
 
 /** What a model reads and writes. */

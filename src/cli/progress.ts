@@ -38,6 +38,9 @@ export class Progress {
       case 'preflight':
         for (const { ok, id, detail } of event.checks) if (!ok) this.#say(`preflight: ${id}: ${detail}`);
         break;
+      case 'stage':
+        this.#say(`step ${event.step}: stage ${event.name}, ${event.steps} steps of ${event.method}`);
+        break;
       case 'step':
         this.#step(event);
         break;
@@ -72,9 +75,13 @@ export class Progress {
     const left = ((this.#maxSteps - step) * recent.reduce((sum, value) => sum + value, 0)) / recent.length;
     const parts = [
       `step ${step}/${this.#maxSteps}`,
-      metrics.reward === undefined ? 'no reward' : `reward ${metrics.reward.toFixed(3)}`,
-      ...(this.#rewrites ? [sparkline(this.#rewards, 20)] : []),
-      `${Math.round(tokens / Math.max(seconds, 1e-9))} tokens/s`,
+      ...(tokens === 0 && metrics.loss !== undefined
+        ? [`loss ${metrics.loss.toFixed(3)}`]
+        : [
+            metrics.reward === undefined ? 'no reward' : `reward ${metrics.reward.toFixed(3)}`,
+            ...(this.#rewrites ? [sparkline(this.#rewards, 20)] : []),
+            `${Math.round(tokens / Math.max(seconds, 1e-9))} tokens/s`,
+          ]),
       `${duration(left)} left`,
     ];
     const line = parts.join('  ');

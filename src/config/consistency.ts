@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
+import { sumOfSteps } from './stages.ts';
 
 type Key = keyof Config;
 type LossType = Config['loss_type'];
@@ -12,6 +13,7 @@ const exclusive: readonly (readonly Key[])[] = [
   ['eval_dataset', 'eval_fraction'],
   ['eval_split', 'eval_fraction'],
   ['max_steps', 'num_train_epochs'],
+  ['stages', 'num_train_epochs'],
   // An environment says itself what the policy reads.
   ['environment', 'prompt_column'],
   ['environment', 'prompt_template'],
@@ -121,6 +123,12 @@ const contradictions: readonly Contradiction[] = [
     fault: 'measures problems that come again, and those of a task set come once',
     hint: 'give a dataset, or leave curriculum out',
     holds: ({ curriculum, taskset }) => curriculum !== null && taskset !== null,
+  },
+  {
+    key: 'max_steps',
+    fault: 'is not the sum of the steps of the stages',
+    hint: 'leave it out',
+    holds: ({ stages, max_steps }) => stages.length > 0 && max_steps !== sumOfSteps(stages),
   },
 ];
 

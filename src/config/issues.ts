@@ -58,9 +58,11 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   const siblings = Object.keys(propertiesOf(schemaAt(parent)));
   const ours = foreignNames[full] ?? (parent.length === 0 ? foreignNames[key] : undefined);
   const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
+  const isOfTheRun = parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema());
   const meant = ours ?? nearest(key, siblings) ?? elsewhere[0];
-  const hint =
-    ours !== undefined
+  const hint = isOfTheRun
+    ? `${key} is the same in all stages: move it out of them`
+    : ours !== undefined
       ? `here it is called ${ours}`
       : meant !== undefined
         ? `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`

@@ -7,6 +7,7 @@ import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
 import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
 import { type Config, type ConfigInput, configSchema } from './schema.ts';
+import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
 import { assertSupported } from './support.ts';
 import { dotted, isObject, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
@@ -79,16 +80,23 @@ function resolveConfig(
 
   const parsed = configSchema.safeParse(value);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
-  if (!anyBackend) assertSupported(parsed.data, placeOf);
-  assertConsistent(parsed.data, placeOf);
+  const config = withLength(parsed.data);
+  assertConsistent(config, placeOf);
+  assertStages(config, placeOf);
+  if (!anyBackend) assertSupported(config, placeOf);
+  for (const stage of config.stages.length > 0 ? stagesOf(config) : []) {
+    const placeInStage = (path: readonly PropertyKey[]) => placeOf(['stages', stage.index, ...path]);
+    assertConsistent(stage.config, placeInStage);
+    if (!anyBackend) assertSupported(stage.config, placeInStage);
+  }
 
   const originOf = (path: string[]): Origin => {
     if (isSet(path)) return '--set';
     if (isStated(source.value, path)) return 'file';
     return preset && isStated(preset.values, path) ? `preset ${preset.name}` : 'default';
   };
-  const origins = Object.fromEntries(leafPaths(parsed.data).map((path) => [dotted(path), originOf(path)]));
-  return { config: withAbsolutePaths(withLength(parsed.data), folder), origins };
+  const origins = Object.fromEntries(leafPaths(config).map((path) => [dotted(path), originOf(path)]));
+  return { config: withAbsolutePaths(config, folder), origins };
 }
 
 /** What the preset that is asked for says; one that does not exist is the schema's to refuse. */
@@ -100,7 +108,9 @@ function presetOf(given: unknown): { readonly name: PresetName; readonly values:
 
 /** Says how long training lasts, where nobody did. */
 function withLength(config: Config): Config {
-  return config.max_steps === null && config.num_train_epochs === null ? { ...config, max_steps: 100 } : config;
+  const { max_steps, num_train_epochs, stages } = config;
+  if (max_steps !== null || num_train_epochs !== null) return config;
+  return { ...config, max_steps: stages.length > 0 ? sumOfSteps(stages) : 100 };
 }
 
 /** Whether the source has a say in this key: it has the key, or something other than keys where the key would be. */
@@ -127,14 +137,18 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
   const isFile = config.chat_template !== 'auto' && config.chat_template !== 'none';
+  const taught = <T extends Partial<Config>>(part: T): T => ({
+    ...part,
+    ...(part.dataset && { dataset: fileOrId(part.dataset) }),
+    ...(part.reward_fn && { reward_fn: file(part.reward_fn) }),
+    ...(part.environment && { environment: environmentFiles(part.environment, file) }),
+  });
   return {
-    ...config,
+    ...taught(config),
     model: fileOrId(config.model),
-    dataset: fileOrId(config.dataset),
     eval_dataset: fileOrId(config.eval_dataset),
     chat_template: isFile ? file(config.chat_template) : config.chat_template,
-    reward_fn: file(config.reward_fn),
-    environment: environmentFiles(config.environment, file),
+    stages: config.stages.map((stage) => ({ ...stage, ...taught(stage as Partial<Config>) })),
   };
 }
 

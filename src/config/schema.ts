@@ -140,7 +140,8 @@ const condition = z.union([
   }),
 ]);
 
-export const configSchema = z.strictObject({
+/** Every key but `stages`. */
+const keys = {
   backend: z.enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker']).default('native'),
   compute: z.enum(['local', 'modal']).default('local'),
   seed: z.int().nonnegative().default(0),
@@ -182,8 +183,8 @@ export const configSchema = z.strictObject({
 
   reward: z
     .union([reward, z.array(reward)])
-    .default([])
-    .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part)))),
+    .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))))
+    .default([]),
   adaptive_reward_scaling: z
     .boolean()
     .default(false)
@@ -314,7 +315,6 @@ export const configSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('with lora: null, parts of the names of what is trained, such as layers.0, or one expression; null: all'),
-  stages: z.array(plainObject).default([]),
 
   eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
   save: save.prefault({}),
@@ -324,6 +324,64 @@ export const configSchema = z.strictObject({
   native: native.prefault({}),
   trl: trl.prefault({}),
   modal: modal.prefault({}),
+};
+
+/** Keys that are the same in all stages: what a run is, how it is evaluated and kept. */
+const ofTheRun = [
+  ...[
+    'backend',
+    'compute',
+    'seed',
+    'model',
+    'chat_template',
+    'lora',
+    'trainable',
+    'eval_dataset',
+    'eval_split',
+    'eval_fraction',
+  ],
+  ...['preset', 'max_steps', 'num_train_epochs', 'max_error_fraction', 'eval', 'save'],
+  ...['sample_every_steps', 'trackers', 'native', 'trl', 'modal'],
+] as const satisfies readonly (keyof typeof keys)[];
+
+export type StageKey = Exclude<keyof typeof keys, (typeof ofTheRun)[number]>;
+
+/** The keys that a stage may give in place of the configuration's. */
+export const stageKeys = Object.keys(keys).filter((key): key is StageKey => !ofTheRun.some((other) => other === key));
+
+const overrides = Object.fromEntries(
+  stageKeys.map((key) => {
+    const schema: z.ZodType = keys[key];
+    const bare = schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
+    return [key, (bare as z.ZodType).describe(schema.description ?? '').exactOptional()];
+  }),
+) as Record<StageKey, z.ZodExactOptional<z.ZodUnknown>>;
+
+const stage = z.strictObject({
+  name: z.string(),
+  steps: count,
+  method: z
+    .enum(['grpo', 'sft'])
+    .default('grpo')
+    .describe('sft: learn the right answers of the data as they are, prompts_per_step of them in a step'),
+  completion_template: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('with method sft: the answer that is learnt, with {column} for a column; null: the answer column'),
+  keep_optimizer: z
+    .boolean()
+    .default(false)
+    .describe('go on with the optimiser and the schedules of the stage before, in place of fresh ones'),
+  ...overrides,
+});
+
+export const configSchema = z.strictObject({
+  ...keys,
+  stages: z
+    .array(stage)
+    .default([])
+    .describe('one after another, each with keys of its own in place of those above; the weights carry over'),
 });
 
 /** A configuration as a file or a caller states it: whatever has a default may be left out. */

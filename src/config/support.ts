@@ -11,6 +11,8 @@ interface Limitation {
   readonly why: string;
   /** Values that work besides the default. */
   readonly works?: readonly unknown[];
+  /** The same where they cannot be listed. */
+  readonly accepts?: (config: Config) => boolean;
 }
 
 /** Keys in dots. */
@@ -19,11 +21,14 @@ type Limitations = Readonly<Record<string, Limitation>>;
 const missing: Limitation = { why: 'does not support it yet' };
 
 const missingEverywhere: Limitations = {
-  stages: missing,
   trackers: missing,
 };
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
+const noSupervision: Limitation = {
+  why: 'has no supervised steps: method sft is for native',
+  accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),
+};
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
 const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
@@ -44,6 +49,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   trl: {
     trainable: { why: 'trains all parameters, or adapters' },
     ...missingEverywhere,
+    stages: noSupervision,
     advantage_baseline: ofTrl('compares with the mean of the group'),
     scale_rewards: ofTrl('divides by a standard deviation or by nothing', 'batch', 'none'),
     multi_objective_aggregation: { why: 'hands TRL one score for a completion' },
@@ -53,6 +59,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   builtin: {
     ...missingEverywhere,
     compute: inThisProcess,
+    stages: noSupervision,
     model: noModel,
     lora: { ...noModel, works: [null] },
     trainable: noModel,
@@ -101,12 +108,12 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
       path: 'backend',
     });
   }
-  for (const [key, { why, works = [] }] of Object.entries(limitations[backend as SupportedBackend])) {
+  for (const [key, { why, works = [], accepts }] of Object.entries(limitations[backend as SupportedBackend])) {
     const path = key.split('.');
     const value = valueAt(config, path);
     const accepted = [valueAt(configDefaults, path), ...works];
     // Without a LoRA there is no dropout of it either.
-    if (value === undefined || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
+    if (value === undefined || accepts?.(config) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
       `${placeOf(path)}: ${key}: ${JSON.stringify(value)}: backend ${backend} ${why}`,

@@ -22,7 +22,12 @@ export class History {
     this.settings = settings;
   }
 
+  /** What comes after a change of stage does not compare with what was before. */
   addStep(record: MetricsRecord): void {
+    if (record.stage !== this.#metrics.at(-1)?.stage) {
+      this.#metrics.length = 0;
+      this.#rewardUntil = 0;
+    }
     this.#metrics.push(record);
     if (this.#metrics.length >= this.#rewardUntil) this.#reward = undefined;
   }

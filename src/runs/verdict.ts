@@ -26,7 +26,8 @@ export function learningVerdict(
   evaluations: readonly EvaluationRecord[] = [],
 ): Verdict {
   const heldOut = heldOutChange(evaluations);
-  const reward = rewardChange(metrics);
+  const stage = metrics.at(-1)?.stage;
+  const reward = rewardChange(metrics.filter((step) => step.stage === stage));
   const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
   if (heldOut) {
     return { learning: heldOut.learning, basis: 'held_out', reason: heldOutReason(heldOut), ...evidence };

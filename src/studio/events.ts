@@ -5,6 +5,7 @@ import type { Check } from './checks.ts';
 export type TrainEvent =
   | PreflightEvent
   | StartEvent
+  | StageEvent
   | StepEvent
   | ({ readonly type: 'evaluation' } & EvaluationRecord)
   | ({ readonly type: 'alert' } & Alert)
@@ -31,6 +32,18 @@ export interface StartEvent {
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
+}
+
+/** A stage begins, or goes on in a run that is resumed. */
+export interface StageEvent {
+  readonly type: 'stage';
+  /** Steps made so far, in all stages. */
+  readonly step: number;
+  readonly name: string;
+  readonly method: 'grpo' | 'sft';
+  /** Its number, counted from 1; steps have it as the metric `stage`. */
+  readonly stage: number;
+  readonly steps: number;
 }
 
 export interface StepEvent {

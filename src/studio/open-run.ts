@@ -25,12 +25,6 @@ export interface RunPlace {
   readonly overwrite?: boolean;
 }
 
-export interface OpenRun {
-  readonly store: RunStore;
-  /** The folder of the checkpoint to go on from. */
-  readonly checkpoint?: string;
-}
-
 /** What may change when a run goes on: how long, and what is measured and kept meanwhile. */
 const changeable = [
   'max_steps',
@@ -55,20 +49,17 @@ export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
 }
 
 /** Opens what `assertRunPlace` found fit. */
-export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'versions'>, place: RunPlace): OpenRun {
+export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'versions'>, place: RunPlace): RunStore {
   const { config, text } = loaded;
   const versions = { ...ownVersions(), ...setup.versions };
   const directory = runDirectory(loaded, place);
   const max_steps = stepCount(config, setup.problems);
   if (!place.resume) {
     const record = { backend: config.backend, versions, started: new Date().toISOString(), max_steps };
-    return {
-      store: RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record }),
-    };
+    return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
   const checkpoint = lastCheckpoint(directory);
-  const store = RunStore.reopen(directory, checkpoint?.state.step ?? 0, { config, max_steps, versions });
-  return { store, ...(checkpoint && { checkpoint: checkpoint.folder }) };
+  return RunStore.reopen(directory, checkpoint?.state.step ?? 0, { config, max_steps, versions });
 }
 
 function assertResumable(directory: string, config: Config): void {

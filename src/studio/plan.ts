@@ -28,6 +28,8 @@ export interface Plan {
   readonly run: { readonly dir: string; readonly exists: boolean };
   readonly steps: number;
   readonly per_step: StepPlan;
+  /** Absent where the run is one. */
+  readonly stages?: readonly StagePlan[];
   readonly memory: MemoryPlan;
   readonly time: TimePlan;
   readonly spend: { readonly usd: number; readonly note: string };
@@ -37,6 +39,15 @@ export interface Plan {
   readonly gpu?: GpuEstimate;
   readonly would_run: string;
   readonly note: string;
+}
+
+export interface StagePlan {
+  readonly name: string;
+  readonly method: 'grpo' | 'sft';
+  readonly steps: number;
+  readonly keep_optimizer: boolean;
+  /** Its keys in place of those of the configuration. */
+  readonly changes: Readonly<Record<string, unknown>>;
 }
 
 export interface StepPlan {
@@ -113,6 +124,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
     problems: { train: problems.train.length, eval: problems.eval.length },
     ...{ run: { dir, exists }, steps, per_step },
+    ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
@@ -135,6 +147,12 @@ function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, 
       note: `about ${dollars(rental.usd)} at ${dollars(rental.usd_per_hour)} an hour; ${bound}`,
     },
   };
+}
+
+function stagePlan(stage: Config['stages'][number]): StagePlan {
+  const { name, method, steps, keep_optimizer, completion_template, ...changes } = stage;
+  const taught = completion_template === null ? {} : { completion_template };
+  return { name, method, steps, keep_optimizer, changes: { ...taught, ...changes } };
 }
 
 function stepPlan(config: Config, { mean, max }: { mean: number; max: number }): StepPlan {

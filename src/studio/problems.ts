@@ -1,5 +1,7 @@
 // The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/schema.ts';
+import { stagesOf } from '../config/stages.ts';
 import { curriculum } from '../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../data.ts';
 import type { Environment } from '../environment.ts';
@@ -63,9 +65,12 @@ export function openTaskset({ taskset: name, taskset_config }: Config): Taskset 
 }
 
 function makeProblems({ rows }: Taskset, config: Config): Problems {
-  const samplings = config.group_policy === 'resample' ? 1 + config.resample_limit : 1;
+  const needed = stagesOf(config).reduce((sum, { from, to, config: { group_policy, resample_limit, ...stage } }) => {
+    const samplings = group_policy === 'resample' ? 1 + resample_limit : 1;
+    return sum + (to - from) * stage.prompts_per_step * samplings;
+  }, 0);
   return {
-    train: rows('train', config.max_steps! * config.prompts_per_step * samplings, config.seed),
+    train: rows('train', needed, config.seed),
     eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],
   };
 }
@@ -112,16 +117,18 @@ function split(rows: readonly Example[], config: Config): Problems {
 /** What is held out must not be trained on, even where both files have it. */
 function apart(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
   const identity = identityOf(config);
-  const known = new Set(heldOut.map(identity));
-  const train = rows.filter((row) => !known.has(identity(row)));
-  if (train.length === 0) {
-    throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
-      hint: 'give an eval_dataset or eval_split with other rows',
-      path: 'eval_dataset',
-    });
-  }
+  const train = without(rows, identity, new Set(heldOut.map(identity)));
   const leftOut = rows.length - train.length;
   return { train: limited(train, config), eval: heldOut.slice(0, config.eval!.limit), leftOut };
+}
+
+function without(rows: readonly Example[], identity: (row: Example) => string, known: ReadonlySet<string>): Example[] {
+  const rest = rows.filter((row) => !known.has(identity(row)));
+  if (rest.length > 0) return rest;
+  throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
+    hint: 'give an eval_dataset or eval_split with other rows',
+    path: 'eval_dataset',
+  });
 }
 
 /** What a row asks: its prompt, or all of it where an environment makes the prompt. */
@@ -133,6 +140,32 @@ function identityOf(config: Config): (row: Example) => string {
 
 function limited(rows: readonly Example[], { train_limit, seed }: Config): readonly Example[] {
   return train_limit === null ? rows : shuffled(rows, streamSeed(seed, 'train-limit')).slice(0, train_limit);
+}
+
+const dataKeys = [
+  ...[
+    'dataset',
+    'dataset_config',
+    'dataset_split',
+    'columns',
+    'filter',
+    'train_limit',
+    'taskset',
+    'taskset_config',
+    'environment',
+  ],
+] as const satisfies readonly (keyof Config)[];
+
+/** Whether the problems of two configurations come from one place. */
+export function haveSameData(a: Config, b: Config): boolean {
+  return dataKeys.every((key) => isDeepStrictEqual(a[key], b[key]));
+}
+
+/** The problems of a stage: those of the run where the data are the same, and else its own, without any that the run holds out. */
+export function stageProblems(stage: Config, own: Problems, run: Config, { train, eval: heldOut }: Problems): Problems {
+  if (haveSameData(stage, run)) return { train, eval: heldOut };
+  const known = new Set(heldOut.map(identityOf(run)));
+  return { train: without(own.train, identityOf(stage), known), eval: heldOut };
 }
 
 /**

@@ -5,6 +5,7 @@ import { backends } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
+import { type Stage, stagesOf } from '../config/stages.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../generation.ts';
@@ -12,12 +13,13 @@ import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
 import { PolicyCalls } from './policy-calls.ts';
-import { promptOf } from './problems.ts';
+import { promptOf, stageProblems } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
 import { openTask, type Task } from './task.ts';
 
 export interface Setup extends Task {
   readonly config: Config;
+  /** Of the stage that was entered last. */
   readonly model: TrainableModel;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
@@ -27,11 +29,16 @@ export interface Setup extends Task {
   keepLogs(folder: string): void;
   /** Plays episodes as training does, but for what `options` say. */
   generator(options?: Partial<RolloutOptions>): Generator;
+  /**
+   * What a stage teaches, with the model opened anew for its settings; its weights are those that any model starts from. Problems that this
+   * setup holds out are not among those of the stage.
+   */
+  enter(stage: Stage): Promise<Setup>;
   dispose(): void;
 }
 
 /**
- * Whoever opens a setup disposes of it.
+ * The model is opened for the first stage. Whoever opens a setup disposes of it.
  * @param signal ends a download
  */
 export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
@@ -40,22 +47,46 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   assertMetricExists(config, task.rewardNames);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  const opened = await backend.open(config, signal);
-  const { model, renderer, template, contextLength, versions } = opened;
-  calls.policy = () => model.policy();
-  try {
-    const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
+  let entered = stagesOf(config)[0]!.index;
+  let opened = await backend.open(stagesOf(config)[0]!.config, signal);
+  let logs: string | undefined;
+  calls.policy = () => opened.model.policy();
+
+  const reopen = async ({ index, config: settings }: Stage) => {
+    opened.model.dispose();
+    opened = await backend.open(settings, signal);
+    entered = index;
+    if (logs !== undefined) opened.keepLogs?.(logs);
+  };
+  const setupOf = async (of: Config, { problems, ...taught }: Task): Promise<Setup> => {
+    const { renderer, template, contextLength, versions } = opened;
+    const fitted = fitPrompts(of, problems, { prompt: promptOf(of), renderer, contextLength });
     return {
-      ...task,
+      ...taught,
       ...fitted,
-      ...{ config, model, template, versions },
-      keepLogs: (folder) => opened.keepLogs?.(folder),
+      ...{ config: of, template, versions },
+      get model() {
+        return opened.model;
+      },
+      keepLogs(folder) {
+        logs = folder;
+        opened.keepLogs?.(folder);
+      },
       generator: (options) =>
-        new RolloutGenerator(task.environment, fitted.renderer, { ...rolloutOptions(config), ...options }),
-      dispose: () => model.dispose(),
+        new RolloutGenerator(taught.environment, fitted.renderer, { ...rolloutOptions(of), ...options }),
+      async enter(stage) {
+        if (stage.name === undefined) return this;
+        if (stage.index !== entered) await reopen(stage);
+        const own = await openTask(stage.config, calls);
+        return setupOf(stage.config, { ...own, problems: stageProblems(stage.config, own.problems, of, problems) });
+      },
+      dispose: () => opened.model.dispose(),
     };
+  };
+  try {
+    return await setupOf(config, task);
   } catch (error) {
-    model.dispose();
+    opened.model.dispose();
     throw error;
   }
 }

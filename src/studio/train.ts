@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
+import { stagesOf } from '../config/stages.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
@@ -64,9 +65,8 @@ export async function* trainEvents(
     if (loaded.config.compute === 'modal') return yield* trainAtModal(loaded, { ...options, requirements });
     setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
-    const { store, checkpoint } = openRun(loaded, setup, options);
+    const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
-    if (checkpoint !== undefined) await setup.model.load(checkpoint);
     const run = new TrainingRun(setup, store, options.signal);
     return yield* recorded(store, told(report, run.run()), (record) =>
       trainResult({
@@ -88,7 +88,10 @@ export async function* trainEvents(
 /** Throws `PREFLIGHT_FAILED`. */
 async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
   if (options.preflight === false || options.resume) return undefined;
-  const report = await preflight(setup, options.signal);
+  const [stage] = stagesOf(setup.config);
+  // Nothing is sampled in a supervised stage, and what would be sampled now says nothing of the policy after it.
+  if (stage!.method === 'sft') return undefined;
+  const report = await preflight(await setup.enter(stage!), options.signal);
   if (report) assertPassed(report);
   return report;
 }

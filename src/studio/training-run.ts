@@ -1,20 +1,20 @@
 // One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
 
-import type { DataLoader } from '../data.ts';
-import { learningRateSchedule } from '../grpo/schedules.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type Stage, stagesOf } from '../config/stages.ts';
 import { streamSeed } from '../random.ts';
-import { RewardWeights } from '../reward-weights.ts';
 import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
 import { readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import { GrpoTrainer, type StepReport } from '../training.ts';
+import type { StepReport } from '../training.ts';
 import { errorBudget } from './error-budget.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './events.ts';
 import { healthSettings } from './health-settings.ts';
-import { problemLoader } from './problems.ts';
+import { openTrainer, type StageTrainer } from './open-trainer.ts';
+import { haveSameData } from './problems.ts';
 import { samplePolicy } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
 
@@ -28,9 +28,7 @@ export class TrainingRun {
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
   readonly #health: HealthMonitor;
-  readonly #dataLoader: DataLoader;
-  /** Where scores are more than a sum with weights for good. */
-  readonly #rewardWeights: RewardWeights | undefined;
+  #trainer: StageTrainer | undefined;
   /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
   #sampled: number | undefined;
@@ -45,14 +43,10 @@ export class TrainingRun {
     this.#signal = signal;
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
-    this.#dataLoader = problemLoader(setup.config, setup.problems.train, setup.rewardNames[0]!);
-    this.#rewardWeights = movingWeights(setup);
     if (this.#saved !== undefined) {
-      const { data, rewards, metric } = findCheckpoint(directory, 'latest').state;
+      const { metric } = findCheckpoint(directory, 'latest').state;
       // It was the best when it was written; the run may have ended before it was called so.
       if (metric) store.point('best', this.#saved);
-      this.#dataLoader.state = data;
-      if (this.#rewardWeights) this.#rewardWeights.state = rewards;
     }
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
@@ -77,15 +71,9 @@ export class TrainingRun {
     if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
 
     const spend = errorBudget(config.max_error_fraction);
-    for await (const report of this.#trainer().steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
-      const { event, record } = await this.#record(report);
-      yield event;
-      yield* this.#alert(this.#health.step(record));
-      spend(report.groups);
-      const { step } = report;
-      if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
-      if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
-      if (isDue(step, config.save.every_steps) || this.#bestStep === step) yield* this.#save(step);
+    for (const stage of this.#stagesLeft()) {
+      if (this.#signal?.aborted) break;
+      yield* this.#train(stage, spend);
     }
 
     const { step } = this.#store.record;
@@ -95,30 +83,52 @@ export class TrainingRun {
     if (this.#signal?.aborted) yield { type: 'stop', step, reason: String(this.#signal.reason) };
   }
 
-  #trainer(): GrpoTrainer {
-    const { config, model, rewardModel, generator } = this.#setup;
-    const { max_steps } = this.#store.record;
-    return new GrpoTrainer({
-      model,
-      dataLoader: this.#dataLoader,
-      promptsPerStep: config.prompts_per_step,
-      generator: generator(),
-      rewardModel,
-      maxSteps: max_steps,
-      numGenerations: config.num_generations,
-      learningRate: learningRateSchedule({ ...config, max_steps }),
-      numIterations: config.num_iterations,
-      advantageBaseline: config.advantage_baseline,
-      scaleRewards: config.scale_rewards,
-      ...(config.environment !== null && { minGroup: Math.min(config.rollout.min_group, config.num_generations) }),
-      ...(this.#rewardWeights && { rewardWeights: this.#rewardWeights }),
-      multiObjective: config.multi_objective_aggregation === 'normalize_then_sum',
-      maskTruncated: config.mask_truncated_completions,
-      groupPolicy: config.group_policy,
-      resampleLimit: config.resample_limit,
-      useReference: config.beta > 0 || config.log_kl,
-      seed: config.seed,
-    });
+  async *#train(stage: Stage, spend: ReturnType<typeof errorBudget>): Events {
+    const { config } = this.#setup;
+    this.#trainer = await this.#enter(stage);
+    const { step: from } = this.#store.record;
+    const { name, method, index } = stage;
+    if (name !== undefined) {
+      yield { type: 'stage', step: from, name, method, stage: index + 1, steps: stage.to - stage.from };
+    }
+    for await (const report of this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
+      const { event, record } = await this.#record(report, stage);
+      yield event;
+      yield* this.#alert(this.#health.step(record));
+      spend(report.groups);
+      const { step } = report;
+      if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
+      if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
+      // The next stage begins with what this one saves.
+      const handsOver = step === stage.to && step < this.#store.record.max_steps;
+      if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
+    }
+  }
+
+  /** What goes on with the run: the stages that it has not been through. */
+  #stagesLeft(): readonly Stage[] {
+    const { step, max_steps } = this.#store.record;
+    return stagesOf(this.#setup.config, max_steps).filter(({ to }) => to > step);
+  }
+
+  /**
+   * Opens a stage where the run is. One that begins has the weights of the stage before it and a fresh optimiser, unless it keeps that; the
+   * data go on where they are the same.
+   */
+  async #enter(stage: Stage): Promise<StageTrainer> {
+    const { directory, record } = this.#store;
+    const setup = await this.#setup.enter(stage);
+    const trainer = await openTrainer(setup, stage);
+    if (this.#saved === undefined) return trainer;
+    const { folder, state } = findCheckpoint(directory, 'latest');
+    const begins = record.step === stage.from && stage.index > 0;
+    const fresh = begins && !stage.keepOptimizer;
+    await setup.model.load(folder, { weightsOnly: fresh });
+    trainer.state = {
+      data: begins && !sharesData(stagesOf(this.#setup.config)[stage.index - 1]!, stage) ? undefined : state.data,
+      rewards: fresh ? undefined : state.rewards,
+    };
+    return trainer;
   }
 
   #start(): StartEvent {
@@ -134,15 +144,19 @@ export class TrainingRun {
     };
   }
 
-  async #record({ step, groups, metrics, timings }: StepReport): Promise<{
+  async #record(
+    { step, groups, metrics: measured, timings }: StepReport,
+    stage: Stage,
+  ): Promise<{
     readonly event: StepEvent;
     readonly record: MetricsRecord;
   }> {
     const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
     const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.metrics(step, metrics);
-    this.#store.timings(step, { ...timings, tokens_per_second: tokens / timings.step_time! });
-    await this.#store.rollouts(step, groups);
+    this.#store.timings(step, { ...timings, ...(tokens > 0 && { tokens_per_second: tokens / timings.step_time! }) });
+    if (groups.length > 0) await this.#store.rollouts(step, groups);
     this.#store.progress(step);
     return { event: { type: 'step', step, metrics, timings, tokens }, record };
   }
@@ -191,7 +205,7 @@ export class TrainingRun {
     const { config, model } = this.#setup;
     const best = this.#bestStep === step;
     const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
-    const state = { step, data: this.#dataLoader.state, rewards: this.#rewardWeights?.state };
+    const state = { step, ...this.#trainer?.state };
     const directory = await this.#store.checkpoint({ ...state, ...metric }, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
@@ -205,13 +219,8 @@ export class TrainingRun {
   }
 }
 
-/** `undefined` where each score is the sum that the reward model makes of it. */
-function movingWeights({ config, rewardWeights }: Setup): RewardWeights | undefined {
-  const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
-  const schedules = Object.fromEntries(reward.map(({ name, weight }) => [name, weight]));
-  const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');
-  if (!moves && multi_objective_aggregation === 'sum_then_normalize') return undefined;
-  return new RewardWeights({ ...rewardWeights, ...schedules }, { adaptive });
+function sharesData(before: Stage, { config }: Stage): boolean {
+  return haveSameData(before.config, config) && isDeepStrictEqual(before.config.curriculum, config.curriculum);
 }
 
 function isDue(step: number, every: number | null | undefined): boolean {

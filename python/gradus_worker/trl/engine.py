@@ -103,13 +103,13 @@ class Engine:
         if self.is_peft:
             tidy(os.path.join(directory, "adapter_config.json"), self.name)
 
-    def load(self, directory):
+    def load(self, directory, weights_only):
         if self.thread:
             self.trainer.stop()
             self.thread.join()
             self.thread = None
         self.trainer.optimizer = self.trainer.lr_scheduler = None
-        if os.path.exists(os.path.join(directory, "trainer_state.json")):
+        if not weights_only and os.path.exists(os.path.join(directory, "trainer_state.json")):
             self._start(directory)
             self.trainer._load_rng_state(directory)
         else:

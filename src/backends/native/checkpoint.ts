@@ -97,8 +97,8 @@ export function writtenConfig(
   return { ...config, dtype };
 }
 
-/** Reads weights, and the optimiser's state if it is there, into place. */
-export async function loadCheckpoint(directory: string, checkpoint: Checkpoint): Promise<void> {
+/** Reads weights, and the optimiser's state if it is there and wanted, into place. */
+export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, weightsOnly = false): Promise<void> {
   const { values, optimizer, entropyControl } = checkpoint;
   const weights = await openTensors(join(directory, weightsFile(checkpoint)));
   if (!weights) {
@@ -110,7 +110,7 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint):
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + tiedOutput(checkpoint).length];
   if (held > known) throw mismatch(`${directory} holds ${held} tensors, of which ${known} have a place here`);
-  const state = await openTensors(join(directory, OPTIMIZER));
+  const state = weightsOnly ? undefined : await openTensors(join(directory, OPTIMIZER));
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);

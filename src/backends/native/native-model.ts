@@ -59,12 +59,11 @@ export interface NativeModelOptions {
 export interface NativeModel extends Model {
   readonly architecture: Architecture;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** One optimiser step towards the completions themselves; advantages have no part in it. */
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
   /** Writes the adapter in PEFT's format, or all weights, and the optimiser's state. */
   save(directory: string): Promise<void>;
-  /** Continues exactly from what `save` wrote. */
-  load(directory: string): Promise<void>;
+  /** Continues exactly from what `save` wrote; with `weightsOnly` the optimiser starts afresh. */
+  load(directory: string, options?: { readonly weightsOnly?: boolean }): Promise<void>;
   dispose(): void;
 }
 
@@ -161,8 +160,8 @@ class Engine implements NativeModel {
     await saveCheckpoint(directory, this.#checkpoint(), this.architecture.json);
   }
 
-  async load(directory: string): Promise<void> {
-    await loadCheckpoint(directory, this.#checkpoint());
+  async load(directory: string, { weightsOnly = false } = {}): Promise<void> {
+    await loadCheckpoint(directory, this.#checkpoint(), weightsOnly);
   }
 
   dispose(): void {

@@ -6,7 +6,7 @@ import { GradusError } from '../../errors.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
-import type { TrainableModel } from '../backend.ts';
+import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { ADAPTER_WEIGHTS } from '../native/checkpoint.ts';
 import { opened, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
@@ -78,14 +78,14 @@ export class TrlModel implements TrainableModel {
     await this.#worker.call('save', { directory });
   }
 
-  async load(directory: string): Promise<void> {
+  async load(directory: string, { weightsOnly = false }: LoadOptions = {}): Promise<void> {
     const weights = this.#options.open.lora ? ADAPTER_WEIGHTS : 'model.safetensors';
     if (!existsSync(join(directory, weights))) {
       throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weights}`, {
         hint: 'was it saved with the same lora settings?',
       });
     }
-    await this.#worker.call('load', { directory });
+    await this.#worker.call('load', { directory, weights_only: weightsOnly });
   }
 
   dispose(): void {

@@ -25,6 +25,16 @@ const start = z.strictObject({
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
 });
 
+const stage = z.strictObject({
+  time,
+  type: z.literal('stage'),
+  step: z.int().describe('made so far, in all stages'),
+  name: z.string(),
+  method: z.enum(['grpo', 'sft']),
+  stage: z.int().describe('its number, counted from 1; steps have it as the metric stage'),
+  steps: z.int(),
+});
+
 const step = z.strictObject({
   time,
   type: z.literal('step'),
@@ -53,5 +63,5 @@ const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reas
 const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
 
 export const trainEventSchema = z
-  .union([preflight, start, step, evaluation, alert, samples, checkpoint, stop, result])
+  .union([preflight, start, stage, step, evaluation, alert, samples, checkpoint, stop, result])
   .describe('A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last.');

@@ -15,6 +15,14 @@ const perStep = z.strictObject({
     .describe('read and written, every completion to its full length: with average prompts, and with the longest'),
 });
 
+const stage = z.strictObject({
+  name: z.string(),
+  method: z.enum(['grpo', 'sft']),
+  steps: z.int(),
+  keep_optimizer: z.boolean(),
+  changes: z.record(z.string(), z.unknown()).describe('its keys in place of those of the configuration'),
+});
+
 const memory = z.strictObject({
   estimate: bytes.describe('of the peak of the whole process'),
   parts: z.record(z.string(), bytes),
@@ -67,6 +75,7 @@ export const trainPlanSchema = outcomeSchema(
     run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
     steps: z.int(),
     per_step: perStep,
+    stages: z.array(stage).exactOptional().describe('absent where the run is one'),
     memory,
     time,
     spend: z.strictObject({ usd: z.number(), note: z.string() }),

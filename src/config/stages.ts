@@ -1,0 +1,89 @@
+// Stages: parts of a run one after another, each with keys of its own in place of the configuration's.
+import { GradusError } from '../errors.ts';
+import { type Config, configSchema, type StageKey, stageKeys } from './schema.ts';
+
+export interface Stage {
+  /** Counted from 0. */
+  readonly index: number;
+  /** Absent where the configuration has no stages: the run is one. */
+  readonly name?: string;
+  readonly method: 'grpo' | 'sft';
+  /** The steps made before it, and when it ends. */
+  readonly from: number;
+  readonly to: number;
+  /** The stages whose optimiser and schedules it shares, itself among them: the steps before the first of them, and when the last ends. */
+  readonly schedule: { readonly from: number; readonly to: number };
+  /** Whether it goes on with the optimiser of the stage before. */
+  readonly keepOptimizer: boolean;
+  /** What a stage with method sft teaches; `null` for the answer column. */
+  readonly completionTemplate: string | null;
+  /** As it is in this stage. */
+  readonly config: Config;
+}
+
+/** What supervised stages read. */
+const supervisedKeys: readonly StageKey[] = [
+  ...(['dataset', 'dataset_config', 'dataset_split', 'columns', 'filter', 'train_limit'] as const),
+  ...(['taskset', 'taskset_config', 'prompt_column'] as const),
+  ...(['answer_column', 'prompt_template', 'system_prompt', 'few_shot', 'overlong_prompts'] as const),
+  ...(['max_prompt_tokens', 'prompts_per_step', 'learning_rate', 'lr_scheduler_type', 'warmup_ratio'] as const),
+  ...(['weight_decay', 'adam_beta1', 'adam_beta2', 'adam_epsilon', 'max_grad_norm'] as const),
+];
+
+/** @param steps of the whole run, where there are no stages */
+export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[] {
+  if (config.stages.length === 0) {
+    const whole = { from: 0, to: steps };
+    const settings = { method: 'grpo', keepOptimizer: false, completionTemplate: null, config } as const;
+    return [{ index: 0, ...settings, ...whole, schedule: whole }];
+  }
+  const ends = config.stages.map((_, i) => sumOfSteps(config.stages.slice(0, i + 1)));
+  return config.stages.map(({ name, steps, method, keep_optimizer, completion_template, ...own }, index) => {
+    const { first, last } = sharedSchedule(config.stages, index);
+    return {
+      ...{ index, name, method, keepOptimizer: keep_optimizer, completionTemplate: completion_template },
+      ...{ from: ends[index]! - steps, to: ends[index]! },
+      schedule: { from: ends[first]! - config.stages[first]!.steps, to: ends[last]! },
+      config: configSchema.parse({
+        ...{ ...config, ...own, stages: [], max_steps: steps, num_train_epochs: null },
+        // Nothing is measured by which problems could be chosen.
+        ...(method === 'sft' && { curriculum: null }),
+      }),
+    };
+  });
+}
+
+export function sumOfSteps(stages: Config['stages']): number {
+  return stages.reduce((sum, { steps }) => sum + steps, 0);
+}
+
+function sharedSchedule(stages: Config['stages'], index: number): { first: number; last: number } {
+  let [first, last] = [index, index];
+  while (stages[first]!.keep_optimizer) first--;
+  while (stages[last + 1]?.keep_optimizer) last++;
+  return { first, last };
+}
+
+/** Throws `CONFIG_CONFLICT` for what a stage says to no effect. */
+export function assertStages({ stages, environment }: Config, placeOf: (path: readonly PropertyKey[]) => string): void {
+  for (const [i, stage] of stages.entries()) {
+    const conflict = (key: string, fault: string, hint: string) => {
+      const path = ['stages', i, key];
+      throw new GradusError('CONFIG_CONFLICT', `${placeOf(path)}: stages.${i}.${key} ${fault}`, {
+        hint,
+        path: path.join('.'),
+      });
+    };
+    const { method, name } = stage;
+    if (i === 0 && stage.keep_optimizer)
+      conflict('keep_optimizer', 'has no effect: there is no stage before', 'remove it');
+    if (stages.findIndex((other) => other.name === name) < i) conflict('name', `${name} is taken`, 'choose another');
+    if (method === 'grpo' && stage.completion_template !== null) {
+      conflict('completion_template', 'has no effect with method grpo', 'remove it, or set method: sft');
+    }
+    if (method !== 'sft') continue;
+    if (environment !== null) conflict('method', 'sft needs right answers, which episodes have not', 'use method grpo');
+    const unread = stageKeys.find((key) => key in stage && !supervisedKeys.includes(key));
+    if (unread) conflict(unread, 'has no effect with method sft', 'remove it');
+  }
+}

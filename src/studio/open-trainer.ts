@@ -1,0 +1,72 @@
+// What makes the steps of a stage, and what of it is kept in checkpoints besides the model.
+import type { Stage } from '../config/stages.ts';
+import { learningRateSchedule } from '../grpo/schedules.ts';
+import { RewardWeights } from '../reward-weights.ts';
+import type { CheckpointState } from '../runs/records.ts';
+import { SupervisedTrainer } from '../supervised.ts';
+import { GrpoTrainer, type StepReport, type StepsOptions } from '../training.ts';
+import { goldSequences } from './gold-sequences.ts';
+import { problemLoader } from './problems.ts';
+import type { Setup } from './setup.ts';
+
+export interface StageTrainer {
+  steps(options: StepsOptions): AsyncGenerator<StepReport, void>;
+  /** Where it is in the data, and what adaptive weights have seen. */
+  state: Pick<CheckpointState, 'data' | 'rewards'>;
+}
+
+/** @param setup that of the stage: `Setup.enter` */
+export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrainer> {
+  const { config, model, problems, rewardNames } = setup;
+  const { from, to } = stage.schedule;
+  const dataLoader = problemLoader(config, problems.train, rewardNames[0]!);
+  const rate = learningRateSchedule({ ...config, max_steps: to - from });
+  const common = {
+    dataLoader,
+    promptsPerStep: config.prompts_per_step,
+    maxSteps: stage.to,
+    learningRate: (step: number) => rate(step - from),
+  };
+  const rewardWeights = movingWeights(setup, from);
+  const trainer =
+    stage.method === 'sft'
+      ? new SupervisedTrainer({
+          ...{ ...common, sequence: await goldSequences(setup, stage) },
+          // Backends without it were refused when the configuration was loaded.
+          model: { updateSupervised: (batch, options) => model.updateSupervised!(batch, options) },
+        })
+      : new GrpoTrainer({
+          ...{ ...common, model, rewardModel: setup.rewardModel, generator: setup.generator() },
+          numGenerations: config.num_generations,
+          numIterations: config.num_iterations,
+          advantageBaseline: config.advantage_baseline,
+          scaleRewards: config.scale_rewards,
+          ...(config.environment !== null && { minGroup: Math.min(config.rollout.min_group, config.num_generations) }),
+          ...(rewardWeights && { rewardWeights }),
+          multiObjective: config.multi_objective_aggregation === 'normalize_then_sum',
+          maskTruncated: config.mask_truncated_completions,
+          groupPolicy: config.group_policy,
+          resampleLimit: config.resample_limit,
+          useReference: config.beta > 0 || config.log_kl,
+          seed: config.seed,
+        });
+  return {
+    steps: (options) => trainer.steps(options),
+    get state() {
+      return { data: dataLoader.state, rewards: rewardWeights?.state };
+    },
+    set state({ data, rewards }) {
+      if (data !== undefined) dataLoader.state = data;
+      if (rewards !== undefined && rewardWeights) rewardWeights.state = rewards;
+    },
+  };
+}
+
+/** `undefined` where each score is the sum that the reward model makes of it. */
+function movingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
+  const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
+  const schedules = Object.fromEntries(reward.map(({ name, weight }) => [name, weight]));
+  const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');
+  if (!moves && multi_objective_aggregation === 'sum_then_normalize') return undefined;
+  return new RewardWeights({ ...rewardWeights, ...schedules }, { adaptive, from });
+}

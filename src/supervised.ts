@@ -1,0 +1,45 @@
+// Supervised steps: completions that are given are learnt as they are. What comes before reinforcement, where a policy has no idea yet.
+import type { DataLoader } from './data.ts';
+import type { Model, TrainingSequence } from './model.ts';
+import type { Example } from './rl.ts';
+import type { StepReport, StepsOptions } from './training.ts';
+
+export interface SupervisedTrainerOptions<E extends Example = Example> {
+  readonly model: Required<Pick<Model, 'updateSupervised'>>;
+  readonly dataLoader: DataLoader<E>;
+  /** What is learnt of an example. */
+  readonly sequence: (example: E) => TrainingSequence;
+  readonly maxSteps: number;
+  /** @default 4 */
+  readonly promptsPerStep?: number;
+  /** The learning rate of a step, counted from 0. */
+  readonly learningRate: number | ((step: number) => number);
+}
+
+/** Minimises the mean cross-entropy of the tokens of given completions. */
+export class SupervisedTrainer<E extends Example = Example> {
+  readonly #options: SupervisedTrainerOptions<E>;
+
+  constructor(options: SupervisedTrainerOptions<E>) {
+    this.#options = options;
+  }
+
+  /** Trains step by step. Reports have no groups; metrics are those of the update, and `completions/mean_length` of what was learnt. */
+  async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
+    const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
+    for (let step = from; step < maxSteps && !signal?.aborted; step++) {
+      const start = performance.now();
+      const sequences = dataLoader.next(promptsPerStep).map(sequence);
+      const rate = typeof learningRate === 'number' ? learningRate : learningRate(step);
+      const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
+      const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
+      const seconds = (performance.now() - start) / 1000;
+      yield {
+        step: step + 1,
+        groups: [],
+        metrics: { ...metrics, 'completions/mean_length': tokens / sequences.length, learning_rate: rate },
+        timings: { step_time: seconds, 'time/update': seconds },
+      };
+    }
+  }
+}

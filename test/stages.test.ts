@@ -1,0 +1,151 @@
+// Runs in stages: supervised first, then rewards, each with keys of its own; stopped anywhere they go on to the last byte.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { readMetrics, readRollouts, readSamples } from '../src/runs/read-run.ts';
+import { planTraining } from '../src/studio/plan.ts';
+import { loadConfig, train } from '../src/studio/train.ts';
+import { assertResumable } from './resumable.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-stages-'));
+after(() => rmSync(folder, { recursive: true }));
+const place = (name: string) => join(folder, name);
+
+const { max_steps: _, ...tiny } = tinyConfig(folder);
+const config = {
+  ...tiny,
+  ...{ eval: { limit: 8, every_steps: null }, sample_every_steps: null, save: { every_steps: 2, best: null } },
+  ...{ num_generations: 4, learning_rate: 0.01 },
+} as ConfigInput;
+
+const format = { reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }], reward_fn: null };
+const stages: NonNullable<ConfigInput['stages']> = [
+  { name: 'imitate', method: 'sft', steps: 3, lr_scheduler_type: 'linear', completion_template: '{answer}.' },
+  { name: 'format', steps: 2, ...format, adaptive_reward_scaling: true },
+  { name: 'digits', steps: 2, lr_scheduler_type: 'linear', prompts_per_step: 2, loss_type: 'grpo' },
+  { name: 'more digits', steps: 2, lr_scheduler_type: 'linear', keep_optimizer: true },
+];
+
+test('stages follow one another: weights, counters and data go on, optimiser and schedules start afresh', async () => {
+  const events = await assertResumable({ ...config, stages }, place('whole'), [1, 3, 8]);
+  const metrics = readMetrics(place('whole'));
+  assert.deepEqual(
+    metrics.map(({ step, stage }) => [step, stage]),
+    [1, 1, 1, 2, 2, 3, 3, 4, 4].map((stage, i) => [i + 1, stage]),
+  );
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'stage' ? [[event.step, event.name, event.method, event.steps]] : [])),
+    [
+      [0, 'imitate', 'sft', 3],
+      [3, 'format', 'grpo', 2],
+      [5, 'digits', 'grpo', 2],
+      [7, 'more digits', 'grpo', 2],
+    ],
+  );
+  // The last two share one schedule: it falls in a straight line from the first to the last of their four steps.
+  const rates = metrics.map(({ learning_rate }) => learning_rate! / 0.01);
+  assert.deepEqual(
+    rates.map((rate) => rate.toFixed(3)),
+    [1, 2 / 3, 1 / 3, 1, 1, 1, 0.75, 0.5, 0.25].map((rate) => rate.toFixed(3)),
+  );
+  assert.ok(metrics[2]!.loss! < metrics[0]!.loss! - 0.5, 'cross-entropy falls');
+  assert.ok(metrics.slice(0, 3).every((step) => !('reward' in step)));
+  assert.ok(metrics.slice(3, 5).every((step) => 'rewards/regex_match/weight' in step));
+  assert.ok(metrics.slice(5).every((step) => 'rewards/digits/mean' in step && !('rewards/regex_match/mean' in step)));
+  const groups = [4, 5, 6, 7, 8, 9].map((step) => readRollouts(place('whole'), step));
+  assert.deepEqual(
+    groups.map(({ length }) => length),
+    [4, 4, 2, 2, 4, 4],
+  );
+  const questions = groups.flat().map(({ example }) => JSON.stringify(example));
+  assert.equal(new Set(questions).size, questions.length, 'no problem of the task set comes twice');
+});
+
+test('an optimiser that starts afresh makes another step than one that is kept', async () => {
+  const twice = (keep_optimizer: boolean): ConfigInput => ({
+    ...config,
+    eval: null,
+    stages: [
+      { name: 'first', steps: 2 },
+      { name: 'second', steps: 2, keep_optimizer },
+    ],
+  });
+  await train({ ...config, eval: null, max_steps: 4 }, { out: place('unbroken') });
+  await train(twice(true), { out: place('kept') });
+  await train(twice(false), { out: place('fresh') });
+  const [unbroken, kept, fresh] = ['unbroken', 'kept', 'fresh'].map((name) =>
+    readMetrics(place(name)).map(({ stage: _, ...metrics }) => metrics),
+  );
+  assert.deepEqual(kept, unbroken);
+  assert.deepEqual(fresh!.slice(0, 3), unbroken!.slice(0, 3));
+  assert.notDeepEqual(fresh![3], unbroken![3]);
+});
+
+test('what is held out is seen in no stage, whatever its data', async () => {
+  const rows = Array.from({ length: 24 }, (_, i) => ({ question: `${i}+1=`, answer: String(i + 1) }));
+  const write = (name: string, lines: readonly object[]) => {
+    writeFileSync(join(folder, name), lines.map((line) => JSON.stringify(line)).join('\n'));
+    return join(folder, name);
+  };
+  const all = write('all.jsonl', rows);
+  const worked = write(
+    'worked.jsonl',
+    rows.map(({ question, answer }) => ({ question, solution: `${question}${answer}` })),
+  );
+  const data = { taskset: null, taskset_config: {}, dataset: all, prompts_per_step: 20, eval_fraction: 0.25 };
+  const staged: ConfigInput = {
+    ...{ ...config, ...data, eval: { limit: 24, every_steps: null }, sample_every_steps: 100 },
+    stages: [
+      { name: 'imitate', method: 'sft', dataset: worked, completion_template: '{solution}', steps: 1 },
+      { name: 'other columns', dataset: worked, steps: 2, ...format },
+      { name: 'digits', steps: 2 },
+    ],
+  };
+  await train(staged, { out: place('held-out'), preflight: false });
+  const trained = [2, 3, 4, 5].flatMap((step) => readRollouts(place('held-out'), step));
+  const seen = new Set(trained.map(({ example }) => example.question));
+  assert.equal(seen.size, 18);
+  const heldOut = readSamples(place('held-out')).map(({ example }) => example.question);
+  assert.ok(heldOut.length > 0 && heldOut.every((question) => !seen.has(question)));
+});
+
+test('the dry run shows each stage', async () => {
+  const { stages: planned, steps } = await planTraining(loadConfig({ ...config, stages }));
+  assert.equal(steps, 9);
+  assert.deepEqual(
+    planned!.map(({ name, method, steps }) => [name, method, steps]),
+    stages.map(({ name, method = 'grpo', steps }) => [name, method, steps]),
+  );
+  assert.deepEqual(planned![2]!.changes, { lr_scheduler_type: 'linear', prompts_per_step: 2, loss_type: 'grpo' });
+});
+
+test('what a stage cannot say is an error with its place', () => {
+  const refuses = (stage: Record<string, unknown>, code: string, message: RegExp, hint = /./) =>
+    assert.throws(() => loadConfig({ ...config, stages: [{ name: 'a', steps: 1 }, stage] } as ConfigInput), {
+      code,
+      message,
+      hint,
+    });
+  const b = { name: 'b', steps: 2 };
+  refuses(
+    { ...b, learning_rte: 1 },
+    'CONFIG_UNKNOWN_KEY',
+    /stages\.1\.learning_rte/,
+    /did you mean stages\.1\.learning_rate/,
+  );
+  refuses({ ...b, model: 'x' }, 'CONFIG_UNKNOWN_KEY', /stages\.1\.model/, /same in all stages/);
+  refuses({ ...b, learning_rate: 'fast' }, 'CONFIG_INVALID', /stages\.1\.learning_rate: expected a number/);
+  refuses({ ...b, loss_type: 'cispo' }, 'CONFIG_CONFLICT', /cispo needs epsilon_high/);
+  refuses({ ...b, name: 'a' }, 'CONFIG_CONFLICT', /a is taken/);
+  refuses({ ...b, completion_template: 'x' }, 'CONFIG_CONFLICT', /no effect with method grpo/);
+  refuses({ ...b, method: 'sft', epsilon: 0.1 }, 'CONFIG_CONFLICT', /stages\.1\.epsilon has no effect with method sft/);
+  const keeping = { ...config, stages: [{ name: 'a', steps: 1, keep_optimizer: true }] };
+  assert.throws(() => loadConfig(keeping), { code: 'CONFIG_CONFLICT', message: /no stage before/ });
+  assert.throws(() => loadConfig({ ...config, stages, max_steps: 5 }), { code: 'CONFIG_CONFLICT', path: 'max_steps' });
+  const resolved = loadConfig({ ...config, stages }).config;
+  assert.deepEqual(loadConfig(resolved).config, resolved);
+});
