@@ -40,6 +40,8 @@ export function createChatTemplate(
           // Null rather than absent, as in transformers: templates tell the two apart.
           tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
           documents: null,
+          // Llama 3.2 would write the day of rendering. A run must be the same on any day: this is what Llama 3.1 writes.
+          date_string: '26 Jul 2024',
           add_generation_prompt: addGenerationPrompt,
         }),
       ),

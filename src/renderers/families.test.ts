@@ -1,0 +1,214 @@
+// The chat templates of SmolLM2, Qwen and Llama 3: rendered as transformers does, tool calls read back, and what was sampled kept for good.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { toolEnvironment } from '../envs/tool-environment.ts';
+import { RolloutGenerator } from '../generation.ts';
+import type { Message, ToolSpec } from '../message.ts';
+import { type RandomStream, randomStream } from '../random.ts';
+import type { Example } from '../rl.ts';
+import { createTokenizer } from '../tokenizers/tokenizer.ts';
+import { type ToolSyntaxName, toolSyntaxes } from '../tools/syntaxes.ts';
+import { trainingSequence } from '../training.ts';
+import { chatRenderer } from './chat-renderer.ts';
+import { createChatTemplate } from './chat-template.ts';
+import { actionStream } from './parse-turn.ts';
+import { toolUse } from './tool-use.ts';
+
+interface PythonMessage {
+  readonly role: Message['role'];
+  readonly content: string;
+  readonly tool_calls?: readonly { id: string; function: { name: string; arguments: Record<string, unknown> } }[];
+  readonly tool_call_id?: string;
+}
+
+interface Fixture {
+  /** The token that ends a turn. */
+  readonly end: string;
+  readonly tokens: Record<string, string>;
+  readonly template: string;
+  readonly tokenizer: unknown;
+  readonly tools: readonly ToolSpec[];
+  readonly cases: readonly {
+    readonly messages: readonly PythonMessage[];
+    readonly tools: boolean;
+    readonly addGenerationPrompt: boolean;
+    readonly text: string;
+    readonly ids: readonly number[];
+  }[];
+}
+
+const families: Readonly<Record<string, ToolSyntaxName>> = {
+  smollm2: 'plain',
+  qwen2_5: 'hermes',
+  qwen3: 'hermes',
+  llama3_1: 'llama3',
+  llama3_2: 'llama3',
+};
+
+function open(family: string) {
+  const path = join(import.meta.dirname, 'fixtures', `${family}.json`);
+  const fixture: Fixture = JSON.parse(readFileSync(path, 'utf8'));
+  const tokenizer = createTokenizer(fixture.tokenizer, fixture.tokens);
+  const template = createChatTemplate(fixture.template, tokenizer.roleTokens);
+  const end = tokenizer.idOf(fixture.end)!;
+  return {
+    ...fixture,
+    tokenizer,
+    template,
+    end,
+    renderer: chatRenderer(tokenizer, template, { stopIds: new Set([end]) }),
+  };
+}
+
+function messageOf({ role, content, tool_calls, tool_call_id }: PythonMessage): Message {
+  const toolCalls = tool_calls?.map(({ id, function: { name, arguments: args } }) => ({ id, name, arguments: args }));
+  return { role, content, ...(toolCalls && { toolCalls }), ...(tool_call_id && { toolCallId: tool_call_id }) };
+}
+
+/** Text that is hard on tokenizers, templates and parsers. */
+function randomText(random: RandomStream, tokens: readonly string[]): string {
+  const pieces = [
+    'a',
+    ' the',
+    '\n',
+    '  ',
+    '{',
+    '"',
+    '}',
+    ';',
+    'é',
+    '😀',
+    '½',
+    '<think>',
+    '</think>',
+    '<tool_call>',
+    ...tokens,
+  ];
+  return Array.from({ length: random.integer(8) }, () => pieces[random.integer(pieces.length)]).join('');
+}
+
+for (const [family, syntaxName] of Object.entries(families)) {
+  describe(family, () => {
+    const { tokenizer, template, end, renderer, tools, cases } = open(family);
+    const syntax = toolSyntaxes[syntaxName];
+
+    test('renders and tokenises as transformers does, with tools, calls and answers', () => {
+      assert.ok(cases.length >= 16);
+      for (const { messages, tools: offered, addGenerationPrompt, text, ids } of cases) {
+        const options = { addGenerationPrompt, ...(offered && { tools }) };
+        assert.equal(template.render(messages.map(messageOf), options), text);
+        assert.deepEqual(tokenizer.encode(text), ids);
+        // The renderer writes the same, unless the template is silent about tools.
+        if (!addGenerationPrompt || (offered && syntaxName === 'plain')) continue;
+        assert.deepEqual(renderer.render({ messages: messages.map(messageOf), ...(offered && { tools }) }).ids, ids);
+      }
+    });
+
+    test('its way to write calls is found out, and is what the template writes', () => {
+      assert.equal(toolUse(template).syntax, syntax);
+      if (syntaxName === 'plain') return;
+      const call = { id: 'call_1', name: 'add', arguments: { a: [1, 'é'], b: { c: null } } };
+      const text = template.render(
+        [
+          { role: 'user', content: '?' },
+          { role: 'assistant', content: '', toolCalls: [call] },
+        ],
+        { tools },
+      );
+      assert.ok(text.includes(syntax.render(call)), text);
+    });
+
+    test('calls are read from ids as they come, with the text around them', () => {
+      const written = syntax.render({ name: 'add', arguments: { a: 1, b: 'é😀' } });
+      const said = syntaxName === 'llama3' ? '' : 'Let me see.\n';
+      const ids = tokenizer.encode(said + written);
+      const stream = actionStream(tokenizer, syntax);
+      const completed = ids.map((id) => stream.push(id).length);
+      assert.deepEqual(completed, [...ids.slice(1).fill(0), 1]);
+      const action = {
+        message: {
+          role: 'assistant',
+          content: said.trim(),
+          toolCalls: [{ id: 'call_1', name: 'add', arguments: { a: 1, b: 'é😀' } }],
+        },
+      };
+      assert.deepEqual(stream.end(), action);
+      assert.deepEqual(renderer.parse([...ids, end], tools), action);
+      // Where no tool is offered, the same is text.
+      assert.deepEqual(renderer.parse([...ids, end]).message, { role: 'assistant', content: said + written });
+    });
+
+    test('answers are appended behind what was sampled, as the template would write them', () => {
+      const messages: Message[] = [{ role: 'user', content: '2+3' }];
+      const first = renderer.render({ messages, tools }).ids;
+      const sampled = [...tokenizer.encode(syntax.render({ name: 'add', arguments: { a: 2, b: 3 } })), end];
+      const { message } = renderer.parse(sampled, tools);
+      const answered: Message[] = [...messages, message, { role: 'tool', content: '5', toolCallId: 'call_1' }];
+      const second = renderer.render({ messages: answered, tools }).ids;
+      assert.deepEqual(second.slice(0, first.length + sampled.length), [...first, ...sampled]);
+      // Written as the template writes calls, it all is what the template writes.
+      const copy = answered.map((given) => ({ ...given }));
+      assert.equal(tokenizer.decode(second), tokenizer.decode(renderer.render({ messages: copy, tools }).ids));
+    });
+
+    test('whatever is sampled, ids, masks and log-probabilities have equal lengths, and the mask selects what was sampled', async () => {
+      const random = randomStream(7);
+      const vocabulary = [...new Set(cases.flatMap(({ ids }) => ids)), tokenizer.vocabSize - 1];
+      const policy = {
+        contextLength: 100_000,
+        async sample(requests: readonly unknown[]) {
+          return requests.map(() => {
+            const call = syntax.render({ name: ['add', 'now', '?'][random.integer(3)]!, arguments: { a: 1, b: 2 } });
+            const ids = [
+              () => Array.from({ length: random.integer(12) }, () => vocabulary[random.integer(vocabulary.length)]!),
+              () => tokenizer.encode(randomText(random, [call])),
+              () => tokenizer.encode(call),
+              () => [...call].flatMap((character) => tokenizer.encode(character)),
+            ][random.integer(4)]!().filter((id) => id !== end);
+            const completion = random.uniform() < 0.8 ? [...ids, end] : ids;
+            const logprobs = completion.map(() => -1 - random.uniform());
+            return { ids: completion, logprobs, plainLogprobs: logprobs, finishReason: 'stop' as const };
+          });
+        },
+      };
+      const environment = toolEnvironment({
+        prompt: ({ system, user }: Example) => [
+          { role: 'system', content: String(system) },
+          { role: 'user', content: String(user) },
+        ],
+        tools,
+        respond: () => randomText(random, [renderer.stopIds.size > 0 ? tokenizer.decode([end]) : '']),
+      });
+      const generator = new RolloutGenerator(environment, renderer, { maxTokens: 100, maxTurns: 4 });
+      const problems = Array.from({ length: 30 }, () => ({
+        system: randomText(random, []),
+        user: randomText(random, []),
+      }));
+      const episodes = (await generator.generate(problems, policy, { samplesPerExample: 4, seed: 0 })).flat();
+      for (const episode of episodes) {
+        assert.equal(episode.error, undefined);
+        const { promptIds, completionIds, mask, samplerLogprobs } = trainingSequence(episode, 1);
+        assert.deepEqual([mask.length, samplerLogprobs!.length], [completionIds.length, completionIds.length]);
+        const turns = episode.steps.map(({ tokens }) => tokens);
+        assert.deepEqual(promptIds, turns[0]!.promptIds);
+        const learnt = <T>(values: readonly T[]) => values.filter((_, i) => mask[i]);
+        assert.deepEqual(
+          learnt(completionIds),
+          turns.flatMap((turn) => turn.completionIds),
+        );
+        assert.deepEqual(
+          learnt(samplerLogprobs!),
+          turns.flatMap((turn) => turn.logprobs),
+        );
+        assert.deepEqual(
+          [...promptIds, ...completionIds],
+          [...turns.at(-1)!.promptIds, ...turns.at(-1)!.completionIds],
+        );
+      }
+      const turnCounts = new Set(episodes.map(({ steps }) => steps.length));
+      assert.ok(turnCounts.has(1) && turnCounts.has(4), 'episodes of one turn and of four');
+    });
+  });
+}
