@@ -18,6 +18,7 @@ export type { Dataset, Environment } from './environment.ts';
 export { arithmetic } from './envs/arithmetic.ts';
 export { environmentByColumn } from './envs/by-column.ts';
 export { countdown } from './envs/countdown.ts';
+export { type FinalAnswer, type FinalQuestionOptions, finalQuestion } from './envs/final-question.ts';
 export { letterCount } from './envs/letter-count.ts';
 export { type Answer, type Conversation, type MultiTurnOptions, multiTurn, type Reply } from './envs/multi-turn.ts';
 export { formatPrompt } from './envs/prompt-template.ts';

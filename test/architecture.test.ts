@@ -131,11 +131,12 @@ test('source files import only what their folder may', () => {
   assert.deepEqual(offences, []);
 });
 
-test('examples import only the public surface, packages and node: modules', () => {
+test('examples import only the public surface, one another, packages and node: modules', () => {
   const offences = examples.flatMap((file) =>
     importsOf(read(file))
       .filter((specifier) => specifier.startsWith('.'))
-      .filter((specifier) => resolveImport(file, specifier) !== publicSurface)
+      .map((specifier) => resolveImport(file, specifier))
+      .filter((imported) => imported !== publicSurface && !imported.startsWith('examples/'))
       .map((specifier) => `${file}: ${specifier}`),
   );
   assert.deepEqual(offences, []);

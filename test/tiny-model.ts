@@ -1,5 +1,5 @@
 // A random two-layer Llama with a character-level tokenizer, as a folder on disk: small enough to train in a test, bound to nothing.
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
 
@@ -18,6 +18,23 @@ export function writeTinyModel(folder: string): string {
   );
   const roles = { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' };
   writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(roles));
+  return folder;
+}
+
+const chatTemplate =
+  "{% for message in messages %}<s>{{ message['role'] }}: {{ message['content'] }}</s>{% endfor %}" +
+  '{% if add_generation_prompt %}<s>assistant: {% endif %}';
+
+/** The same with a chat template, and room for 4096 tokens. */
+export function writeTinyChatModel(folder: string): string {
+  writeTinyModel(folder);
+  for (const [name, changes] of Object.entries({
+    'config.json': { max_position_embeddings: 4096 },
+    'tokenizer_config.json': { chat_template: chatTemplate },
+  })) {
+    const path = join(folder, name);
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
+  }
   return folder;
 }
 

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { Environment } from '../environment.ts';
 import type { Env, State } from '../rl.ts';
 import { environmentByColumn } from './by-column.ts';
+import { finalQuestion } from './final-question.ts';
 import { multiTurn } from './multi-turn.ts';
 
 const said = (content: string) => ({ message: { role: 'assistant', content } as const });
@@ -57,6 +58,36 @@ test('a further turn may be asked for that is not trained on, and an end may hav
   assert.equal(asked.trained, false);
   assert.equal(asked.messages.length, 3);
   assert.deepEqual(await env.step(said('Paris')), { stopReason: 'parse_error' });
+});
+
+describe('a final question', () => {
+  const asking = finalQuestion(guessing, {
+    ask: ({ secret }) => `Was it ${secret}?`,
+    scores: { honest: ({ text, messages }) => (text === 'yes' ? messages.length : 0) },
+  });
+
+  test('is asked when an episode is completed, is not trained on, and its answer is scored', async () => {
+    const { env } = await begin(asking, { secret: 7 });
+    const again = (await env.step(said('3'))) as State;
+    assert.equal(again.trained, undefined);
+    const asked = (await env.step(said('7'))) as State;
+    assert.equal(asked.trained, false);
+    assert.deepEqual(
+      asked.messages.map(({ content }) => content),
+      ['A high number?', '3', 'Again.', '7', 'Was it 7?'],
+    );
+    assert.equal(await env.step(said('yes')), null);
+    assert.deepEqual(await env.score!(), { found: 1, speed: 0.5, honest: 6 });
+    assert.deepEqual(asking.scores, ['found', 'speed', 'honest']);
+    assert.equal(env.metrics!()['guessing/turns'], 2);
+  });
+
+  test('is not asked of an episode that ends otherwise, which has no score for it', async () => {
+    const failing = multiTurn({ prompt: () => [said('').message], respond: () => ({ stopReason: 'parse_error' }) });
+    const { env } = await begin(finalQuestion(failing, { ask: () => '?', scores: { honest: () => 1 } }));
+    assert.deepEqual(await env.step(said('hm')), { stopReason: 'parse_error' });
+    assert.deepEqual(await env.score!(), { honest: null });
+  });
 });
 
 describe('environments by a column', () => {

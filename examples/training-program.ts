@@ -1,0 +1,138 @@
+// What the examples share: the flags of their command lines, and the loop that trains on an environment, evaluates and saves.
+import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import {
+  defaultLossSettings,
+  type Environment,
+  environmentScores,
+  GrpoTrainer,
+  obtainModel,
+  openNativeModel,
+  openRenderer,
+  RolloutGenerator,
+  shuffledExamples,
+  type WeightedReward,
+  weightedRewards,
+  wilsonInterval,
+} from '../src/index.ts';
+
+export interface TrainingProgram {
+  /** Brings its problems with `buildDataset`; the first of its scores says what is correct. */
+  readonly environment: Environment;
+  /** What is added to the environment's scores. */
+  readonly rewards?: readonly WeightedReward[];
+  /** Of the environment's scores; 1 for those that are not named. */
+  readonly weights?: Readonly<Record<string, number>>;
+  /** Whether all weights are trained, as suits tiny models, in place of adapters. @default false */
+  readonly fullFineTuning?: boolean;
+  /** What flags are where the command line does not say. */
+  readonly defaults: Partial<TrainingFlags> & Pick<TrainingFlags, 'run-dir'>;
+}
+
+export type TrainingFlags = typeof common;
+
+const common = {
+  'model-name': 'HuggingFaceTB/SmolLM2-135M-Instruct',
+  'chat-template': 'auto',
+  'batch-size': 4,
+  'samples-per-prompt': 8,
+  'max-steps': 100,
+  'max-turns': 1,
+  'max-tokens': 128,
+  'learning-rate': 1e-4,
+  'train-limit': 1_000_000,
+  'eval-limit': 100,
+  'eval-on-start': false,
+  'eval-every-steps': 10,
+  'run-dir': '',
+  'save-best-checkpoint': false,
+  seed: 0,
+};
+
+/** Trains as the command line says. */
+export async function trainExample({
+  environment,
+  rewards = [],
+  weights = {},
+  fullFineTuning = false,
+  defaults,
+}: TrainingProgram): Promise<void> {
+  const flags = parseFlags(defaults);
+  const { 'run-dir': runDir, 'max-tokens': maxTokens, 'max-turns': maxTurns, seed } = flags;
+  const dataset = await environment.buildDataset!({ seed });
+  const heldOut = dataset.eval!.slice(0, flags['eval-limit']);
+  const rewardModel = environmentScores(environment, weightedRewards(rewards), weights);
+
+  const modelPath = await obtainModel(flags['model-name']);
+  const model = await openNativeModel({
+    modelPath,
+    lora: fullFineTuning ? null : { r: 16, alpha: 32, targetModules: 'all-linear' },
+    loss: { ...defaultLossSettings, max_completion_length: maxTokens },
+    optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+    temperature: 1,
+    seed,
+  });
+  const renderer = await openRenderer(modelPath, flags['chat-template']);
+  const generator = new RolloutGenerator(environment, renderer, { maxTokens, maxTurns });
+
+  rmSync(runDir, { recursive: true, force: true });
+  mkdirSync(runDir, { recursive: true });
+  const trainer = new GrpoTrainer({
+    model,
+    dataLoader: shuffledExamples(dataset.train.slice(0, flags['train-limit']), { seed }),
+    promptsPerStep: flags['batch-size'],
+    generator,
+    rewardModel,
+    logger: {
+      log(step, metrics) {
+        appendFileSync(join(runDir, 'metrics.jsonl'), `${JSON.stringify({ step, ...metrics })}\n`);
+        const [reward, turns] = [metrics.reward?.toFixed(3), metrics['num_turns/mean']?.toFixed(1)];
+        console.log(`step ${step}  reward ${reward}  turns ${turns}`);
+      },
+    },
+    numGenerations: flags['samples-per-prompt'],
+    maxSteps: flags['max-steps'],
+    learningRate: flags['learning-rate'],
+    seed,
+  });
+
+  let best = flags['eval-on-start'] ? await evaluate(0) : 0;
+  for await (const { step } of trainer.steps()) {
+    if (step % flags['eval-every-steps'] !== 0) continue;
+    const accuracy = await evaluate(step);
+    if (flags['save-best-checkpoint'] && accuracy > best) await model.save(join(runDir, 'best'));
+    best = Math.max(best, accuracy);
+  }
+  await model.save(join(runDir, 'final'));
+  model.dispose();
+
+  /** Accuracy at the temperature of training, on problems that training never sees. */
+  async function evaluate(step: number): Promise<number> {
+    const episodes = await generator.generate(heldOut, model.policy(), { samplesPerExample: 1, seed: 0 });
+    const verdicts = await Promise.all(heldOut.map((example, i) => rewardModel.score(example, episodes[i]!)));
+    const [decisive] = [...(environment.scores ?? []), ...rewards.map(({ name }) => name)];
+    const correct = verdicts.flat().filter(({ parts }) => (parts[decisive!] ?? 0) >= 1).length;
+    const [low, high] = wilsonInterval(correct, heldOut.length);
+    const bounds = `95 % ${low.toFixed(3)}–${high.toFixed(3)}`;
+    console.log(`step ${step}  held-out accuracy ${(correct / heldOut.length).toFixed(3)} (${bounds})`);
+    return correct / heldOut.length;
+  }
+}
+
+/** A flag is a number, a switch or a text, as its default is. */
+function parseFlags(defaults: Partial<TrainingFlags>): TrainingFlags {
+  const known = { ...common, ...defaults };
+  const options = Object.fromEntries(
+    Object.entries(known).map(([name, value]) => {
+      const type = typeof value === 'boolean' ? ('boolean' as const) : ('string' as const);
+      return [name, { type, default: typeof value === 'boolean' ? value : String(value) }];
+    }),
+  );
+  const { values } = parseArgs({ options });
+  const entries = Object.entries(known).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? Number(values[name]) : values[name],
+  ]);
+  return Object.fromEntries(entries) as TrainingFlags;
+}

@@ -1,0 +1,82 @@
+// One more question to the policy once an episode is over, and a score for what it answers.
+import type { Environment } from '../environment.ts';
+import type { Message } from '../message.ts';
+import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
+
+export interface FinalQuestionOptions<E extends Example = Example> {
+  readonly ask: (example: E) => string;
+  /** Whether the policy learns from its answer, too. @default false */
+  readonly trained?: boolean;
+  /** What the answer was worth, part by part, beside what the environment scores; `null` for all where it was not asked. */
+  readonly scores: Readonly<Record<string, (answer: FinalAnswer<E>) => number | null | Promise<number | null>>>;
+}
+
+export interface FinalAnswer<E extends Example = Example> {
+  readonly example: E;
+  readonly text: string;
+  /** The whole episode, its question and answer included. */
+  readonly messages: readonly Message[];
+}
+
+/** Plays episodes of `environment` and asks when they are completed; those that end otherwise are not asked. Leave a turn for it in `maxTurns`. */
+export function finalQuestion<E extends Example = Example>(
+  environment: Environment<E>,
+  options: FinalQuestionOptions<E>,
+): Environment<E> {
+  return {
+    ...environment,
+    build: async (example) => new FinalQuestionEnv(await environment.build(example), example, options),
+    scores: [...(environment.scores ?? []), ...Object.keys(options.scores)],
+  };
+}
+
+class FinalQuestionEnv<E extends Example> implements Env {
+  readonly #inner: Env;
+  readonly #example: E;
+  readonly #options: FinalQuestionOptions<E>;
+  #state: State | undefined;
+  #asked = false;
+  #answer: FinalAnswer<E> | undefined;
+
+  constructor(inner: Env, example: E, options: FinalQuestionOptions<E>) {
+    this.#inner = inner;
+    this.#example = example;
+    this.#options = options;
+  }
+
+  async start(): Promise<State> {
+    this.#state = await this.#inner.start();
+    return this.#state;
+  }
+
+  async step(action: Action): Promise<State | End | null> {
+    const messages = [...this.#state!.messages, action.message];
+    if (this.#asked) {
+      this.#answer = { example: this.#example, text: action.message.content, messages };
+      return null;
+    }
+    const next = await this.#inner.step(action);
+    const completed = next === null || ('stopReason' in next && next.stopReason === 'completed');
+    if (!completed) {
+      if (!('stopReason' in next)) this.#state = next;
+      return next;
+    }
+    const { ask, trained = false } = this.#options;
+    this.#asked = true;
+    const question: Message = { role: 'user', content: ask(this.#example) };
+    this.#state = { ...this.#state, messages: [...messages, question], trained };
+    return this.#state;
+  }
+
+  async score(): Promise<EpisodeScore> {
+    const scores: Record<string, number | null> = { ...(await this.#inner.score?.()) };
+    for (const [name, score] of Object.entries(this.#options.scores)) {
+      scores[name] = this.#answer ? await score(this.#answer) : null;
+    }
+    return scores;
+  }
+
+  metrics(): Readonly<Record<string, number>> {
+    return this.#inner.metrics?.() ?? {};
+  }
+}

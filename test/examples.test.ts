@@ -1,0 +1,74 @@
+// The examples, as programs: two steps each on a tiny model, and their environments played without one.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { loadConfigFile } from '../src/config/load.ts';
+import { checkEnvironment, environmentConfig } from '../src/studio/check-environment.ts';
+import { writeTinyChatModel } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-examples-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const examples = join(import.meta.dirname, '..', 'examples');
+const model = writeTinyChatModel(join(folder, 'model'));
+
+/** The flags that all examples have. */
+const flags = [
+  ...['--model-name', model, '--batch-size', '2', '--samples-per-prompt', '2', '--max-steps', '2', '--max-tokens', '8'],
+  ...['--eval-on-start', '--eval-every-steps', '1', '--eval-limit', '2', '--save-best-checkpoint'],
+  ...['--learning-rate', '1e-3', '--train-limit', '4'],
+];
+
+async function run(name: string, ...more: string[]): Promise<string> {
+  const runDir = join(folder, name);
+  const file = join(examples, `${name}.ts`);
+  const { stdout } = await promisify(execFile)(process.execPath, [file, ...flags, '--run-dir', runDir, ...more]);
+  return stdout;
+}
+
+for (const [name, more] of Object.entries({ 'digit-sum': [], hotel: ['--max-turns', '3'] })) {
+  test(`${name}.ts trains for two steps, evaluates and saves`, async () => {
+    const stdout = await run(name, ...more);
+    assert.deepEqual(
+      stdout.split('\n').flatMap((line) => line.match(/^step \d {2}(?:reward|held-out)/)?.[0] ?? []),
+      ['step 0  held-out', 'step 1  reward', 'step 1  held-out', 'step 2  reward', 'step 2  held-out'],
+    );
+    const lines = readFileSync(join(folder, name, 'metrics.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).step),
+      [1, 2],
+    );
+    assert.ok(existsSync(join(folder, name, 'final', 'adapter_model.safetensors')));
+  });
+}
+
+describe('without a model', () => {
+  const cases = [
+    ['digit-sum.ts:digitSum'],
+    ['hotel.ts:HotelEnv'],
+    ['hotel.ts:HotelEnv', '{"difficulty": "hard"}'],
+  ] as const;
+  for (const [reference, config] of cases) {
+    test(`the right turns score 1, and nothing else does: ${reference} ${config ?? ''}`, async () => {
+      const given = environmentConfig({ reference: join(examples, reference), ...(config && { config }) });
+      const { checks, players } = await checkEnvironment(given, 10);
+      assert.deepEqual(
+        checks.filter(({ ok }) => !ok),
+        [],
+      );
+      assert.ok(players.gold.score! >= 1);
+      assert.equal(players.empty.score, 0);
+    });
+  }
+
+  test('hotel.yaml is a configuration', () => {
+    const { config } = loadConfigFile(join(examples, 'hotel.yaml'));
+    assert.equal(config.environment, join(examples, 'hotel.ts:HotelEnv'));
+  });
+});
