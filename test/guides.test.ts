@@ -12,6 +12,8 @@ import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { EnvBuilder, State } from '../src/index.ts';
+import { loadEnvironment } from '../src/studio/open-environment.ts';
+import { testReward } from '../src/studio/test-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -76,6 +78,34 @@ test('the reward of the guide agrees with its own cases', async () => {
     await stdoutOf('rewards', 'test', '--reward', reward, '--input', join(folder, 'cases.jsonl'), '--json'),
   );
   assert.deepEqual([result.ok, result.agreement.agreed], [true, 4], JSON.stringify(result));
+});
+
+test('its reward in Python agrees with them too', async () => {
+  const [code] = blocks(texts.rewards!, 'python');
+  const [cases] = blocks(texts.rewards!, 'jsonl');
+  writeFileSync(join(folder, 'mine.py'), code!);
+  writeFileSync(join(folder, 'python-cases.jsonl'), cases!);
+  const { agreement } = await testReward({
+    reward: `${join(folder, 'mine.py')}:score`,
+    input: join(folder, 'python-cases.jsonl'),
+  });
+  assert.equal(agreement?.agreed, 4, JSON.stringify(agreement));
+});
+
+test('the environment of the guide in Python can be played', async () => {
+  const [code] = blocks(texts.environments!, 'python');
+  const file = join(folder, 'guess.py');
+  writeFileSync(file, code!);
+  const { build, buildDataset } = await loadEnvironment(`${file}:GuessNumber`, {});
+  const { train } = await buildDataset!({ seed: 0 });
+  const env = await build(train[4]!);
+  const guess = async (number: number) => {
+    const toolCalls = [{ id: 'c', name: 'guess', arguments: { number } }];
+    const next = (await env.step({ message: { role: 'assistant', content: '', toolCalls } })) as State;
+    return next.messages.at(-1)!.content;
+  };
+  assert.deepEqual([await guess(3), await guess(8), await guess(5)], ['Higher.', 'Lower.', 'Right.']);
+  assert.deepEqual(await env.score!(), { GuessNumber: 1 });
 });
 
 test('the environment of the guide can be played', async () => {

@@ -34,7 +34,7 @@ def make_image():
         .run_commands(
             f"curl -fsSL https://nodejs.org/dist/v{node}/node-v{node}-linux-x64.tar.xz | tar -xJ -C /usr/local --strip-components=1"
         )
-        .uv_sync(SPEC["lock"], uv_version="0.13.8")
+        .uv_sync(SPEC["lock"], extras=["quantized"], uv_version="0.13.8")
         .env(SPEC["environment"])
     )
     for here, there in SPEC["package"]:

@@ -78,13 +78,20 @@ test('without the client or credentials the machine is not ready', async () => {
   assert.equal(existsSync(out('early')), false);
 });
 
-for (const [what, modal, code, message] of [
-  ['an unknown GPU', { gpu: 'GTX970' }, 'CONFIG_INVALID', /no price is known of a GPU GTX970/],
-  ['more time than there is', { timeout: '25h' }, 'CONFIG_INVALID', /25h is more than the 24h/],
+for (const [what, changes, code, message] of [
+  ['an unknown GPU', { modal: { gpu: 'GTX970' } }, 'CONFIG_INVALID', /no price is known of a GPU GTX970/],
+  ['more time than there is', { modal: { timeout: '25h' } }, 'CONFIG_INVALID', /25h is more than the 24h/],
+  ['a package that the image lacks', { trl: { use_vllm: true } }, 'CONFIG_CONFLICT', /a lock without vLLM/],
+  [
+    'fewer GPUs than processes',
+    { trl: { num_processes: 2 } },
+    'CONFIG_CONFLICT',
+    /num_processes is 2, but modal.gpu rents 1/,
+  ],
 ] as const) {
   test(`${what} is refused before anything is asked`, async () => {
     const wrong = join(folder, 'wrong.yaml');
-    writeFileSync(wrong, stringify({ ...config, modal }));
+    writeFileSync(wrong, stringify({ ...config, ...changes }));
     await assert.rejects(train(wrong, { out: out('wrong'), yes: true }), { code, message });
   });
 }

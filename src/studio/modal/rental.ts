@@ -73,6 +73,12 @@ function assertRentable({ modal, trl }: Config): void {
       path: 'modal.timeout',
     });
   }
+  if (trl.use_vllm) {
+    throw new GradusError('CONFIG_CONFLICT', 'trl.use_vllm: the image at Modal is made from a lock without vLLM', {
+      hint: 'leave trl.use_vllm out, or train with compute: local where vLLM is installed',
+      path: 'trl.use_vllm',
+    });
+  }
   if (trl.num_processes <= count) return;
   throw new GradusError('CONFIG_CONFLICT', `trl.num_processes is ${trl.num_processes}, but modal.gpu rents ${count}`, {
     hint: `set modal.gpu: ${name}:${trl.num_processes}`,

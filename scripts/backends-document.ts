@@ -1,0 +1,68 @@
+// Writes the tables of docs/backends.md: what each key becomes when TRL trains, and what backends refuse.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
+import { limitations } from '../src/config/support.ts';
+
+const file = join(import.meta.dirname, '..', 'docs', 'backends.md');
+
+/** Whose columns the keys are in, in this order. */
+const parts: Readonly<Record<Mapping['to'], string>> = {
+  GRPOConfig: 'fields of `GRPOConfig`',
+  LoraConfig: 'fields of `LoraConfig`',
+  BitsAndBytesConfig: 'fields of `BitsAndBytesConfig`',
+  GRPOTrainer: 'arguments of `GRPOTrainer`',
+  accelerate: 'arguments of `accelerate launch`',
+  gradus: 'what Gradus does itself, around every engine alike',
+  refused: 'errors',
+};
+
+function keyTable(): string {
+  const sections = Object.entries(parts).map(([part, what]) => {
+    const lines = rowsOf(part).map(([keys, target]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${target} |`);
+    return [`**${what}**`, '', '| key | becomes |', '|---|---|', ...lines, ''].join('\n');
+  });
+  return sections.join('\n');
+}
+
+/** What keys become, those that become the same together. */
+function rowsOf(part: string): [keys: string[], target: string][] {
+  const rows = new Map<string, string[]>();
+  for (const [key, { to, name, unmeasured }] of Object.entries(trlMapping)) {
+    if (to !== part) continue;
+    const told = to === 'gradus' ? name : to === 'refused' ? reason(key) : `\`${name}\``;
+    const target = unmeasured ? `${told} (unmeasured)` : told;
+    rows.set(target, [...(rows.get(target) ?? []), key]);
+  }
+  return [...rows].map(([target, keys]) => [keys, target]);
+}
+
+function reason(key: string): string {
+  return `backend trl ${limitations.trl[key]!.why}`;
+}
+
+function limitsTable(): string {
+  const rows = Object.entries(limitations).map(([backend, limits]) => {
+    const keys = Object.keys(limits)
+      .toSorted()
+      .map((key) => `\`${key}\``);
+    return `| \`${backend}\` | ${keys.join(', ')} |`;
+  });
+  return ['| backend | refuses |', '|---|---|', ...rows, ''].join('\n');
+}
+
+const tables: Readonly<Record<string, () => string>> = { keys: keyTable, limits: limitsTable };
+
+/** The text with its tables as the code has them now. */
+export function backendsDocument(text = readFileSync(file, 'utf8')): string {
+  return Object.entries(tables).reduce(
+    (document, [name, table]) =>
+      document.replace(
+        new RegExp(`(<!-- ${name}: .*? -->\n\n).*?(?=<!-- end -->)`, 's'),
+        (_, head: string) => `${head}${table()}\n`,
+      ),
+    text,
+  );
+}
+
+if (import.meta.main) writeFileSync(file, backendsDocument());
