@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { stringify } from 'yaml';
@@ -19,12 +19,17 @@ after(() => rmSync(folder, { recursive: true }));
 process.chdir(folder);
 // Whoever runs the tests may have credentials.
 process.env.HOME = folder;
+// Whether uv is here must not matter.
+mkdirSync('programs');
+writeFileSync('programs/uv', '#!/bin/sh\necho uv 0.13.8\n', { mode: 0o755 });
+process.env.PATH = `${join(folder, 'programs')}${delimiter}${process.env.PATH}`;
 const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
 writeFileSync('tiny.yaml', stringify(config));
 writeFileSync('unknown-key.yaml', stringify({ ...config, learning_rte: 1 }));
 mkdirSync('other-version/gradus', { recursive: true });
 writeFileSync('other-version/gradus/SKILL.md', 'of long ago');
 writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
+writeFileSync('rented.yaml', stringify({ ...config, backend: 'trl', compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
 writeFileSync('blank.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": " ", "answer": "2"}\n');
 writeFileSync(
@@ -79,6 +84,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
     ['train tiny.yaml --dry-run', 0, 'train.plan/1'],
+    ['train rented.yaml --dry-run', 0, 'train.plan/1'],
+    ['train rented.yaml', 2, 'train.plan/1'],
     ['train absent-model.yaml --dry-run', 3, 'error/1'],
     ['train absent-model.yaml', 3, 'error/1'],
     ['train', 2, 'error/1'],
@@ -167,6 +174,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
     ['rewards test --reward throwing.ts:score --input agreeing.jsonl', 2, 'rewards.test.result/1'],
     ['rewards test --reward numeric_mach --input agreeing.jsonl', 2, 'error/1'],
+  ],
+  replay: [
+    ['replay tiny --reward exact_match', 0, 'replay.result/1'],
+    ['replay tiny --reward throwing.ts:score --steps 1', 2, 'replay.result/1'],
+    ['replay sick --reward exact_match', 2, 'error/1'],
+    ['replay tiny', 2, 'error/1'],
   ],
   doctor: [
     ['doctor', 0, 'doctor.result/1'],

@@ -17,6 +17,7 @@ import { helpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { preflightCommand } from './commands/preflight.ts';
 import { presetsCommand } from './commands/presets.ts';
+import { replayCommand } from './commands/replay.ts';
 import { rewardsCommand } from './commands/rewards.ts';
 import { runsCommand } from './commands/runs.ts';
 import { sampleCommand } from './commands/sample.ts';
@@ -109,7 +110,7 @@ function createProgram(cli: Cli, help: string[]): Command {
   const add = [
     ...[trainCommand, evalCommand, sampleCommand, exportCommand, runsCommand, demoCommand],
     ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
-    ...[rewardsCommand],
+    ...[rewardsCommand, replayCommand],
     ...[conformanceCommand, presetsCommand],
     ...[dataCommand, envCommand],
     ...[preflightCommand],

@@ -2,15 +2,11 @@
 import { GradusError } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Message } from '../message.ts';
-import { existingNames } from '../nearest.ts';
 import { weightedRewards } from '../rewards/weighted.ts';
-import type { NamedReward } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import { loadRows } from './data-files.ts';
 import { givenCompletion } from './given-completion.ts';
-import { builtinReward, userReward } from './open-rewards.ts';
-import { rewardProcesses } from './reward-processes.ts';
-import { shippedRewards } from './shipped-rewards.ts';
+import { rewardByName } from './reward-by-name.ts';
 
 export interface TestRewardOptions {
   /** The name of a built-in reward, or `FILE:NAME` of a function of the user's. */
@@ -58,7 +54,7 @@ const tolerance = 1e-6;
 export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
   const rows = await loadRows(options.input);
   const conversational = rows.every(({ completion }) => Array.isArray(completion));
-  const reward = await openReward(options.reward, options.rewardConfig ?? {}, conversational);
+  const reward = await rewardByName(options.reward, options.rewardConfig ?? {}, conversational);
   const cases = rows.map((row, index) => parseCase(row, index, options.input));
   const rewardModel = weightedRewards([reward]);
   const verdicts = [];
@@ -74,31 +70,6 @@ export async function testReward(options: TestRewardOptions): Promise<RewardTest
     metrics: meanMetrics(verdicts.flatMap(({ metrics }) => (metrics ? [metrics] : []))),
     ...(agreement && { agreement }),
   };
-}
-
-/** A reward as the command line names it. */
-async function openReward(
-  name: string,
-  config: Readonly<Record<string, unknown>>,
-  conversational: boolean,
-): Promise<NamedReward> {
-  const processes = rewardProcesses(1);
-  if (Object.hasOwn(shippedRewards, name)) {
-    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', processes);
-  }
-  if (!/\.\w+(:[\w$]+)?$/.test(name)) {
-    throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
-      hint: `${existingNames(name, Object.keys(shippedRewards))}; a function of yours is FILE:NAME`,
-      path: '--reward',
-    });
-  }
-  if (Object.keys(config).length > 0) {
-    throw new GradusError('USAGE', '--reward-config is for built-in rewards, and this is a function of yours', {
-      hint: 'leave --reward-config out',
-      path: '--reward-config',
-    });
-  }
-  return userReward(name, 'answer', { processes, conversational });
 }
 
 interface Case {

@@ -1,11 +1,10 @@
 // gradus rewards: the rewards that ship, and what a reward makes of given completions.
 import { Command } from 'commander';
 import type { z } from 'zod';
-import { isObject } from '../../config/values.ts';
-import { GradusError, messageOf } from '../../errors.ts';
 import type { RewardTest } from '../../studio/test-reward.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
+import { rewardSettings } from '../reward-settings.ts';
 
 const listExamples = `Examples:
   gradus rewards list
@@ -64,7 +63,7 @@ function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
 
 async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: TestFlags) {
   const { testReward } = await import('../../studio/test-reward.ts');
-  const result = await testReward({ reward, input, rewardConfig: parseSettings(rewardConfig) });
+  const result = await testReward({ reward, input, rewardConfig: rewardSettings(rewardConfig) });
   const error = faultOf(result);
   const exit_code = error?.code === 'REWARD_DISAGREES' ? 5 : 2;
   const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };
@@ -102,25 +101,4 @@ function testSummary({ scores, errors, agreement }: RewardTest): string {
   });
   const summary = agreement ? `${agreement.agreed} of ${agreement.expected} as expected` : `${scores.length} scored`;
   return [table(lines), summary].join('\n');
-}
-
-function parseSettings(text: string): Record<string, unknown> {
-  const settings = parseJson(text);
-  if (isObject(settings)) return settings;
-  throw settingsInvalid('it is no object');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw settingsInvalid(messageOf(error).replaceAll(/\s+/g, ' '));
-  }
-}
-
-function settingsInvalid(fault: string): GradusError {
-  return new GradusError('USAGE', `--reward-config is not JSON: ${fault}`, {
-    hint: `for example --reward-config '{"tolerance": 0.01}'`,
-    path: '--reward-config',
-  });
 }

@@ -15,6 +15,7 @@ import { helpSchema } from './help.ts';
 import { initSchema } from './init.ts';
 import { preflightSchema } from './preflight.ts';
 import { presetsSchema } from './presets.ts';
+import { replaySchema } from './replay.ts';
 import { rewardsListSchema } from './rewards-list.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
 import { runsCompareSchema } from './runs-compare.ts';
@@ -51,6 +52,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'init.result/1': initSchema,
   'preflight.result/1': preflightSchema,
   'presets.result/1': presetsSchema,
+  'replay.result/1': replaySchema,
   'rewards.list.result/1': rewardsListSchema,
   'rewards.test.result/1': rewardsTestSchema,
   'runs.compare.result/1': runsCompareSchema,

@@ -1,0 +1,82 @@
+// gradus replay: what a run sampled, scored again with another reward.
+import { Command } from 'commander';
+import type { Replay } from '../../studio/replay-run.ts';
+import { given, positiveInteger } from '../arguments.ts';
+import { table } from '../formatting.ts';
+import type { Cli } from '../main.ts';
+import { rewardSettings } from '../reward-settings.ts';
+
+const examples = `Examples:
+  gradus replay latest --reward exact_match
+  gradus replay runs/small --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --json
+  gradus replay small --reward rewards/stricter.ts:score --steps 20
+`;
+
+interface ReplayFlags {
+  readonly reward: string;
+  readonly rewardConfig?: string;
+  readonly steps?: number;
+}
+
+export function replayCommand(cli: Cli): Command {
+  return new Command('replay')
+    .description('score what a run sampled again, with another reward; runs no model')
+    .argument('<run>', 'a run directory, the name of a run, or latest')
+    .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
+    .option('--reward-config <json>', 'settings of a reward that ships')
+    .option('--steps <n>', 'the last so many steps (default: all)', positiveInteger)
+    .option('--json', 'one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((run: string, flags: ReplayFlags) => runReplay(cli, run, flags)));
+}
+
+async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = '{}', steps }: ReplayFlags) {
+  const { replayRun } = await import('../../studio/replay-run.ts');
+  const result = await replayRun(run, { reward, rewardConfig: rewardSettings(rewardConfig), ...given({ steps }) });
+  const error = faultOf(result);
+  const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };
+  output.result({ ...envelope, ...result, ...(error && { error, exit_code: 2 }) }, summary(result));
+  if (!error) return 0;
+  output.errorLine(error);
+  return 2;
+}
+
+/** A reward that fails on everything is broken. */
+function faultOf({ completions, failures, errors }: Replay) {
+  if (failures < completions || errors.length === 0) return undefined;
+  return {
+    code: 'REWARD_FAILED',
+    message: `the reward failed on all ${completions} completions: ${errors[0]!.message}`,
+    hint: 'mend the reward, or take another',
+  };
+}
+
+function summary({
+  completions,
+  groups,
+  compared,
+  mean,
+  frac_mixed,
+  correlation,
+  differences,
+  failures,
+}: Replay): string {
+  const change = (name: string, { before, after }: { readonly before: number; readonly after: number }) =>
+    `${name}: ${before.toFixed(3)} before, ${after.toFixed(3)} after`;
+  return [
+    `${completions} completions of ${groups} groups, ${compared} with both scores`,
+    ...(mean ? [change('mean', mean)] : []),
+    ...(frac_mixed ? [change('groups that are mixed', frac_mixed)] : []),
+    ...(correlation === undefined ? [] : [`correlation: ${correlation.toFixed(3)}`]),
+    ...(failures > 0 ? [`the reward failed ${failures} times`] : []),
+    table(
+      differences.map(({ step, before, after, text }) => [
+        `step ${step}`,
+        `${before.toFixed(2)} → ${after.toFixed(2)}`,
+        JSON.stringify(text.slice(-80)),
+      ]),
+    ),
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+}

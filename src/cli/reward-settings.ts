@@ -1,0 +1,25 @@
+// Settings of a reward as the command line gives them: a JSON object.
+import { isObject } from '../config/values.ts';
+import { GradusError, messageOf } from '../errors.ts';
+
+/** The value of `--reward-config`. Throws `USAGE`. */
+export function rewardSettings(text: string): Record<string, unknown> {
+  const settings = parseJson(text);
+  if (isObject(settings)) return settings;
+  throw settingsInvalid('it is no object');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw settingsInvalid(messageOf(error).replaceAll(/\s+/g, ' '));
+  }
+}
+
+function settingsInvalid(fault: string): GradusError {
+  return new GradusError('USAGE', `--reward-config is not JSON: ${fault}`, {
+    hint: `for example --reward-config '{"tolerance": 0.01}'`,
+    path: '--reward-config',
+  });
+}
