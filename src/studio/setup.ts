@@ -10,12 +10,13 @@ import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../generation.ts';
 import { existingNames } from '../nearest.ts';
+import { assertGoesOnAfterTurns } from '../renderers/conversation-check.ts';
 import type { Renderer } from '../rendering.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
 import { PolicyCalls } from './policy-calls.ts';
 import { promptOf, stageProblems } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
-import { openTask, type Task } from './task.ts';
+import { openings, openTask, type Task } from './task.ts';
 
 export interface Setup extends Task {
   readonly config: Config;
@@ -61,6 +62,7 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   const setupOf = async (of: Config, { problems, ...taught }: Task): Promise<Setup> => {
     const { renderer, template, contextLength, versions } = opened;
     const fitted = fitPrompts(of, problems, { prompt: promptOf(of), renderer, contextLength });
+    if (of.environment !== null && of.max_turns > 1) await assertConversations({ ...taught, problems }, renderer);
     return {
       ...taught,
       ...fitted,
@@ -89,6 +91,13 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
     opened.model.dispose();
     throw error;
   }
+}
+
+/** Refuses what would fail in every episode: a chat template that drops turns, or whose calls of tools nobody can read. */
+async function assertConversations({ environment, problems }: Task, renderer: Renderer): Promise<void> {
+  const first = [...problems.train, ...problems.eval].slice(0, 1);
+  const opening = await openings(environment, first);
+  for (const row of first) assertGoesOnAfterTurns(renderer, opening(row));
 }
 
 /** How episodes are played. */
