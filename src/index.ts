@@ -72,6 +72,7 @@ export { mathVerify } from './rewards/math-verify.ts';
 export { multipleChoice } from './rewards/multiple-choice.ts';
 export { numericMatch } from './rewards/numeric-match.ts';
 export { overlong } from './rewards/overlong.ts';
+export { normaliseQaText, wordF1 } from './rewards/qa-text.ts';
 export { regexMatch } from './rewards/regex-match.ts';
 export { repetitionPenalty } from './rewards/repetition-penalty.ts';
 export { splitThinking, type ThinkingParts, xmlContent } from './rewards/sections.ts';
@@ -84,6 +85,7 @@ export {
   type Action,
   type Env,
   type EnvBuilder,
+  type EpisodeScore,
   type Example,
   finalText,
   type Group,

@@ -1,56 +1,47 @@
 // How the game goes, and what it pays. Run: npm test
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Step, Trajectory } from 'gradus';
-import { guessingGame, type Problem, reward } from './env.ts';
+import type { EpisodeScore, State } from 'gradus';
+import { guessingGame, type Problem } from './env.ts';
 
 const problem: Problem = { low: 1, high: 9, secret: 6 };
 
 /** Plays an episode with these replies of the model. */
-async function play(...replies: string[]): Promise<Trajectory> {
-  const env = await guessingGame.build(problem);
-  let state = await env.start();
-  const steps: Step[] = [];
+async function play(...replies: string[]): Promise<{ said: string[]; completed: boolean; scores: EpisodeScore }> {
+  const env = await guessingGame.create({}).build(problem);
+  const said = [lastOf(await env.start())];
+  let completed = false;
   for (const content of replies) {
-    const action = { message: { role: 'assistant', content } as const };
-    steps.push({ state, action, tokens: { promptIds: [], completionIds: [], logprobs: [] } });
-    const next = await env.step(action);
-    if (next === null) return { steps, stopReason: 'completed' };
-    state = next;
+    const next = await env.step({ message: { role: 'assistant', content } });
+    completed = next === null;
+    if (next !== null) said.push(lastOf(next as State));
   }
-  return { steps, stopReason: 'max_turns' };
+  return { said, completed, scores: await env.score!() };
 }
 
-async function scoreOf(...replies: string[]): Promise<number> {
-  const [verdict] = await reward.score(problem, [await play(...replies)]);
-  return verdict!.score!;
+function lastOf({ messages }: State): string {
+  return messages.at(-1)!.content;
 }
 
 test('it says which way to go, and ends when the number is found', async () => {
-  const { steps, stopReason } = await play('3', 'Is it 8?', '6');
-  assert.equal(stopReason, 'completed');
-  assert.deepEqual(
-    steps.map(({ state }) => state.messages.at(-1)!.content),
-    ['Guess a number from 1 to 9.', 'Higher.', 'Lower.'],
-  );
+  const { said, completed } = await play('3', 'Is it 8?', '6');
+  assert.deepEqual(said, ['Guess a number from 1 to 9.', 'Higher.', 'Lower.']);
+  assert.ok(completed);
 });
 
 test('sooner is better, found is better than not, guessing better than not', async () => {
-  const scores = [
-    await scoreOf('6'),
-    await scoreOf('3', '6'),
-    await scoreOf('3', '8', '5', '6'),
-    await scoreOf('3', '8', '5', '7'),
-    await scoreOf('three', 'four', '5', '7'),
-    await scoreOf('hm', 'hm', 'hm', 'hm'),
-  ];
-  assert.deepEqual(
-    scores,
-    scores.toSorted((a, b) => b - a),
-  );
-  assert.equal(new Set(scores).size, scores.length);
+  assert.deepEqual((await play('6')).scores, { found: 1, speed: 1, played: 1 });
+  assert.deepEqual((await play('3', '6')).scores, { found: 1, speed: 0.5, played: 1 });
+  assert.deepEqual((await play('3', '7')).scores, { found: 0, speed: 0, played: 1 });
+  assert.deepEqual((await play('three', '7')).scores, { found: 0, speed: 0, played: 0.5 });
 });
 
 test('listing all numbers is no guess', async () => {
-  assert.equal(await scoreOf('1 2 3 4 5 6 7 8 9'), 0);
+  assert.deepEqual((await play('1 2 3 4 5 6 7 8 9')).scores, { found: 0, speed: 0, played: 0 });
+});
+
+test('what is held out is never trained on', async () => {
+  const { train, eval: heldOut } = await guessingGame.create({}).buildDataset!({ seed: 0 });
+  const trained = new Set(train.map(({ secret }) => secret));
+  assert.ok(heldOut!.every(({ secret }) => !trained.has(secret)));
 });

@@ -1,5 +1,5 @@
 // The environment: guess a number between two bounds; after each guess it says "Higher." or "Lower.".
-import type { Action, Env, EnvBuilder, Message, RewardModel, State, Trajectory } from 'gradus';
+import { configurable, type Message, multiTurn, randomStream, streamSeed, z } from 'gradus';
 
 /** One problem. */
 export interface Problem extends Readonly<Record<string, unknown>> {
@@ -8,8 +8,11 @@ export interface Problem extends Readonly<Record<string, unknown>> {
   readonly secret: number;
 }
 
-/** The most guesses of an episode. */
-export const maxTurns = 4;
+/** What grpo.yaml may say under environment_config. */
+const settings = z.strictObject({
+  width: z.int().min(2).max(20).default(9).describe('the most by which the bounds differ'),
+  problems: z.int().min(1).default(400).describe('to train on'),
+});
 
 /** Shows small models what a reply looks like. */
 const exampleGame: readonly Message[] = [
@@ -20,55 +23,48 @@ const exampleGame: readonly Message[] = [
   { role: 'assistant', content: '4' },
 ];
 
-class GuessingGame implements Env {
-  readonly #problem: Problem;
-  #messages: readonly Message[] = [];
-
-  constructor(problem: Problem) {
-    this.#problem = problem;
-  }
-
-  start(): State {
-    const { low, high } = this.#problem;
-    this.#messages = [...exampleGame, { role: 'user', content: `Guess a number from ${low} to ${high}.` }];
-    return { messages: this.#messages };
-  }
-
-  /** `null` ends the episode. The conversation grows and is never rewritten: its tokens are what the model learns from. */
-  step({ message }: Action): State | null {
-    const guess = guessIn(message.content);
-    if (guess === this.#problem.secret) return null;
-    this.#messages = [...this.#messages, message, { role: 'user', content: this.#reply(guess) }];
-    return { messages: this.#messages };
-  }
-
-  #reply(guess: number | undefined): string {
-    if (guess === undefined) return 'One number, please.';
-    return guess < this.#problem.secret ? 'Higher.' : 'Lower.';
-  }
-}
-
-/** Every episode gets an environment of its own. */
-export const guessingGame: EnvBuilder<Problem> = { build: (problem) => new GuessingGame(problem) };
-
-/** 1 for the first guess, less for each further one; a little for guessing at all, so that wrong episodes differ. */
-export const reward: RewardModel<Problem> = {
-  score: async (_problem, trajectories) =>
-    trajectories.map((trajectory) => {
-      const found = isFound(trajectory) ? 1 : 0;
-      const guesses = trajectory.steps.filter(({ action }) => guessIn(action.message.content) !== undefined).length;
-      const score = found === 1 ? 1 - 0.15 * (trajectory.steps.length - 1) : (0.1 * guesses) / maxTurns;
-      return { score, parts: { found } };
+export const guessingGame = configurable('guessing numbers', settings, ({ width, problems }) =>
+  multiTurn<Problem>({
+    prompt: ({ low, high }) => [...exampleGame, { role: 'user', content: `Guess a number from ${low} to ${high}.` }],
+    /** What follows a turn of the model; `null` ends the episode, as max_turns does. */
+    respond({ example, turns }) {
+      const guess = guessIn(turns.at(-1)!);
+      if (guess === example.secret) return null;
+      if (guess === undefined) return 'One number, please.';
+      return guess < example.secret ? 'Higher.' : 'Lower.';
+    },
+    /** Parts of the reward; their weights are in grpo.yaml. The first tells what is correct. */
+    scores: {
+      found: ({ example, turns }) => Number(guessIn(turns.at(-1)!) === example.secret),
+      /** 1 for the first guess, less for each further one. */
+      speed: ({ example, turns }) => (guessIn(turns.at(-1)!) === example.secret ? 1 / turns.length : 0),
+      /** How many replies were guesses at all, so that games that are lost differ, too. */
+      played: ({ turns }) => turns.filter((turn) => guessIn(turn) !== undefined).length / turns.length,
+    },
+    /** Training has numbers up to 9 and from 20 on, held out are those between. */
+    buildDataset: ({ seed }) => ({
+      train: makeProblems(problems, width, streamSeed(seed, 'train'), (secret) => secret < 10 || secret >= 20),
+      eval: makeProblems(128, width, streamSeed(seed, 'eval'), (secret) => secret >= 10 && secret < 20),
     }),
-};
-
-/** Whether the environment ended the episode, which it does when the number is found. */
-export function isFound({ stopReason }: Trajectory): boolean {
-  return stopReason === 'completed';
-}
+    /** The turns of who knows: `gradus env check` plays them. */
+    gold: ({ secret }) => [String(secret)],
+  }),
+);
 
 /** The one number of a reply; none where there are several, so that listing them is no strategy. */
 function guessIn(text: string): number | undefined {
   const numbers = text.match(/\d+/g) ?? [];
   return numbers.length === 1 ? Number(numbers[0]) : undefined;
+}
+
+function makeProblems(count: number, width: number, seed: number, isWanted: (secret: number) => boolean): Problem[] {
+  const random = randomStream(seed);
+  const problems: Problem[] = [];
+  while (problems.length < count) {
+    const low = 1 + random.integer(20);
+    const high = low + 1 + random.integer(width);
+    const secret = low + random.integer(high - low + 1);
+    if (isWanted(secret)) problems.push({ low, high, secret });
+  }
+  return problems;
 }

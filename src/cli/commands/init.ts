@@ -31,8 +31,8 @@ const templates = {
   gsm8k: { description: 'word problems, answers behind ####', next: configured },
   csv: { description: 'problems from a table', next: configured },
   env: {
-    description: 'several turns: an environment and a program that trains on it',
-    next: ['npm test', 'node train.ts'],
+    description: 'several turns: an environment with problems and scores of its own',
+    next: ['npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
   },
 } as const satisfies Record<string, Template>;
 
