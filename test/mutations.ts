@@ -34,3 +34,29 @@ export function mutate(file: Uint8Array, integer: (limit: number) => number): Ui
       return Uint8Array.from([...file.slice(0, at), ...file.slice(at + span)]);
   }
 }
+
+const strange: readonly unknown[] = [
+  ...[null, true, false, 0, -1, 0.5, 2 ** 31, 2 ** 53, -1e308, 1e308, '', 'x', '\0', '__proto__', '../x'],
+  ...[[], {}, [[]], [null], { type: null }, '\ud800', 'a'.repeat(5000)],
+];
+
+/** A JSON text with a value in it replaced, removed or doubled; it stays JSON. */
+export function mutateJson(text: string, integer: (limit: number) => number): string {
+  const root = { value: JSON.parse(text) as unknown };
+  let holder: Record<string, unknown> | unknown[] = root;
+  let key: string | number = 'value';
+  for (;;) {
+    const value: unknown = (holder as Record<string | number, unknown>)[key];
+    const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+    // Now and then something in the middle, mostly a leaf.
+    if (keys.length === 0 || integer(6) === 0) break;
+    holder = value as Record<string, unknown>;
+    key = keys[integer(keys.length)]!;
+  }
+  const target = holder as Record<string | number, unknown>;
+  const choice = integer(4);
+  if (choice === 0 && holder !== root) delete target[key];
+  else if (choice === 1) target[`${key}${integer(10)}`] = target[key];
+  else target[key] = structuredClone(strange[integer(strange.length)]);
+  return JSON.stringify(root.value) ?? 'null';
+}

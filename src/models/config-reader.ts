@@ -4,35 +4,35 @@ import type { RopeSettings } from './rotary-tables.ts';
 
 export type ConfigReader = ReturnType<typeof configReader>;
 
+/** A value of a JSON file, in an error's one line. */
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'absent';
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
 export function configReader(json: Readonly<Record<string, unknown>>) {
   const malformed = (field: string, expected: string) =>
-    new GradusError(
-      'MODEL_CONFIG_INVALID',
-      `config.json: ${field} must be ${expected}, not ${JSON.stringify(json[field]) ?? 'absent'}`,
-      {
-        path: field,
-        hint: 'the model folder may be damaged; fetch it again',
-      },
-    );
+    new GradusError('MODEL_CONFIG_INVALID', `config.json: ${field} must be ${expected}, not ${shown(json[field])}`, {
+      path: field,
+      hint: 'the model folder may be damaged; fetch it again',
+    });
   const number = (field: string, fallback?: number): number => {
     const given = json[field] ?? fallback;
     if (typeof given !== 'number' || !Number.isFinite(given)) throw malformed(field, 'a number');
     return given;
   };
   const unsupported = (field: string, why: string) =>
-    new GradusError(
-      'MODEL_UNSUPPORTED',
-      `config.json: ${field} ${JSON.stringify(json[field])} is not supported: ${why}`,
-      {
-        path: field,
-        hint: 'choose another model',
-      },
-    );
+    new GradusError('MODEL_UNSUPPORTED', `config.json: ${field} ${shown(json[field])} is not supported: ${why}`, {
+      path: field,
+      hint: 'choose another model',
+    });
   return {
     number,
-    integer(field: string, fallback?: number): number {
+    /** What is greater than `most` would take more memory or time than any machine has. */
+    integer(field: string, fallback?: number, most = 2 ** 31): number {
       const given = number(field, fallback);
-      if (!Number.isInteger(given) || given <= 0 || given > 2 ** 31) throw malformed(field, 'a positive integer');
+      if (!Number.isInteger(given) || given <= 0) throw malformed(field, 'a positive integer');
+      if (given > most) throw malformed(field, `at most ${most}`);
       return given;
     },
     boolean(field: string, fallback: boolean): boolean {

@@ -1,5 +1,6 @@
 // Which code a config.json's `model_type` stands for.
 import { GradusError } from '../errors.ts';
+import { shown } from './config-reader.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
 import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
@@ -29,14 +30,17 @@ export interface Architecture {
 /** The architecture that a config.json describes. */
 export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture {
   const modelType = String(json.model_type);
-  const shown = JSON.stringify(json.model_type) ?? 'absent';
   const family = families.get(modelType);
   if (!family) {
     const [, why] = refusals.find(([pattern]) => pattern.test(modelType)) ?? [];
-    throw new GradusError('MODEL_UNSUPPORTED', `model_type ${shown} is not supported${why ? `: ${why}` : ''}`, {
-      path: 'model_type',
-      hint: `supported: ${[...families.keys()].join(', ')}; for example ${INSTEAD}`,
-    });
+    throw new GradusError(
+      'MODEL_UNSUPPORTED',
+      `model_type ${shown(json.model_type)} is not supported${why ? `: ${why}` : ''}`,
+      {
+        path: 'model_type',
+        hint: `supported: ${[...families.keys()].join(', ')}; for example ${INSTEAD}`,
+      },
+    );
   }
   const config = family.config(json);
   return { family, config, parameters: family.parameters(config), json };

@@ -1,5 +1,6 @@
 // Low-rank adapters: which layers carry one, what they start as, and their names in PEFT's files. Hu et al. 2021, arXiv:2106.09685.
 import { GradusError, messageOf } from '../errors.ts';
+import { shown } from './config-reader.ts';
 import type { ParameterSpec } from './layers.ts';
 
 export interface LoraSettings {
@@ -136,8 +137,8 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     new GradusError('ADAPTER_UNSUPPORTED', `adapter_config.json: ${what} is not supported`, {
       hint: 'merge the adapter into its base with PEFT, and open the result',
     });
-  if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${JSON.stringify(json.peft_type) ?? 'absent'}`);
-  if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${JSON.stringify(json.bias)}`);
+  if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${shown(json.peft_type)}`);
+  if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${shown(json.bias)}`);
   const beyond = [
     ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'exclude_modules'],
     ...['layers_to_transform', 'target_parameters', 'trainable_token_indices', 'layer_replication'],

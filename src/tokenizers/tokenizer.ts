@@ -104,7 +104,7 @@ function loadLibrary(
       { ...config, unk_token: model.unk_token ?? tokenContent(config.unk_token) },
     );
   } catch (error) {
-    throw invalid('tokenizer.json', messageOf(error), error);
+    throw invalid('tokenizer.json', firstPart(messageOf(error)), error);
   }
 }
 
@@ -156,7 +156,12 @@ function record(value: unknown, path: string, key?: string): Record<string, unkn
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+  return JSON.stringify(firstPart(text));
+}
+
+function firstPart(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > 80 ? `${line.slice(0, 80)}…` : line;
 }
 
 function invalid(path: string, fault: string, cause?: unknown): GradusError {

@@ -1,0 +1,182 @@
+// Damaged files of every kind that is read from outside: each is read or refused with one clear error, soon, and in little memory.
+import { readFileSync } from 'node:fs';
+import { bytesSource } from '../src/formats/byte-source.ts';
+import { openGguf } from '../src/formats/gguf.ts';
+import { ggufConfig } from '../src/formats/gguf-config.ts';
+import { ggufTokenizer } from '../src/formats/gguf-tokenizer.ts';
+import { parseJsonLines } from '../src/formats/jsonl.ts';
+import { readNpz, writeNpz } from '../src/formats/npz.ts';
+import { readParquet } from '../src/formats/parquet.ts';
+import { openSafetensors } from '../src/formats/safetensors.ts';
+import { parseSafetensorsIndex } from '../src/formats/safetensors-index.ts';
+import type { TensorFile } from '../src/formats/tensor-file.ts';
+import { architectureOf } from '../src/models/families.ts';
+import { peftSettings } from '../src/models/lora.ts';
+import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
+import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
+import { GgufBuilder } from './gguf-builder.ts';
+import { mutate, mutateJson, seededIntegers } from './mutations.ts';
+import { fixturePath } from './native-models.ts';
+
+interface Kind {
+  /** Files that are whole. */
+  readonly files: readonly Uint8Array[];
+  readonly read: (bytes: Uint8Array) => Promise<unknown> | unknown;
+}
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+const file = (...parts: string[]) => new Uint8Array(readFileSync(fixturePath(...parts)));
+const parquet = (name: string) =>
+  new Uint8Array(readFileSync(new URL(`../src/formats/fixtures/rows-${name}.parquet`, import.meta.url)));
+
+async function readTensors(opened: TensorFile): Promise<void> {
+  for (const name of opened.tensors.keys()) await opened.readFloat32(name);
+}
+
+/** What is no JSON was to be found out before. */
+function readJson(read: (json: never) => unknown): Kind['read'] {
+  return (bytes) => {
+    let json: unknown;
+    try {
+      json = JSON.parse(textOf(bytes));
+    } catch {
+      return;
+    }
+    read((typeof json === 'object' && json !== null ? json : {}) as never);
+  };
+}
+
+const metadata: readonly (readonly [string, (builder: GgufBuilder) => void])[] = [
+  ['general.architecture', (builder) => builder.uint32(8).string('llama')],
+  ['tokenizer.ggml.model', (builder) => builder.uint32(8).string('gpt2')],
+  ['tokenizer.ggml.pre', (builder) => builder.uint32(8).string('gpt-2')],
+  ['tokenizer.ggml.bos_token_id', (builder) => builder.uint32(4).uint32(3)],
+  [
+    'tokenizer.ggml.tokens',
+    (builder) => ['a', 'b', 'ab', '<s>'].reduce((all, text) => all.string(text), builder.uint32(9).uint32(8).uint64(4)),
+  ],
+  [
+    'tokenizer.ggml.token_type',
+    (builder) => [1, 1, 1, 3].reduce((all, type) => all.uint32(type), builder.uint32(9).uint32(5).uint64(4)),
+  ],
+  ['tokenizer.ggml.merges', (builder) => builder.uint32(9).uint32(8).uint64(1).string('a b')],
+];
+
+function ggufWithTokenizer(): Uint8Array {
+  const builder = new GgufBuilder().header(1, metadata.length);
+  for (const [key, write] of metadata) write(builder.string(key));
+  return builder.tensor('x', [2], 0, 0).align().float32(1).float32(2).build();
+}
+
+const sentences = characterTokenizerJson('abcdef ▁', ['<unk>', '<s>']);
+const bpe = {
+  version: '1.0',
+  added_tokens: [{ id: 3, content: '<s>', special: true }],
+  normalizer: { type: 'NFC' },
+  pre_tokenizer: {
+    type: 'Sequence',
+    pretokenizers: [
+      { type: 'Digits', individual_digits: true },
+      { type: 'ByteLevel', add_prefix_space: false },
+    ],
+  },
+  post_processor: null,
+  decoder: { type: 'ByteLevel' },
+  model: { type: 'BPE', vocab: { a: 0, b: 1, ab: 2 }, merges: [['a', 'b']] },
+};
+const index = { metadata: { total_size: 8 }, weight_map: { a: 'model-1.safetensors', b: 'model-2.safetensors' } };
+const lines = '{"question": "2+2", "answer": "4"}\n{"question": "3+3"}\n';
+
+export const kinds: Readonly<Record<string, Kind>> = {
+  safetensors: {
+    files: [
+      file('tiny-llama-a', 'adapter', 'adapter_model.safetensors'),
+      file('tiny-qwen2', 'adapter', 'adapter_model.safetensors'),
+    ],
+    read: async (bytes) => readTensors(await openSafetensors(bytesSource(bytes))),
+  },
+  'model.safetensors.index.json': {
+    files: [utf8(JSON.stringify(index))],
+    read: (bytes) => parseSafetensorsIndex(textOf(bytes)),
+  },
+  gguf: {
+    files: [file('gguf-qwen3', 'model.gguf').subarray(0, 60_000), ggufWithTokenizer()],
+    read: async (bytes) => {
+      const opened = await openGguf(bytesSource(bytes));
+      await readTensors(opened);
+      const { description, config } = ggufTokenizer(opened.metadata);
+      createTokenizer(description, config).encode('abba 12');
+      ggufConfig(opened);
+    },
+  },
+  'tokenizer.json': {
+    files: [sentences, bpe].map((json) => utf8(JSON.stringify(json))),
+    read: readJson((json) => {
+      const tokenizer = createTokenizer(json, { bos_token: '<s>' });
+      tokenizer.decode(tokenizer.encode('ab 12 c'));
+    }),
+  },
+  'config.json': {
+    files: ['tiny-llama3', 'tiny-llama-b', 'tiny-mistral', 'tiny-qwen2', 'tiny-qwen3-untied'].map((name) =>
+      file(name, 'config.json'),
+    ),
+    read: readJson(architectureOf),
+  },
+  'adapter_config.json': {
+    files: ['tiny-llama3', 'tiny-qwen3-untied'].map((name) => file(name, 'adapter', 'adapter_config.json')),
+    read: readJson(peftSettings),
+  },
+  npz: {
+    files: [
+      writeNpz({ a: { shape: [2, 3], data: new Float32Array(6) }, b: { shape: [4], data: new Float32Array(4) } }),
+    ],
+    read: readNpz,
+  },
+  jsonl: { files: [utf8(lines)], read: (bytes) => parseJsonLines(textOf(bytes)) },
+  parquet: { files: ['none', 'snappy', 'gzip', 'zstd'].map(parquet), read: readParquet },
+};
+
+/** The longest that one file may take, in milliseconds, on a machine that does other things too. */
+const LONGEST = 5000;
+/** Bytes that a reader may take whatever the file, and for each of its bytes. */
+const MEMORY = { always: 64 * 2 ** 20, each: 64 };
+
+/** What is wrong with how the `n`-th damaged file of a kind is met; undefined if nothing is. */
+export async function fault(kind: string, n: number): Promise<string | undefined> {
+  const { files, read } = kinds[kind]!;
+  const integer = seededIntegers(n);
+  const whole = files[n % files.length]!;
+  const keepsForm = /json$/.test(kind) && kind !== 'jsonl' && integer(4) > 0;
+  const damaged = keepsForm ? utf8(mutateJson(textOf(whole), integer)) : mutate(whole, integer);
+  const used = () => {
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const [memory, started] = [used(), performance.now()];
+  let error: unknown;
+  try {
+    await read(damaged);
+  } catch (thrown) {
+    error = thrown;
+  }
+  const taken = performance.now() - started;
+  const grown = used() - memory;
+  if (error !== undefined && !isClear(error)) return `throws ${error instanceof Error ? error.stack : String(error)}`;
+  if (taken > LONGEST) return `takes ${Math.round(taken)} ms`;
+  if (grown > MEMORY.always + MEMORY.each * damaged.length) return `takes ${grown} bytes for ${damaged.length}`;
+  return undefined;
+}
+
+/** An error of ours: a code, and one line. */
+function isClear(error: unknown): boolean {
+  const { code, message, name } = error as { code?: unknown; message?: unknown; name?: unknown };
+  const isOurs = name === 'FormatError' || name === 'GradusError';
+  return (
+    isOurs &&
+    typeof code === 'string' &&
+    typeof message === 'string' &&
+    !message.includes('\n') &&
+    message.length < 1000
+  );
+}
