@@ -42,7 +42,8 @@ export function fitPrompts(
     const fitting = (rows: readonly Example[]) => keepSome(rows, (row) => !isOverlong(row));
     return { renderer, problems: { train: fitting(problems.train), eval: fitting(problems.eval) } };
   }
-  for (const [split, rows] of Object.entries(problems)) {
+  for (const split of ['train', 'eval'] as const) {
+    const rows = problems[split];
     const i = rows.findIndex(isOverlong);
     if (i < 0) continue;
     const message = `row ${i + 1} of the problems to ${split} has a prompt of ${lengthOf(rows[i]!)} tokens, ${limit} fit`;
