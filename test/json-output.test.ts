@@ -30,6 +30,7 @@ mkdirSync('other-version/gradus', { recursive: true });
 writeFileSync('other-version/gradus/SKILL.md', 'of long ago');
 writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
 writeFileSync('rented.yaml', stringify({ ...config, backend: 'trl', compute: 'modal' }));
+writeFileSync('rented.yaml', stringify({ ...config, backend: 'trl', compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
 writeFileSync('blank.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": " ", "answer": "2"}\n');
 writeFileSync(
@@ -84,6 +85,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
     ['train tiny.yaml --dry-run', 0, 'train.plan/1'],
+    ['train rented.yaml --dry-run', 0, 'train.plan/1'],
+    ['train rented.yaml', 2, 'train.plan/1'],
     ['train rented.yaml --dry-run', 0, 'train.plan/1'],
     ['train rented.yaml', 2, 'train.plan/1'],
     ['train absent-model.yaml --dry-run', 3, 'error/1'],
@@ -191,7 +194,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   'gpu-train': [
     ['gpu-train tiny.yaml', 3, 'gpu-train.result/1'],
-    ['gpu-train modal.yaml', 3, 'gpu-train.result/1'],
+    ['gpu-train modal.yaml', 4, 'gpu-train.result/1'],
     ['gpu-train unknown-key.yaml', 2, 'error/1'],
   ],
   init: [
