@@ -11,7 +11,7 @@ import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
 import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
-import type { EnvBuilder, State } from '../src/index.ts';
+import type { State } from '../src/index.ts';
 import { loadEnvironment } from '../src/studio/open-environment.ts';
 import { testReward } from '../src/studio/test-reward.ts';
 
@@ -108,17 +108,20 @@ test('the environment of the guide in Python can be played', async () => {
   assert.deepEqual(await env.score!(), { GuessNumber: 1 });
 });
 
-test('the environment of the guide can be played', async () => {
+test('the environment of the guide can be played, and passes its check', async () => {
   const [code] = blocks(texts.environments!, 'ts');
   const file = join(folder, 'guess.ts');
-  writeFileSync(file, code!);
-  const { guessNumber } = (await import(pathToFileURL(file).href)) as { guessNumber: EnvBuilder };
-  const env = await guessNumber.build({ secret: 5 });
+  const library = pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts')).href;
+  writeFileSync(file, code!.replace("'gradus'", `'${library}'`));
+  const { build } = await loadEnvironment(`${file}:guessNumber`, { high: 20 });
+  const env = await build({ secret: 5 });
   const say = async (content: string) => (await env.step({ message: { role: 'assistant', content } })) as State | null;
-  await env.start();
+  assert.match((await env.start()).messages[0]!.content, /from 1 to 20/);
   assert.equal((await say('3'))?.messages.at(-1)?.content, 'Higher.');
-  assert.equal((await say('I say 8'))?.messages.length, 5);
+  assert.equal((await say('8'))?.messages.length, 5);
   assert.equal(await say('5'), null);
+  const { ok } = JSON.parse(await stdoutOf('env', 'check', `${file}:guessNumber`, '--json'));
+  assert.ok(ok);
 });
 
 test('the skill says in its head what it is for', () => {
