@@ -2,7 +2,7 @@
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 run := npm run --silent
 
-.PHONY: setup demo test test-engines check build bench repro readme summary
+.PHONY: setup demo test test-engines check build bench repro resume-matrix readme summary
 
 setup: node_modules/.package-lock.json
 
@@ -34,6 +34,10 @@ bench: setup
 # The same seed gives the same metrics, byte for byte.
 repro: setup
 	node scripts/repro.ts
+
+# Killed at random moments and resumed, training leaves the same behind: the table of docs/resume.md.
+resume-matrix: setup
+	node scripts/resume-matrix.ts
 
 # The README's marked blocks, exactly as they are written; `make test` runs them too.
 readme: setup

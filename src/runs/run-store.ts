@@ -3,6 +3,7 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -68,19 +69,18 @@ export class RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
     mkdirSync(absolute, { recursive: true });
+    const store = new RunStore(absolute, {
+      ...record,
+      ...{ id: basename(absolute), status: 'starting', ...writer(process.pid), step: 0 },
+    });
+    // First of all, so that what is left of a process that is killed now is known for a run.
+    store.update({});
     emptyRun(absolute);
     mkdirSync(join(absolute, runFiles.rollouts));
     mkdirSync(join(absolute, runFiles.checkpoints));
     writeFileSync(join(absolute, runFiles.config), configText);
     replaceJson(join(absolute, runFiles.resolvedConfig), config);
-    const store = new RunStore(absolute, {
-      ...record,
-      id: basename(absolute),
-      status: 'running',
-      ...writer(process.pid),
-      step: 0,
-    });
-    store.update({});
+    store.update({ status: 'running' });
     return store;
   }
 
@@ -152,13 +152,14 @@ export class RunStore {
     const slot = step % PENDING_WRITES;
     await this.#pending[slot];
     // A step that was cut short is made again, so that a torn file is never read for good.
-    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''));
+    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''), { flush: true });
     this.#pending[slot].catch(() => {}); // whoever waits for it hears of it
   }
 
-  /** Waits until everything is written. */
+  /** Returns when everything is on the disk. */
   async settle(): Promise<void> {
     await Promise.all(this.#pending);
+    for (const descriptor of this.#appending.values()) fsyncSync(descriptor);
   }
 
   result(result: object): void {
@@ -166,11 +167,12 @@ export class RunStore {
   }
 
   /**
-   * Writes a checkpoint, which is there completely or not at all, and makes it the latest.
+   * Writes a checkpoint, which is there completely or not at all, once everything before it is on the disk, and makes it the latest.
    * @param write puts the model's files into the folder it is given
    * @returns the checkpoint's folder
    */
   async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
+    await this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
     return folder;
@@ -208,6 +210,7 @@ export class RunStore {
     if (step > 0) this.point('latest', step);
     for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples'] as const) {
       const path = join(this.directory, runFiles[file]);
+      if (!existsSync(path)) continue;
       const kept = readLines<{ step: number }>(path).filter((line) => line.step <= step);
       replaceFile(path, kept.map(stringifyLine).join(''));
     }
@@ -216,6 +219,7 @@ export class RunStore {
     }
     // A torn event must not swallow the next one.
     const events = join(this.directory, runFiles.events);
+    if (!existsSync(events)) return;
     replaceFile(events, readLines<object>(events).map(stringifyLine).join(''));
   }
 }
@@ -278,9 +282,10 @@ export function stopReserved(directory: string, reason: string): void {
   replaceJson(join(directory, runFiles.run), record);
 }
 
-/** Removes everything but the logs. */
+/** Removes everything but the logs and what says that there is a run. */
 export function emptyRun(directory: string): void {
-  const names = readdirSync(directory).filter((name) => name !== runFiles.logs);
+  const kept: readonly string[] = [runFiles.logs, runFiles.run];
+  const names = readdirSync(directory).filter((name) => !kept.includes(name));
   for (const name of names) rmSync(join(directory, name), { recursive: true });
 }
 

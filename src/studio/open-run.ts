@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
-import { isRun, readResolvedConfig } from '../runs/read-run.ts';
+import { isConfigured, isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
 import { stepCount } from './problems.ts';
 import type { Setup } from './setup.ts';
@@ -41,7 +41,7 @@ export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' 
   return out ?? join(root, name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run'));
 }
 
-/** Whether the run can be written where it should be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RESUME_CONFIG_CHANGED`. */
+/** Whether the run can be written where it should be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
 export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
   const directory = runDirectory(loaded, place);
   if (place.resume) assertResumable(directory, loaded.config);
@@ -66,6 +66,12 @@ function assertResumable(directory: string, config: Config): void {
   if (!isRun(directory)) {
     throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
       hint: 'leave --resume out to start one',
+      path: directory,
+    });
+  }
+  if (!isConfigured(directory)) {
+    throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} ended before it began: it has no configuration`, {
+      hint: 'start it anew with --overwrite in place of --resume',
       path: directory,
     });
   }

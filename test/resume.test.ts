@@ -1,0 +1,20 @@
+// Killed and resumed, a run leaves the same behind as in one piece: a few trials of what `make resume-matrix` does at length.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { randomStream } from '../src/random.ts';
+import { resumeConfigs, resumeTrials } from './resume-trials.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-resume-'));
+after(() => rmSync(folder, { recursive: true }));
+
+for (const [i, [name, config]] of Object.entries(resumeConfigs(folder)).entries()) {
+  test(`killed at a random moment and resumed: ${name}`, async () => {
+    const random = randomStream(i);
+    const [trial] = await resumeTrials(config, join(folder, `run-${i}`), { interval: 3, trials: 1, random });
+    assert.ok(trial!.files > 25, `${trial!.files} files`);
+    assert.deepEqual(trial!.differing, []);
+  });
+}
