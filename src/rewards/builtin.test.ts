@@ -173,7 +173,7 @@ test('xml_format takes other tags', async () => {
 test('the table checks configurations', () => {
   const fails = (name: string, config: unknown, message: RegExp) =>
     assert.throws(() => builtinRewards[name]!.create(config), isGradusError('CONFIG_INVALID', message));
-  fails('numeric_match', { patern: 'x' }, /"patern"/);
+  fails('numeric_match', { patern: 'x' }, /^patern: unknown key/);
   fails('numeric_match', { pattern: '(' }, /^pattern: .*\(/);
   fails('numeric_match', { tolerance: -1 }, /^tolerance: /);
   fails('regex_match', {}, /^pattern: /);
@@ -238,6 +238,11 @@ for (const [split, count] of [
     assert.deepEqual(
       await score(swapped),
       answer.map((gold, i) => (Number(swapped[i]) === value(gold) ? 1 : 0)),
+    );
+    const others = answer.map((_, i) => answer[(i + 1) % count]!);
+    assert.deepEqual(
+      await score(others),
+      answer.map((gold, i) => (value(others[i]!) === value(gold) ? 1 : 0)),
     );
   });
 }

@@ -214,5 +214,16 @@ for (const split of ['train', 'test'] as const) {
       ),
       values.map((value) => (value === 0 ? 1 : 0)),
     );
+    const swapped = values.map((value) => String(value).replace(/(\d)(\d)$/, '$2$1'));
+    const others = values.map((_, i) => String(values[(i + 1) % values.length]));
+    for (const wrong of [swapped, others]) {
+      assert.deepEqual(
+        await scores(
+          golds,
+          wrong.map((text) => `\\boxed{${text}}`),
+        ),
+        values.map((value, i) => (Number(wrong[i]) === value ? 1 : 0)),
+      );
+    }
   });
 }

@@ -8,6 +8,7 @@ import type { RewardFunction } from '../rewards.ts';
 import { exactMatch } from './exact-match.ts';
 import { f1 } from './f1.ts';
 import { multipleChoice } from './multiple-choice.ts';
+import { normaliseQaText } from './qa-text.ts';
 
 async function score(reward: RewardFunction, completion: string, row: Record<string, unknown>) {
   const columns = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, [value]]));
@@ -66,7 +67,9 @@ test('with a tag only the answer inside counts', async () => {
   }
 });
 
-test('all gold answers of MuSiQue score 1', { skip: skipWithoutShared('data/multihop') }, async () => {
+test('all gold answers of MuSiQue and their aliases score 1, near misses less', {
+  skip: skipWithoutShared('data/multihop'),
+}, async () => {
   const path = sharedPath('data', 'multihop', 'musique_ans_dev_200.jsonl');
   const rows = readFileSync(path!, 'utf8')
     .trim()
@@ -76,7 +79,18 @@ test('all gold answers of MuSiQue score 1', { skip: skipWithoutShared('data/mult
   for (const row of rows) {
     const config = { aliases_column: 'answer_aliases' };
     assert.equal(await score(f1(config), row.answer, row), 1, row.answer);
-    assert.equal(await score(exactMatch({ ...config, normalisation: 'squad' }), row.answer, row), 1, row.answer);
+    const exact = exactMatch({ ...config, normalisation: 'squad' });
+    for (const answer of [row.answer, ...row.answer_aliases, ` The ${row.answer}.`]) {
+      assert.equal(await score(f1(config), answer, row), 1, answer);
+      assert.equal(await score(exact, answer, row), 1, answer);
+    }
+    const right = new Set([row.answer, ...row.answer_aliases].map(normaliseQaText));
+    for (const other of rows.map(({ answer }) => answer).filter((answer) => !right.has(normaliseQaText(answer)))) {
+      assert.equal(await score(exact, other, row), 0, `${other} for ${row.answer}`);
+      assert.ok((await score(f1(config), other, row))! < 1, `${other} for ${row.answer}`);
+    }
+    assert.equal(await score(exact, `${row.answer} and more`, row), 0);
+    assert.equal(await score(f1(config), '', row), 0);
   }
 });
 
