@@ -113,6 +113,13 @@ export class RunStore {
     replaceJson(join(this.directory, runFiles.run), this.#record);
   }
 
+  /** Changes run.json for the last time, if it can: on a full disk the run is taken for interrupted, and what filled the disk is what is told. */
+  end(changes: Partial<RunRecord>): void {
+    try {
+      this.update(changes);
+    } catch {}
+  }
+
   /** Tells how far the run is. run.json follows within a moment: replacing it may take longer than a small step. */
   progress(step: number): void {
     this.#record = { ...this.#record, step };

@@ -8,6 +8,7 @@ import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
 import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
+import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { trainAtModal } from './modal/modal-run.ts';
 import { assertConfirmed } from './modal/rental.ts';
@@ -79,7 +80,7 @@ export async function* trainEvents(
     // Once the run has begun, it keeps itself how it ended.
     const directory = runDirectory(loaded, options);
     if (isReserved(directory)) failReserved(directory, failureOf(error));
-    throw error;
+    throw storageError(error, directory);
   } finally {
     setup?.dispose();
   }
@@ -135,10 +136,10 @@ async function* recorded(
     outcome = undefined;
     return result;
   } catch (error) {
-    outcome = { status: 'failed', error: failureOf(error) };
+    outcome = { status: 'failed', error: failureOf(storageError(error, store.directory)) };
     throw error;
   } finally {
-    if (outcome) store.update({ ...outcome, ended: now() });
+    if (outcome) store.end({ ...outcome, ended: now() });
     store.close();
   }
 }

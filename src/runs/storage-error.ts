@@ -1,0 +1,24 @@
+// What the system says of a write that failed, as an error that says what can be done.
+import { GradusError, messageOf } from '../errors.ts';
+
+/** What the system's codes mean, and what to do. */
+const meanings: Readonly<Record<string, readonly [code: string, fault: string, hint: string]>> = {
+  ENOSPC: ['DISK_FULL', 'there is no space left on its disk', 'free some space, then go on with --resume'],
+  EDQUOT: ['DISK_FULL', 'the quota of its disk is used up', 'free some space, then go on with --resume'],
+  EROFS: ['DIRECTORY_NOT_WRITABLE', 'its disk is read-only', 'choose another directory with --out'],
+  EACCES: ['DIRECTORY_NOT_WRITABLE', 'it may not be written', 'mend its permissions, or choose another with --out'],
+  EPERM: ['DIRECTORY_NOT_WRITABLE', 'it may not be written', 'mend its permissions, or choose another with --out'],
+};
+
+/** The error itself if it is about anything else than writing. */
+export function storageError(error: unknown, directory: string): unknown {
+  if (!(error instanceof Error) || error instanceof GradusError) return error;
+  const { code: said = '', syscall } = error as NodeJS.ErrnoException;
+  // What Node says of folders within folders on a read-only disk.
+  const meaning = meanings[said === 'ENOENT' && syscall === 'mkdir' ? 'EROFS' : said];
+  if (!meaning) return error;
+  const [code, fault, hint] = meaning;
+  return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {
+    ...{ hint, path: directory, kind: 'failed', cause: error },
+  });
+}
