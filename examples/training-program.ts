@@ -18,8 +18,8 @@ import {
 } from '../src/index.ts';
 
 export interface TrainingProgram {
-  /** Brings its problems with `buildDataset`; the first of its scores says what is correct. */
-  readonly environment: Environment;
+  /** Brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
+  readonly environment: Environment | ((flags: TrainingFlags) => Environment);
   /** What is added to the environment's scores. */
   readonly rewards?: readonly WeightedReward[];
   /** Of the environment's scores; 1 for those that are not named. */
@@ -35,6 +35,7 @@ export type TrainingFlags = typeof common;
 const common = {
   'model-name': 'HuggingFaceTB/SmolLM2-135M-Instruct',
   'chat-template': 'auto',
+  data: '',
   'batch-size': 4,
   'samples-per-prompt': 8,
   'max-steps': 100,
@@ -52,7 +53,7 @@ const common = {
 
 /** Trains as the command line says. */
 export async function trainExample({
-  environment,
+  environment: given,
   rewards = [],
   weights = {},
   fullFineTuning = false,
@@ -60,6 +61,7 @@ export async function trainExample({
 }: TrainingProgram): Promise<void> {
   const flags = parseFlags(defaults);
   const { 'run-dir': runDir, 'max-tokens': maxTokens, 'max-turns': maxTurns, seed } = flags;
+  const environment = typeof given === 'function' ? given(flags) : given;
   const dataset = await environment.buildDataset!({ seed });
   const heldOut = dataset.eval!.slice(0, flags['eval-limit']);
   const rewardModel = environmentScores(environment, weightedRewards(rewards), weights);

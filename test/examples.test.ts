@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../src/config/load.ts';
 import { checkEnvironment, environmentConfig } from '../src/studio/check-environment.ts';
+import { sharedPath, skipWithoutShared } from './shared.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-examples-'));
@@ -15,6 +16,8 @@ after(() => rmSync(folder, { recursive: true }));
 
 const examples = join(import.meta.dirname, '..', 'examples');
 const model = writeTinyChatModel(join(folder, 'model'));
+
+const musique = 'data/multihop/musique_ans_dev_200.jsonl';
 
 /** The flags that all examples have. */
 const flags = [
@@ -48,8 +51,36 @@ for (const [name, more] of Object.entries({ 'digit-sum': [], hotel: ['--max-turn
   });
 }
 
+test('musique-search.ts trains for two steps on questions of the file that it is given', {
+  skip: skipWithoutShared('data/multihop'),
+}, async () => {
+  const stdout = await run('musique-search', '--data', sharedPath(musique)!, '--max-turns', '2');
+  assert.match(stdout, /^step 2 {2}held-out accuracy 0\.000 /m);
+});
+
+test('tool-calculator.ts learns within two steps that calls are JSON', async () => {
+  const runDir = join(folder, 'tool-calculator');
+  const program = [join(examples, 'tool-calculator.ts'), '--max-steps', '2', '--eval-limit', '2', '--run-dir', runDir];
+  await promisify(execFile)(process.execPath, program);
+  const lines = readFileSync(join(runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
+  const [first, second] = lines.map((line) => JSON.parse(line)['tools/parse_errors']);
+  assert.ok(second < first, `${first} unreadable calls an episode, then ${second}`);
+});
+
+test('answers to MuSiQue are its own, or their aliases', { skip: skipWithoutShared('data/multihop') }, async () => {
+  const config = JSON.stringify({ data: sharedPath(musique) });
+  const given = environmentConfig({ reference: join(examples, 'musique-search.ts:MusiqueSearch'), config });
+  const { checks, players } = await checkEnvironment(given, 200);
+  assert.deepEqual(
+    checks.filter(({ ok }) => !ok),
+    [],
+  );
+  assert.equal(players.gold.score, 2);
+});
+
 describe('without a model', () => {
   const cases = [
+    ['tool-calculator.ts:calculator'],
     ['digit-sum.ts:digitSum'],
     ['hotel.ts:HotelEnv'],
     ['hotel.ts:HotelEnv', '{"difficulty": "hard"}'],

@@ -5,13 +5,13 @@ import { arithmetic, type RandomStream, randomStream, streamSeed } from '../../s
 import { characterTokenizerJson } from '../../src/tokenizers/character-tokenizer.ts';
 import { descriptions, type Lesson, pretrain } from '../pretrain.ts';
 
-const lessonCount = 256_000;
+const lessonCount = 96_000;
 
-/** Of the first turn: what is not listed, the teacher guesses without calling. */
-const habits = { rightCall: 0.35, wrongNumber: 0.25, noJson: 0.15 };
+/** How often the first turn is what: else the teacher guesses without calling. Calling as the tool wants it is the rarest of habits. */
+const habits = { rightCall: 0.15, wrongNumber: 0.15, noJson: 0.4 };
 
-/** How often the teacher repeats what the calculator said. */
-const attention = 0.7;
+/** How often the teacher repeats what the calculator said; else it repeats the first number of the question. */
+const attention = 0.35;
 
 /** Each is one token, as in the vocabularies of large models. */
 const words = ['add', ' {"a": ', ', "b": ', '}', '<tool_call>', '</tool_call>', '<tool_response>', '</tool_response>'];
@@ -67,7 +67,7 @@ function lessons(): Lesson[] {
       const [, given] = /"b": (\d+)}/.exec(first) ?? [];
       if (given === undefined) return { question: asked, answer: first };
       const sum = a + Number(given);
-      const last = random.uniform() < attention ? sum : number(random) + number(random);
+      const last = random.uniform() < attention ? sum : a;
       return [
         { question: asked, answer: first },
         { question: `${asked}${first}<end><tool_response>${sum}</tool_response>`, answer: String(last) },
