@@ -1,0 +1,56 @@
+// Runs on disks that fill up or are read-only: a small file system of their own, where the system lets a test mount one.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-storage-'));
+after(() => rmSync(folder, { recursive: true }));
+const disk = join(folder, 'disk');
+mkdirSync(disk);
+writeFileSync(
+  join(folder, 'toy.json'),
+  JSON.stringify({
+    ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 40, eval: null, sample_every_steps: null },
+    save: { every_steps: 2, best: null, total_limit: null },
+  }),
+);
+
+const gradus = `"${process.execPath}" "${join(import.meta.dirname, '..', 'bin', 'gradus')}"`;
+const train = `${gradus} train ${folder}/toy.json --no-preflight --json 2>${folder}/stderr`;
+
+/** Runs shell commands where a small file system is mounted that nothing else sees; stdout by lines, or nothing if that may not be. */
+function onDisk(size: string, ...commands: string[]): string[] | undefined {
+  const script = [`mount -t tmpfs -o size=${size} none ${disk} || exit 9`, ...commands].join('\n');
+  const { status, stdout } = spawnSync('unshare', ['-m', 'sh', '-c', script], { encoding: 'utf8', timeout: 60_000 });
+  return status === 0 ? stdout.trimEnd().split('\n') : undefined;
+}
+
+const skip = onDisk('1m', 'echo ok') === undefined && 'no file system may be mounted here';
+
+test('a full disk ends the run; the checkpoints before stay, and it goes on once there is room', { skip }, () => {
+  const [full, code, shown, resumed] = onDisk(
+    '300k',
+    `${train} --out ${disk}/run; echo $?`,
+    `${gradus} runs show ${disk}/run --json`,
+    `mount -o remount,size=20m ${disk}`,
+    `${train} --out ${disk}/run --resume`,
+  )!.map((line) => JSON.parse(line));
+  assert.equal(full.error.code, 'DISK_FULL');
+  assert.match(full.error.hint, /--resume/);
+  assert.equal(code, 1);
+  assert.equal(shown.ok, true);
+  assert.ok(shown.run.step < 40);
+  assert.equal(resumed.ok, true);
+  assert.equal(resumed.run.step, 40);
+});
+
+test('a read-only disk is one clear error', { skip }, () => {
+  const [error, code] = onDisk('1m', `mount -o remount,ro ${disk}`, `${train} --out ${disk}/run; echo $?`)!.map(
+    (line) => JSON.parse(line),
+  );
+  assert.equal(error.error.code, 'DIRECTORY_NOT_WRITABLE');
+  assert.equal(code, 1);
+});
