@@ -1,6 +1,6 @@
 // Runs in stages: supervised first, then rewards, each with keys of its own; stopped anywhere they go on to the last byte.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -121,6 +121,26 @@ test('the dry run shows each stage', async () => {
     stages.map(({ name, method = 'grpo', steps }) => [name, method, steps]),
   );
   assert.deepEqual(planned![2]!.changes, { lr_scheduler_type: 'linear', prompts_per_step: 2, loss_type: 'grpo' });
+});
+
+test('what is wrong with a later stage is known before the first begins', async () => {
+  const refuses = (stage: object, code: string) =>
+    assert.rejects(
+      train(
+        {
+          ...config,
+          stages: [
+            { name: 'fine', steps: 1 },
+            { name: 'wrong', steps: 1, ...stage },
+          ],
+        } as ConfigInput,
+        { out: place('wrong') },
+      ),
+      { code },
+    );
+  await refuses({ reward: 'numeric_mach' }, 'CONFIG_INVALID');
+  await refuses({ method: 'sft', completion_template: '{solution}' }, 'COLUMN_MISSING');
+  assert.equal(existsSync(place('wrong')), false);
 });
 
 test('what a stage cannot say is an error with its place', () => {

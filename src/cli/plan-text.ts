@@ -1,18 +1,29 @@
 // A plan as people read it.
+import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
 import type { Plan } from '../studio/plan.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 
 export function planText(plan: Plan): string {
   const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
-  const settings = Object.entries(plan.origins).map(([key, origin]) => {
-    return [`  ${key}`, JSON.stringify(valueAt(plan.config, key.split('.'))), origin] as const;
+  const { preset: name, backend } = plan.config;
+  const presetSays = name === null ? {} : presetValues(name, backend);
+  const ofRun = Object.entries(plan.origins).filter(([key]) => key !== 'stages');
+  const settings = ofRun.map(([key, origin]) => {
+    const path = key.split('.');
+    const [value, replaced] = [valueAt(plan.config, path), valueAt(presetSays, path)];
+    const wins = replaced !== undefined && origin !== `preset ${name}`;
+    const from = wins ? `${origin}, in place of ${JSON.stringify(replaced)} of preset ${name}` : origin;
+    return [`  ${key}`, JSON.stringify(value), from, origin] as const;
   });
-  const [preset, chosen] = [true, false].map((is) => settings.filter(([, , origin]) => (origin === 'default') === is));
+  const [preset, chosen] = [true, false].map((is) =>
+    settings.filter(([, , , origin]) => (origin === 'default') === is),
+  );
   const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);
   return [
-    table([...chosen!, ...preset!]),
+    table([...chosen!, ...preset!].map((row) => row.slice(0, 3))),
     '',
+    ...(plan.stages ? [table(plan.stages.map(stageRow)), ''] : []),
     table([
       ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
       ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
@@ -54,6 +65,12 @@ export function planText(plan: Plan): string {
     '',
     plan.note,
   ].join('\n');
+}
+
+function stageRow({ name, method, steps, keep_optimizer, changes }: NonNullable<Plan['stages']>[number]): string[] {
+  const said = Object.entries(changes).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  const kept = keep_optimizer ? ['the optimiser goes on'] : [];
+  return [`stage ${name}`, `${steps} steps of ${method}`, [...kept, ...said].join(', ')];
 }
 
 function updates({ updates: count }: Plan['per_step']): string {

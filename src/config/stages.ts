@@ -15,8 +15,8 @@ export interface Stage {
   readonly schedule: { readonly from: number; readonly to: number };
   /** Whether it goes on with the optimiser of the stage before. */
   readonly keepOptimizer: boolean;
-  /** What a stage with method sft teaches; `null` for the answer column. */
-  readonly completionTemplate: string | null;
+  /** What it teaches with method sft. */
+  readonly completionTemplate: string;
   /** As it is in this stage. */
   readonly config: Config;
 }
@@ -34,21 +34,23 @@ const supervisedKeys: readonly StageKey[] = [
 export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[] {
   if (config.stages.length === 0) {
     const whole = { from: 0, to: steps };
-    const settings = { method: 'grpo', keepOptimizer: false, completionTemplate: null, config } as const;
+    const completionTemplate = `{${config.answer_column}}`;
+    const settings = { method: 'grpo', keepOptimizer: false, completionTemplate, config } as const;
     return [{ index: 0, ...settings, ...whole, schedule: whole }];
   }
   const ends = config.stages.map((_, i) => sumOfSteps(config.stages.slice(0, i + 1)));
   return config.stages.map(({ name, steps, method, keep_optimizer, completion_template, ...own }, index) => {
     const { first, last } = sharedSchedule(config.stages, index);
+    const settings = configSchema.parse({
+      ...{ ...config, ...own, stages: [], max_steps: steps, num_train_epochs: null },
+      // Nothing is measured by which problems could be chosen.
+      ...(method === 'sft' && { curriculum: null }),
+    });
     return {
-      ...{ index, name, method, keepOptimizer: keep_optimizer, completionTemplate: completion_template },
+      ...{ index, name, method, keepOptimizer: keep_optimizer, config: settings },
+      completionTemplate: completion_template ?? `{${settings.answer_column}}`,
       ...{ from: ends[index]! - steps, to: ends[index]! },
       schedule: { from: ends[first]! - config.stages[first]!.steps, to: ends[last]! },
-      config: configSchema.parse({
-        ...{ ...config, ...own, stages: [], max_steps: steps, num_train_epochs: null },
-        // Nothing is measured by which problems could be chosen.
-        ...(method === 'sft' && { curriculum: null }),
-      }),
     };
   });
 }

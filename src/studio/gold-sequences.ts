@@ -2,28 +2,25 @@
 import { findModel } from '../backends/find-model.ts';
 import { openModelText } from '../backends/open-renderer.ts';
 import type { Stage } from '../config/stages.ts';
-import { formatPrompt, templateColumns } from '../envs/prompt-template.ts';
+import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { TrainingSequence } from '../model.ts';
 import type { Example } from '../rl.ts';
-import { requireColumns } from './data-files.ts';
 import { promptOf } from './problems.ts';
 import type { Setup } from './setup.ts';
 
-/** Throws `COLUMN_MISSING`; the function that it answers throws `ANSWER_TOO_LONG`. */
+/** The function that it answers throws `ANSWER_TOO_LONG`. */
 export async function goldSequences(
-  { config, problems, renderer, model }: Setup,
+  { config, renderer, model }: Setup,
   { completionTemplate }: Stage,
 ): Promise<(example: Example) => TrainingSequence> {
-  const template = completionTemplate ?? `{${config.answer_column}}`;
-  requireColumns(problems.train, templateColumns(template), config.dataset ?? config.taskset!);
   const { tokenizer } = await openModelText(findModel(config.model!), config.chat_template);
   const { contextLength } = model.policy();
   const prompt = promptOf(config);
   return (example) => {
     const messages = prompt(example);
     const promptIds = renderer.render({ messages }).ids;
-    const text = formatPrompt(template, example);
+    const text = formatPrompt(completionTemplate, example);
     const answered = renderer.render({ messages: [...messages, { role: 'assistant', content: text }] }).ids;
     const [fallback] = renderer.stopIds;
     // Of several end tokens the one with which the chat template ends a turn.

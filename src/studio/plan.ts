@@ -5,6 +5,7 @@ import type { TimeEstimate, Workload } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
+import { type Stage, stagesOf } from '../config/stages.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { rentalStart } from './gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './gpu-memory.ts';
@@ -13,7 +14,7 @@ import { type Rental, rentalOf } from './modal/rental.ts';
 import { type RunPlace, runDirectory } from './open-run.ts';
 import { type Problems, promptOf, stepCount } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
-import { openings, openTask } from './task.ts';
+import { openings, openStageTask, openTask } from './task.ts';
 
 export interface Plan {
   /** With a value for every key. */
@@ -96,11 +97,10 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
   const measured = config.environment === null ? problems.train : problems.train.slice(0, openedEpisodes);
   const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
-  const workload: Workload = {
-    ...{ prompts: config.prompts_per_step, generations: config.num_generations },
-    ...{ promptTokens: lengths.max, completionTokens: config.max_completion_length },
-  };
+  const workload = workloadOf(config, lengths.max);
   const steps = stepCount(config, problems);
+  const stages = stagesOf(config, steps);
+  for (const stage of stages) if (stage.name !== undefined) await openStageTask(stage);
   const dir = runDirectory(loaded, options);
   const exists = existsSync(dir);
   const gpu =
@@ -114,8 +114,12 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   });
   const here: Estimates = {
     device: model.device,
-    memory: memoryPlan(model.memory(workload)),
-    time: timePlan(config, problems, steps, model.time({ ...workload, promptTokens: Math.ceil(lengths.mean) })),
+    memory: stages
+      .map((stage) => memoryPlan(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
+      .reduce((most, other) => (other.estimate > most.estimate ? other : most)),
+    time: timePlan(config, problems, stages, (of, method) =>
+      model.time(workloadOf(of, Math.ceil(lengths.mean), method)),
+    ),
     spend: { usd: 0, note: 'nothing: it runs on this machine' },
   };
   return {
@@ -155,6 +159,12 @@ function stagePlan(stage: Config['stages'][number]): StagePlan {
   return { name, method, steps, keep_optimizer, changes: { ...taught, ...changes } };
 }
 
+/** A supervised step learns one completion of each prompt, and samples none. */
+function workloadOf(config: Config, promptTokens: number, method: Stage['method'] = 'grpo'): Workload {
+  const { prompts_per_step: prompts, num_generations, max_completion_length: completionTokens } = config;
+  return { prompts, generations: method === 'sft' ? 1 : num_generations, promptTokens, completionTokens };
+}
+
 function stepPlan(config: Config, { mean, max }: { mean: number; max: number }): StepPlan {
   const { prompts_per_step: prompts, num_generations, num_iterations, max_completion_length } = config;
   const completions = prompts * num_generations;
@@ -172,16 +182,28 @@ function memoryPlan(parts: Readonly<Record<string, number>>): MemoryPlan {
   return { estimate, parts, available, fits: estimate <= available };
 }
 
-function timePlan(config: Config, problems: Problems, steps: number, times: TimeEstimate): TimePlan {
+function timePlan(
+  config: Config,
+  problems: Problems,
+  stages: readonly Stage[],
+  timesOf: (config: Config, method?: Stage['method']) => TimeEstimate,
+): TimePlan {
   const { eval: evaluation, prompts_per_step, num_generations } = config;
+  const steps = stages.at(-1)!.to;
+  const times = timesOf(config);
   const perCompletion = times.generate / (prompts_per_step * num_generations);
   const every = evaluation?.every_steps ?? steps;
   const count = evaluation ? (evaluation.on_start ? 1 : 0) + Math.ceil(steps / every) : 0;
   // A greedy answer to each problem, and the samples that the largest pass@k needs.
   const answers = evaluation ? problems.eval.length * (1 + Math.max(...evaluation.k)) : 0;
   const evaluations = count * answers * perCompletion;
-  const per_step = times.generate + times.update;
-  return { estimate: times.start + steps * per_step + evaluations, start: times.start, per_step, evaluations };
+  const training = stages.reduce((sum, { from, to, method, config: own }) => {
+    const { generate, update } = timesOf(own, method);
+    return sum + (to - from) * (method === 'sft' ? update : generate + update);
+  }, 0);
+  // Each stage opens the model anew.
+  const start = stages.length * times.start;
+  return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
 }
 
 /** A word as a shell takes it. */

@@ -16,7 +16,7 @@ import { evaluationMetricNames } from './evaluate-policy.ts';
 import { PolicyCalls } from './policy-calls.ts';
 import { promptOf, stageProblems } from './problems.ts';
 import { fitPrompts } from './prompt-lengths.ts';
-import { openings, openTask, type Task } from './task.ts';
+import { openings, openStageTask, openTask, type Task } from './task.ts';
 
 export interface Setup extends Task {
   readonly config: Config;
@@ -46,6 +46,8 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   const calls = new PolicyCalls(config);
   const task = await openTask(config, calls);
   assertMetricExists(config, task.rewardNames);
+  // What is wrong with a later stage is better known now than after the ones before it.
+  for (const stage of stagesOf(config)) if (stage.name !== undefined) await openStageTask(stage, calls);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
   let entered = stagesOf(config)[0]!.index;
@@ -79,7 +81,7 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
       async enter(stage) {
         if (stage.name === undefined) return this;
         if (stage.index !== entered) await reopen(stage);
-        const own = await openTask(stage.config, calls);
+        const own = await openStageTask(stage, calls);
         return setupOf(stage.config, { ...own, problems: stageProblems(stage.config, own.problems, of, problems) });
       },
       dispose: () => opened.model.dispose(),

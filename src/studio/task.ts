@@ -2,8 +2,10 @@
 
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
+import type { Stage } from '../config/stages.ts';
 import type { Environment } from '../environment.ts';
 import { checkedEnv, checkedState } from '../environment-answers.ts';
+import { templateColumns } from '../envs/prompt-template.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
@@ -12,6 +14,7 @@ import { weightedRewards } from '../rewards/weighted.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
+import { requireColumns } from './data-files.ts';
 import { openEnvironment } from './open-environment.ts';
 import { type OpenReward, openRewards } from './open-rewards.ts';
 import type { PolicyCalls } from './policy-calls.ts';
@@ -59,6 +62,16 @@ export async function openTask(config: Config, calls?: PolicyCalls): Promise<Tas
       ...Object.fromEntries(rewards.map(({ name, weight = 1 }) => [name, weight])),
     },
   };
+}
+
+/** The task of a stage. Throws as well where the answers that it teaches have no column. */
+export async function openStageTask(stage: Stage, calls?: PolicyCalls): Promise<Task> {
+  const task = await openTask(stage.config, calls);
+  if (stage.method === 'sft') {
+    const { dataset, taskset } = stage.config;
+    requireColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
+  }
+  return task;
 }
 
 /** Milliseconds that an environment may take for its beginning. */

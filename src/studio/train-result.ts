@@ -85,7 +85,8 @@ function stopFailure({ stop_reason, step, max_steps }: RunRecord) {
 
 function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number> {
   const { step: _, ...last } = steps.at(-1) ?? { step: 0 };
-  const rewards = steps.slice(-lastSteps).flatMap(({ reward }) => reward ?? []);
+  const lastStage = steps.filter(({ stage }) => stage === last.stage);
+  const rewards = lastStage.slice(-lastSteps).flatMap(({ reward }) => reward ?? []);
   return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };
 }
 
