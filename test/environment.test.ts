@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ConfigInput } from '../src/config/schema.ts';
-import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { readEvaluations, readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
 import { evaluate } from '../src/studio/evaluate.ts';
 import { sample } from '../src/studio/sample.ts';
 import { train } from '../src/studio/train.ts';
@@ -123,6 +123,32 @@ describe('a run', () => {
     assert.equal(samples.length, 3);
     assert.ok(samples.every(({ rewards }) => typeof rewards.digits === 'number'));
   });
+});
+
+test('files that change under a run are told, when it goes on and when it is evaluated', async () => {
+  const out = place('changing');
+  const own = place('changing.ts');
+  const text = readFileSync(place('digits.ts'), 'utf8');
+  writeFileSync(own, text);
+  const changing = { ...short, environment: `${own}:talk`, eval: { on_start: false, every_steps: null, limit: 2 } };
+  const first = await train(changing, { out, preflight: false });
+  assert.equal(first.changed_files, undefined);
+  assert.match(readRun(out).code![own]!, /^[0-9a-f]{64}$/);
+  assert.equal((await evaluate(out)).changed_files, undefined);
+
+  writeFileSync(own, `${text}// another\n`);
+  assert.deepEqual((await evaluate(out)).changed_files, [own]);
+  const starts: unknown[] = [];
+  const resumed = await train(
+    { ...changing, max_steps: 3 },
+    {
+      ...{ out, resume: true },
+      onEvent: (event) => event.type === 'start' && starts.push(event.changed_files),
+    },
+  );
+  assert.deepEqual([resumed.changed_files, starts], [[own], [[own]]]);
+  const again = await train({ ...changing, max_steps: 4 }, { out, resume: true });
+  assert.equal(again.changed_files, undefined);
 });
 
 describe('environments that fail', () => {

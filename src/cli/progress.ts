@@ -33,6 +33,7 @@ export class Progress {
         const { total, trainable } = event.parameters;
         const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
         this.#say(`${event.run.dir}: ${share}, ${event.problems.train} problems, ${event.problems.eval} held out`);
+        for (const file of event.changed_files ?? []) this.#say(changedLine(file));
         break;
       }
       case 'preflight':
@@ -113,4 +114,9 @@ export function evaluationLine({ metrics, intervals, problems, temperature }: Ev
   const sampled = figure('eval/sampled_accuracy');
   if (greedy === undefined || sampled === undefined) return 'no held-out problem could be judged';
   return `held-out accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
+}
+
+/** A file of the user's that is not what it was. */
+export function changedLine(file: string): string {
+  return `changed since the run was trained with it: ${file}`;
 }

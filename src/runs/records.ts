@@ -19,6 +19,10 @@ export interface RunRecord {
   /** Tells the process from another with the same id; absent where the system does not say. */
   readonly pid_start?: string;
   readonly versions: Readonly<Record<string, string>>;
+  /** SHA-256 of the user's files that it runs, by their paths. */
+  readonly code?: Readonly<Record<string, string>>;
+  /** Those of them that had changed when the run went on. */
+  readonly changed_files?: readonly string[];
   /** ISO 8601. */
   readonly started: string;
   readonly ended?: string;

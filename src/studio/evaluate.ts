@@ -1,10 +1,13 @@
 // Evaluates what a run learnt, beside the policy that it started from: what `gradus eval` does, for programs.
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
+import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
+import { changesOf } from './train-result.ts';
+import { changedFiles } from './user-files.ts';
 
 export interface EvaluateOptions {
   /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */
@@ -27,6 +30,8 @@ export interface EvaluateResult {
   /** Absent where a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
   readonly split: 'eval' | 'train';
+  /** Files of rewards and environments that are not what the run was trained with; absent where there are none. */
+  readonly changed_files?: readonly string[];
   readonly evaluation: EvaluationRecord;
   /** The policy that training started from, on the same problems; absent where that is what was evaluated. */
   readonly baseline?: EvaluationRecord;
@@ -60,7 +65,8 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
     const verdict = learningVerdict([], [baseline, evaluation]);
-    return { ...common, run: { dir: directory, step }, evaluation, baseline, verdict };
+    const changed_files = changedFiles(readRun(directory).code, config);
+    return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), evaluation, baseline, verdict };
   } finally {
     setup.dispose();
   }

@@ -32,6 +32,8 @@ export interface StartEvent {
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
+  /** Files of rewards and environments that are not what they were when the run stopped; absent where there are none. */
+  readonly changed_files?: readonly string[];
 }
 
 /** A stage begins, or goes on in a run that is resumed. */

@@ -6,10 +6,11 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
-import { isConfigured, isRun, readResolvedConfig } from '../runs/read-run.ts';
+import { isConfigured, isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
 import { stepCount } from './problems.ts';
 import type { Setup } from './setup.ts';
+import { changedFiles, hashUserFiles } from './user-files.ts';
 import { ownVersions } from './versions.ts';
 
 export interface RunPlace {
@@ -55,11 +56,18 @@ export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'v
   const directory = runDirectory(loaded, place);
   const max_steps = stepCount(config, setup.problems);
   if (!place.resume) {
-    const record = { backend: config.backend, versions, started: new Date().toISOString(), max_steps };
+    const record = {
+      ...{ backend: config.backend, versions, started: new Date().toISOString(), max_steps },
+      code: hashUserFiles(config),
+    };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
   const checkpoint = lastCheckpoint(directory);
-  return RunStore.reopen(directory, checkpoint?.state.step ?? 0, { config, max_steps, versions });
+  return RunStore.reopen(directory, checkpoint?.state.step ?? 0, {
+    ...{ config, max_steps, versions },
+    code: hashUserFiles(config),
+    changed_files: changedFiles(readRun(directory).code, config),
+  });
 }
 
 function assertResumable(directory: string, config: Config): void {

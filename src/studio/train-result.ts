@@ -29,6 +29,8 @@ export interface TrainResult {
   /** What was required, and what came of it; absent where nothing was. */
   readonly requirements?: readonly CheckedRequirement[];
   readonly artifacts: Readonly<Record<string, string>>;
+  /** Files of rewards and environments that had changed when the run went on; absent where there are none. */
+  readonly changed_files?: readonly string[];
   /** Commands worth running now. */
   readonly next: readonly string[];
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
@@ -66,6 +68,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     alerts,
     ...(checked.length > 0 && { requirements: checked }),
     artifacts,
+    ...changesOf(record),
     next: [
       ...(alerts.length > 0 ? [`gradus runs diagnose ${reference}`] : []),
       `gradus eval ${reference}`,
@@ -73,6 +76,11 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ],
     ...(error && { error }),
   };
+}
+
+/** What changed under a run, where something did. */
+export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
+  return files.length > 0 && { changed_files: files };
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord) {

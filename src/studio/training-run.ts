@@ -17,6 +17,7 @@ import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { haveSameData } from './problems.ts';
 import { samplePolicy } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
+import { changesOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 
@@ -141,6 +142,7 @@ export class TrainingRun {
       max_steps,
       parameters: model.parameters,
       problems: { train: problems.train.length, eval: problems.eval.length },
+      ...changesOf(this.#store.record),
     };
   }
 

@@ -4,7 +4,7 @@ import type { EvaluateResult } from '../../studio/evaluate.ts';
 import { given, nonNegativeNumber, positiveInteger, positiveIntegers } from '../arguments.ts';
 import { interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
-import { evaluationLine } from '../progress.ts';
+import { changedLine, evaluationLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
 const examples = `Examples:
@@ -43,12 +43,13 @@ async function runEvaluation({ output }: Cli, subject: string, { n, k, split, ch
   return undefined;
 }
 
-function evaluationSummary({ run, evaluation, baseline, verdict }: EvaluateResult): string {
+function evaluationSummary({ run, evaluation, baseline, verdict, changed_files = [] }: EvaluateResult): string {
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
   return [
     ...(baseline ? [`before: ${evaluationLine(baseline)}`] : []),
     `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
+    ...changed_files.map(changedLine),
     ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),
   ].join('\n');
 }

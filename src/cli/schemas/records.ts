@@ -68,6 +68,11 @@ const status = z
   .enum(['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'])
   .describe('interrupted: its process is gone without having said why');
 
+export const changedFiles = z
+  .array(z.string())
+  .exactOptional()
+  .describe('files of rewards and environments that are not what they were; absent where there are none');
+
 /** run.json, and where it lies. */
 const runFields = {
   id: z.string().describe('the name of the directory'),
@@ -77,6 +82,11 @@ const runFields = {
   pid: z.int().describe('the process that writes, or wrote, the run'),
   pid_start: z.string().exactOptional().describe('tells the process from another with the same id'),
   versions: z.record(z.string(), z.string()),
+  code: z
+    .record(z.string(), z.string())
+    .exactOptional()
+    .describe('SHA-256 of the files of rewards and environments, by their paths'),
+  changed_files: z.array(z.string()).exactOptional().describe('those that had changed when the run went on'),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
   step: z.int().describe('steps made'),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { check } from './checks.ts';
 import { errorSchema } from './error.ts';
-import { alertFields, evaluationFields, numbers, sampleRecord } from './records.ts';
+import { alertFields, changedFiles, evaluationFields, numbers, sampleRecord } from './records.ts';
 import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
@@ -23,6 +23,7 @@ const start = z.strictObject({
   max_steps: z.int(),
   parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
+  changed_files: changedFiles,
 });
 
 const stage = z.strictObject({

@@ -1,7 +1,7 @@
 // train.result/1: a training run that ended, or was stopped; also what result.json of its directory holds.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { diagnosedAlert, evaluationRecord, numbers, runSummary, verdict } from './records.ts';
+import { changedFiles, diagnosedAlert, evaluationRecord, numbers, runSummary, verdict } from './records.ts';
 
 export const trainSchema = outcomeSchema(
   'train.result/1',
@@ -28,6 +28,7 @@ export const trainSchema = outcomeSchema(
       .exactOptional()
       .describe('what --require asked for'),
     artifacts: z.record(z.string(), z.string()).describe('paths of what the run left behind'),
+    changed_files: changedFiles,
     next: z.array(z.string()).describe('commands worth running now'),
   },
 );
