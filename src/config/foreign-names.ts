@@ -44,6 +44,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('dataset', 'data', 'data_path', 'dataset_name', 'dataset_path', 'train_file', 'train_files'),
   ...aliases('dataset_config', 'dataset_config_name', 'subset'),
   ...aliases('dataset_split', 'split', 'train_split'),
+  ...aliases('columns', 'column_mapping', 'rename_columns', 'field_mapping'),
+  ...aliases('train_limit', 'max_train_samples', 'max_train_rows', 'train_samples'),
   ...aliases('eval_dataset', 'val_dataset', 'val_files', 'valid_split', 'test_file'),
   ...aliases('prompt_column', 'text_column', 'prompt_key', 'question_column', 'input_column'),
   ...aliases('answer_column', 'label_column', 'answer_key', 'target_column', 'gold_column'),

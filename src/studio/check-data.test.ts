@@ -193,6 +193,23 @@ describe('the chat template', () => {
   });
 });
 
+test('the task sets that ship pass, with their own rewards', async () => {
+  for (const taskset of ['countdown', 'letter-count', 'sort']) {
+    const config = {
+      model,
+      chat_template: 'none',
+      taskset,
+      max_completion_length: 8,
+      overlong_prompts: 'drop',
+      max_steps: 5,
+    };
+    const { checks } = await checkData(loadConfigObject(config as ConfigInput).config);
+    const failures = checks.filter(({ ok, id }) => !ok && id !== 'prompt_length');
+    assert.deepEqual(failures, [], taskset);
+    assert.ok(checks.some(({ id, ok }) => id === `gold_answers/${taskset.replace('-', '_')}` && ok));
+  }
+});
+
 test('GSM8K passes with the reward that its answers were made for', {
   skip: skipWithoutShared('data/gsm8k'),
 }, async () => {
