@@ -149,7 +149,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 });
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
-  const lines = [...['backend: trl', 'compute: modal', 'trackers: [wandb]'], ...['native: {memory_budget: 2GB}']];
+  const lines = [...['backend: verl', 'compute: modal', 'trackers: [wandb]'], ...['native: {memory_budget: 2GB}']];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }
@@ -167,7 +167,6 @@ describe('keys that contradict or lack one another', () => {
     'rollout: {retries: 2}': /no effect without environment/,
     'environment_config: {high: 2}': /no effect without environment/,
     'environment: envs/hotel.ts:HotelEnv\nprompt_template: "{question}?"': /prompt_template and environment exclude/,
-    'num_train_epochs: 2\ntaskset: arithmetic\ndataset: null': /no effect without dataset or environment/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
     'loss_type: cispo': /cispo needs epsilon_high/,
     'loss_type: luspo': /luspo is for ratios of sequences/,
@@ -183,6 +182,10 @@ describe('keys that contradict or lack one another', () => {
       assert.match(error.message, message);
     });
   }
+  test('num_train_epochs of a task set, which has no end', () => {
+    const error = refusal(withLine('num_train_epochs: 2'), ['taskset=arithmetic', 'dataset=null']);
+    assert.match(error.message, /no effect without dataset or environment/);
+  });
   test('max_steps and num_train_epochs', () => {
     assert.equal(refusal(withLine('max_steps: 3'), ['num_train_epochs=1']).code, 'CONFIG_CONFLICT');
   });
