@@ -125,7 +125,7 @@ def failure(error):
         return told | ({"hint": error.hint} if error.hint else {})
     if isinstance(error, ImportError):
         return {"code": "PACKAGE_MISSING", "message": one_line(error), "kind": "not_ready"}
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC or "No space left on device" in str(error):
         return {"code": "DISK_FULL", "message": one_line(error), "hint": "free some space; the last checkpoint is whole"}
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):
         hint = "take a smaller model, shorter completions, or fewer of them at a time: trl.per_device_train_batch_size"

@@ -17,7 +17,11 @@ export class WorkerLog {
   }
 
   write(text: string): void {
-    appendFileSync(this.#path, text);
+    try {
+      appendFileSync(this.#path, text);
+    } catch {
+      // A full disk is for whoever writes what matters to tell.
+    }
     this.#tail = (this.#tail + text).slice(-4096);
   }
 
