@@ -17,7 +17,7 @@ export interface ToolAnswer {
 }
 
 export interface AnswerLimits {
-  /** Seconds that a call may take, if the tool does not block the thread. @default 10 */
+  /** Seconds that a call may take, if the tool does not block the thread; less than a step of the environment may take. @default 5 */
   readonly timeLimit?: number;
   /** The most characters of an answer; a note says how many were left out. @default 10000 */
   readonly lengthLimit?: number;
@@ -41,7 +41,7 @@ export async function answerCall(
   }
   const work = async () => ('call' in tool ? tool.call(call.arguments) : respond(call));
   try {
-    return limited(textOf(await withinTime(work, (limits.timeLimit ?? 10) * 1000)), limits);
+    return limited(textOf(await withinTime(work, (limits.timeLimit ?? 5) * 1000)), limits);
   } catch (error) {
     return failed(failureOf(error), messageOf(error));
   }
