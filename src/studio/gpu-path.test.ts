@@ -58,6 +58,17 @@ test('renting has estimates of memory, time and cost, bounded by its time limit'
   assert.deepEqual([unknown.memory, unknown.cost], [undefined, undefined]);
 });
 
+test('what a way would refuse is said before anything is installed', async () => {
+  const changes = { backend: 'trl', compute: 'modal', trl: { use_vllm: true }, log_kl: true };
+  const result = await explain(changes);
+  assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
+  assert.match(place(result, 'trl-local').refused!, /log_kl: true: backend trl/);
+  assert.match(place(result, 'trl-modal').command, / --yes$/);
+  assert.equal(place(result, 'native-cuda').refused, undefined);
+  const vllm = await explain({ ...changes, log_kl: false });
+  assert.match(place(vllm, 'trl-modal').refused!, /a lock without vLLM/);
+});
+
 test('without the model there is no estimate, and it is missing where it would be trained', async () => {
   const result = await explain({ model: 'Org/No-Such-Model' });
   assert.equal(place(result, 'trl-modal').cost, undefined);

@@ -2,12 +2,13 @@
 // started, installed or spent.
 import { type LoadedConfig, loadConfigFile } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
+import { assertSupported } from '../config/support.ts';
+import { GradusError, messageOf } from '../errors.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
 import type { GpuCost } from './gpu-cost.ts';
 import type { GpuEstimate } from './gpu-memory.ts';
 import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
-import { runCost } from './modal/rental.ts';
+import { assertRentable, runCost } from './modal/rental.ts';
 import { type Plan, planTraining } from './plan.ts';
 
 export interface GpuPlace {
@@ -19,6 +20,8 @@ export interface GpuPlace {
   readonly command: string;
   readonly ready: boolean;
   readonly missing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[];
+  /** Why the configuration cannot be trained there, whatever is installed; absent where it can. */
+  readonly refused?: string;
   /** Estimates; absent where the GPU is not known, or the plan could not be made. */
   readonly memory?: GpuEstimate;
   readonly cost?: GpuCost;
@@ -62,13 +65,13 @@ const places = {
   },
   'trl-local': {
     description: ({ trl }) =>
-      `TRL’s GRPOTrainer in Python on this machine’s NVIDIA GPU${trl.use_vllm ? ', sampling with vLLM' : ''}`,
+      `TRL’s GRPOTrainer in Python on ${trl.num_processes > 1 ? `${trl.num_processes} NVIDIA GPUs of this machine` : 'this machine’s NVIDIA GPU'}${trl.use_vllm ? ', sampling with vLLM' : ''}`,
     settings: { backend: 'trl', compute: 'local' },
     needs: ['gpu'],
   },
   'trl-modal': {
-    description: ({ modal, trl }) =>
-      `TRL’s GRPOTrainer in Python on a rented ${modal.gpu} at Modal, for at most ${modal.timeout}${trl.use_vllm ? ', sampling with vLLM' : ''}`,
+    description: ({ modal }) =>
+      `TRL’s GRPOTrainer in Python on a rented ${modal.gpu} at Modal, for at most ${modal.timeout}; rewards run there too`,
     settings: { backend: 'trl', compute: 'modal' },
     needs: [],
     rented: true,
@@ -104,23 +107,47 @@ export async function explainGpuPath(
       const { ok, detail, fix } = found.get(check)!;
       return ok ? [] : [{ id: check, detail, ...(fix !== undefined && { fix }) }];
     });
+    const refused = refusal(place, config, file);
     const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
     return {
       ...{ id, description: place.description(config), settings },
-      command: ['gradus', 'train', file, ...settings.flatMap((setting) => ['--set', setting])].join(' '),
-      ...{ ready: missing.length === 0, missing },
+      command: [
+        ...['gradus', 'train', file, ...settings.flatMap((setting) => ['--set', setting])],
+        ...(place.rented ? ['--yes'] : []),
+      ].join(' '),
+      ...{ ready: missing.length === 0 && refused === undefined, missing },
+      ...(refused !== undefined && { refused }),
       ...(place.rented && rentedEstimates(config, plan)),
     };
   });
   const chosen = choiceOf(config);
-  const { missing } = described.find(({ id }) => id === chosen)!;
+  const { ready, missing, refused } = described.find(({ id }) => id === chosen)!;
   return {
-    ok: missing.length === 0,
+    ok: ready,
     ...{ schema: 'gpu-train.result/1', command: 'gpu-train', model: config.model },
-    data: config.dataset ?? config.taskset ?? 'none',
+    data: dataOf(config),
     ...{ chosen, places: described, note },
     ...(missing.length > 0 && { error: notReady(missing, chosen) }),
+    ...(refused !== undefined && {
+      error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },
+    }),
   };
+}
+
+function dataOf({ dataset, taskset, environment }: Config): string {
+  return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
+}
+
+/** What its backend, or whoever rents it, would refuse. */
+function refusal({ settings, rented }: Place, config: Config, file: string): string | undefined {
+  const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
+  try {
+    assertSupported({ ...config, backend, compute }, () => file);
+    if (rented) assertRentable(config);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 /** The configuration's own way; TRL, where it names no GPU at all. */

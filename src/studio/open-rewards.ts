@@ -47,7 +47,8 @@ export async function openRewards(config: Config, scores: readonly string[] = []
       ? { ...brought, weight: finalWeight(part.weight) }
       : builtinReward(part, `reward.${i}`, answer_column, processes);
   });
-  const options = { processes, conversational: config.chat_template !== 'none' };
+  const workers = Math.max(1, config.native.reward_workers);
+  const options = { processes, workers, conversational: config.chat_template !== 'none' };
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];
   const named = [...builtin, ...own];
   const compared = builtin.filter(({ judges }) => judges === 'answer');
@@ -132,17 +133,19 @@ interface UserRewardOptions {
   readonly processes?: RewardProcesses | undefined;
   /** Whether a function in Python gets messages, or else texts. @default true */
   readonly conversational?: boolean;
+  /** Processes for a function in Python. @default 1 */
+  readonly workers?: number;
 }
 
 /** A function of the user's, called what it is exported as, or else as its file. */
 export async function userReward(
   reference: string,
   answerColumn: string,
-  { processes, conversational = true }: UserRewardOptions = {},
+  { processes, conversational = true, workers = 1 }: UserRewardOptions = {},
 ): Promise<OpenReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
   const open = () => {
-    if (isPython(reference)) return loadPythonReward(reference, conversational);
+    if (isPython(reference)) return loadPythonReward(reference, { conversational, processes: workers });
     return processes ? processes.open({ file: reference }) : loadRewardFunction(reference);
   };
   return { name, score: await open(), judges: 'unknown', answerColumn };

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Judged, RemoteReward } from '../rewards.ts';
-import type { PythonCodeOptions } from '../workers/python-code.ts';
-import { loadPythonReward } from './python-code.ts';
+import { loadPythonReward, type PythonRewardOptions } from './python-code.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -17,8 +16,8 @@ function write(text: string, name = 'mine.py'): string {
   return file;
 }
 
-function load(text: string, conversational = true, options: PythonCodeOptions = {}): Promise<RemoteReward> {
-  return loadPythonReward(`${write(text)}:fn`, conversational, options);
+function load(text: string, options: PythonRewardOptions = {}): Promise<RemoteReward> {
+  return loadPythonReward(`${write(text)}:fn`, options);
 }
 
 function judged(...completions: readonly string[]): Judged {
@@ -54,7 +53,7 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
 test('without a chat template prompts and completions are texts', async () => {
   const score = await load(
     'def fn(completions, prompts):\n    assert prompts[0] == "Be brief.\\n\\n1 + 1?"\n    return [len(text) for text in completions]',
-    false,
+    { conversational: false },
   );
   assert.deepEqual(await scores(score, '2', 'three'), [1, 5]);
 });
@@ -139,7 +138,7 @@ for (const [what, text, message, hint] of [
 
 test('without a Python, or with an old one, the machine is not ready', async () => {
   const hint = /put python3 on the path/;
-  await assert.rejects(load('', true, { interpreter: 'no-such-python' }), {
+  await assert.rejects(load('', { interpreter: 'no-such-python' }), {
     code: 'WORKER_MISSING',
     kind: 'not_ready',
     hint,
@@ -151,5 +150,13 @@ test('without a Python, or with an old one, the machine is not ready', async () 
     `#!/bin/sh\nexec python3 -c 'import runpy, sys; sys.version_info = (3, 8); runpy.run_path("${program}", run_name="__main__")'`,
     { mode: 0o755 },
   );
-  await assert.rejects(load('', true, { interpreter: old }), { code: 'PYTHON_TOO_OLD', kind: 'not_ready', hint });
+  await assert.rejects(load('', { interpreter: old }), { code: 'PYTHON_TOO_OLD', kind: 'not_ready', hint });
+});
+
+test('several processes share the calls, each with an interpreter of its own', async () => {
+  const score = await load('import os, time\ndef fn(completions):\n    time.sleep(0.2)\n    return [os.getpid()]', {
+    processes: 2,
+  });
+  const pids = await Promise.all([scores(score, 'a'), scores(score, 'a'), scores(score, 'a')]);
+  assert.equal(new Set(pids.flat()).size, 2);
 });

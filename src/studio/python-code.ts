@@ -12,6 +12,13 @@ interface Scored {
   readonly metrics: readonly (readonly [name: string, value: number])[];
 }
 
+export interface PythonRewardOptions extends PythonCodeOptions {
+  /** Whether it gets prompts and completions as lists of messages, as TRL gives them for conversational data; else as texts. @default true */
+  readonly conversational?: boolean;
+  /** Processes that share its calls. @default 1 */
+  readonly processes?: number;
+}
+
 /** Milliseconds that a file may take to load: it may import large packages. */
 const loadLimit = 120_000;
 
@@ -23,18 +30,17 @@ export function isPython(reference: string): boolean {
 /**
  * A function of TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, asynchronous or not; `reward` where the reference names
  * none. Its process is replaced when a call takes too long or ends it. Throws `REWARD_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
- * @param conversational whether it gets prompts and completions as lists of messages, as TRL gives them for conversational data; else as texts
  */
 export async function loadPythonReward(
   reference: string,
-  conversational = true,
-  options: PythonCodeOptions = {},
+  { conversational = true, processes = 1, ...options }: PythonRewardOptions = {},
 ): Promise<RemoteReward> {
   const { path, name } = parsePython(reference, 'reward');
-  const python = new PythonCode(options);
-  await loadedPython(path, 'REWARD_LOAD_FAILED', () => python.call('load_reward', { path, name }, loadLimit));
+  const all = Array.from({ length: processes }, () => new PythonCode(options));
+  await loadedPython(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, loadLimit));
   return {
     async call(judged, timeLimit) {
+      const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));
       const params = { path, name, ...(conversational ? asMessages(judged) : asTexts(judged)) };
       try {
         const { scores, metrics } = (await python.call('score', params, timeLimit)) as Scored;

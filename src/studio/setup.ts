@@ -84,7 +84,10 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
         const own = await openStageTask(stage, calls);
         return setupOf(stage.config, { ...own, problems: stageProblems(stage.config, own.problems, of, problems) });
       },
-      dispose: () => opened.model.dispose(),
+      dispose() {
+        opened.model.dispose();
+        calls.policy = undefined;
+      },
     };
   };
   try {

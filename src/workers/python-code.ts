@@ -11,8 +11,13 @@ export interface PythonCodeOptions {
 
 const packages = fileURLToPath(new URL('../../python', import.meta.url));
 
-/** Starts with the first call. What user code prints is in the worker's log. */
+/** Ends the processes of those who are no longer needed. */
+const abandoned = new FinalizationRegistry<Worker>((worker) => worker.close());
+
+/** Starts with the first call, and ends when nobody refers to it any more. What user code prints is in the worker's log. */
 export class PythonCode {
+  /** Calls that have no answer yet. */
+  waiting = 0;
   readonly #options: PythonCodeOptions;
   #worker: Promise<Worker> | undefined;
   #last: Promise<unknown> = Promise.resolve();
@@ -27,6 +32,7 @@ export class PythonCode {
    * @param timeout milliseconds that it may take once it is its turn
    */
   call(name: string, params: object, timeout: number): Promise<unknown> {
+    this.waiting++;
     const turn = this.#last.then(async () => {
       this.#worker ??= this.#start();
       try {
@@ -35,24 +41,24 @@ export class PythonCode {
       } catch (error) {
         if (!isUserCode(error)) this.#worker = undefined;
         throw error;
+      } finally {
+        this.waiting--;
       }
     });
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  async close(): Promise<void> {
-    (await this.#worker)?.close();
-  }
-
-  #start(): Promise<Worker> {
+  async #start(): Promise<Worker> {
     const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', handlers } = this.#options;
-    return startWorker({
+    const worker = await startWorker({
       ...{ name: 'python', command: interpreter, args: ['-m', 'gradus_worker.user_code'] },
       environment: { PYTHONPATH: packages },
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',
     });
+    abandoned.register(this, worker);
+    return worker;
   }
 }
 

@@ -1,6 +1,7 @@
 // gradus gpu-train: the ways to train a configuration on a GPU, explained; it starts and spends nothing.
 import { Command } from 'commander';
 import type { GpuPathResult, GpuPlace } from '../../studio/gpu-path.ts';
+import type { ExitCode } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';
 
 const examples = `Examples:
@@ -20,8 +21,8 @@ export function gpuTrainCommand(cli: Cli): Command {
 async function explain({ output }: Cli, config: string) {
   const { explainGpuPath } = await import('../../studio/gpu-path.ts');
   const result = await explainGpuPath(config);
-  const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
-  return output.outcome(result, explanation(result), exitCode);
+  const codes: Readonly<Record<string, ExitCode>> = { CREDENTIALS_MISSING: 4, CONFIG_CONFLICT: 2 };
+  return output.outcome(result, explanation(result), result.ok ? 0 : (codes[result.error!.code] ?? 3));
 }
 
 function explanation({ model, data, chosen, places, note }: GpuPathResult): string {
@@ -29,7 +30,10 @@ function explanation({ model, data, chosen, places, note }: GpuPathResult): stri
   return [head, ...places.map((place) => section(place, place.id === chosen)), note].join('\n\n');
 }
 
-function section({ id, description, command, ready, missing, memory, cost }: GpuPlace, isChosen: boolean): string {
+function section(
+  { id, description, command, ready, missing, refused, memory, cost }: GpuPlace,
+  isChosen: boolean,
+): string {
   const gibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
   return [
     `${isChosen ? '→ ' : '  '}${id}: ${description}`,
@@ -37,6 +41,7 @@ function section({ id, description, command, ready, missing, memory, cost }: Gpu
     ...(ready
       ? ['    ready']
       : missing.map(({ id, detail, fix }) => `    missing ${id}: ${detail}${fix ? `; ${fix}` : ''}`)),
+    ...(refused ? [`    refused: ${refused}`] : []),
     ...(memory
       ? [
           `    memory: about ${gibibytes(memory.needed)} of ${gibibytes(memory.memory)}; groups of up to ${memory.largest_num_generations} fit`,

@@ -25,6 +25,7 @@ const place = z.strictObject({
   command: z.string(),
   ready: z.boolean(),
   missing: z.array(z.strictObject({ id: z.string(), detail: z.string(), fix: z.string().exactOptional() })),
+  refused: z.string().exactOptional().describe('why the configuration cannot be trained there, whatever is installed'),
   memory: memory.exactOptional().describe('an estimate'),
   cost: cost.exactOptional().describe('an estimate'),
 });

@@ -59,7 +59,8 @@ export function assertConfirmed(config: Config, yes: boolean): void {
   );
 }
 
-function assertRentable({ modal, trl }: Config): void {
+/** Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` for what no machine at Modal would be rented for. */
+export function assertRentable({ modal, trl }: Config): void {
   const { name, count } = splitGpu(modal.gpu);
   if (!rentedGpus.includes(name)) {
     throw new GradusError('CONFIG_INVALID', `modal.gpu: no price is known of a GPU ${name}`, {
