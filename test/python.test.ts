@@ -1,14 +1,18 @@
-// Whole runs whose reward or environment is written in Python, trained by the native backend.
+// Whole commands with rewards and environments in Python.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../src/runs/processes.ts';
 import { train } from '../src/studio/train.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-run-'));
 after(() => rmSync(folder, { recursive: true }));
+const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
 const short = { max_steps: 2, num_generations: 2, prompts_per_step: 2, eval: null, sample_every_steps: null } as const;
 
 function write(name: string, text: string): string {
@@ -60,4 +64,58 @@ class Echo:
   assert.ok(result.metrics['rewards/Echo/mean']! > 1);
   const [group] = readFileSync(join(folder, 'played', 'rollouts', 'step_000001.jsonl'), 'utf8').split('\n');
   assert.match(JSON.parse(group!).prompt[0].content, /^(one|two|three|four)$/);
+});
+
+test('without a Python the command says so, and leaves with 3', () => {
+  const file = write('any.py', 'def score(completions): return [1]');
+  const cases = write('cases.jsonl', '{"completion": "x"}\n');
+  const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
+  const { status, stdout } = spawnSync(process.execPath, [launcher, ...args], {
+    encoding: 'utf8',
+    env: { ...process.env, GRADUS_PYTHON: 'no-such-python' },
+  });
+  const { error } = JSON.parse(stdout);
+  assert.deepEqual([status, error.code], [3, 'WORKER_MISSING']);
+  assert.match(error.hint, /GRADUS_PYTHON/);
+});
+
+test('a reward that never returns is gone when the command is killed', async () => {
+  const pidFile = join(folder, 'pid');
+  const file = write(
+    'endless.py',
+    `import os\ndef score(completions):\n    open(${JSON.stringify(pidFile)}, "w").write(str(os.getpid()))\n    while True: pass`,
+  );
+  const cases = write('cases.jsonl', '{"completion": "x"}\n');
+  const args = [launcher, 'rewards', 'test', '--reward', `${file}:score`, '--input', cases];
+  const command = spawn(process.execPath, args, { stdio: 'ignore' });
+  await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '');
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  assert.ok(isAlive(pid));
+  command.kill('SIGKILL');
+  await until(() => !isAlive(pid));
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let waited = 0; !holds(); waited += 50) {
+    assert.ok(waited < 20_000, 'it took longer than 20 s');
+    await sleep(50);
+  }
+}
+
+test('env check plays an environment in Python', () => {
+  const file = write(
+    'guess.py',
+    `
+class Guess:
+    def build_dataset(self, tokenizer):
+        return [{"prompt": "Say yes.", "answer": "yes"}] * 4
+
+    def score_episode(self, completion):
+        return float(completion.strip() == "yes")
+`,
+  );
+  const args = ['env', 'check', `${file}:Guess`, '--json'];
+  const { stdout, stderr } = spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8' });
+  const { players } = JSON.parse(stdout);
+  assert.deepEqual([players.gold.score, players.empty.score], [1, 0], stderr);
 });
