@@ -54,7 +54,7 @@ function training(config: Config): string {
 function data(config: Config, evaluations: readonly EvaluationRecord[]): string {
   const { dataset, dataset_config, dataset_split, taskset, taskset_config, environment } = config;
   const source = environment
-    ? `environment: ${environment}`
+    ? `environment: ${typeof environment === 'string' ? environment : Object.values(environment).join(', ')}`
     : taskset
       ? `task set: ${taskset} ${JSON.stringify(taskset_config)}; problems are made by a program`
       : `data set: ${[dataset, dataset_config, dataset_split].filter((part) => part !== null).join(', ')}`;
