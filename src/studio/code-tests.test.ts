@@ -5,9 +5,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { loadConfigObject } from '../config/load.ts';
 import { GradusError } from '../errors.ts';
 import type { CodeLanguage } from '../rewards/code-harness.ts';
 import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-tests.ts';
+import { openRewards } from './open-rewards.ts';
 import { isSandboxed, runProgram } from './run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-code-tests-'));
@@ -126,6 +128,15 @@ test('without a sandbox nothing runs, unless that is allowed', async () => {
   };
   await assert.rejects(judge({}, [right.python], without), { code: 'SANDBOX_UNAVAILABLE' });
   assert.deepEqual((await judge({ allow_unsandboxed: true }, [right.python], without)).scores, [0]);
+});
+
+test('a configuration that asks for it opens where there is a sandbox, or where none is asked for', async () => {
+  const base = { model: 'm', taskset: 'arithmetic' };
+  const open = (config: Record<string, unknown>) =>
+    openRewards(loadConfigObject({ ...base, reward: { name: 'code_tests', config } }).config);
+  assert.equal((await open({ allow_unsandboxed: true })).rewards[0]!.name, 'code_tests');
+  if (await isSandboxed('python')) await open({});
+  else await assert.rejects(open({}), { code: 'SANDBOX_UNAVAILABLE', kind: 'not_ready' });
 });
 
 test('rows without tests do not apply; tests that are no texts are refused', async () => {

@@ -40,8 +40,9 @@ export function isDataFile(path: string): boolean {
  * `DATASET_MALFORMED` (with the line's number) or `DATASET_EMPTY`, and what requests to the hub throw.
  */
 export async function loadRows(path: string, options: LoadRowsOptions = {}): Promise<Example[]> {
-  const rows: Example[] = [];
-  for (const file of await findFiles(path, options)) rows.push(...(await readRows(file)));
+  const parts: Example[][] = [];
+  for (const file of await findFiles(path, options)) parts.push(await readRows(file));
+  const rows = parts.flat();
   if (rows.length > 0) return rows;
   throw new GradusError('DATASET_EMPTY', `${path} has no rows`, { hint: 'give at least one row', path });
 }

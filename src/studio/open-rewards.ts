@@ -9,7 +9,7 @@ import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
 import { isPython, loadPythonReward } from './python-code.ts';
 import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
-import { shippedRewards } from './shipped-rewards.ts';
+import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 import { loadRewardFunction } from './user-code.ts';
 
 export interface OpenReward extends NamedReward {
@@ -33,7 +33,7 @@ export interface OpenRewards {
 /**
  * Those that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
  * of the user's, run in `native.reward_workers` processes of their own, where an endless loop can be stopped. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
- * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's.
+ * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's, `SANDBOX_UNAVAILABLE` for code that cannot be run.
  * @param scores what the environment scores itself: under these names the configuration only tells weights
  */
 export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
@@ -47,6 +47,7 @@ export async function openRewards(config: Config, scores: readonly string[] = []
       ? { ...brought, weight: finalWeight(part.weight) }
       : builtinReward(part, `reward.${i}`, answer_column, processes);
   });
+  await assertUsable(config.reward);
   const workers = Math.max(1, config.native.reward_workers);
   const options = { processes, workers, conversational: config.chat_template !== 'none' };
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];

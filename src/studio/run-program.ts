@@ -34,12 +34,21 @@ const startTime = 2000;
 export const runProgram: RunProgram = async (program) => {
   if (await isSandboxed(program.language)) return runSandboxed(program);
   if (program.allowUnsandboxed) return runLimited(program);
-  throw new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept from files and network on this system', {
+  throw unavailable();
+};
+
+/** Throws `SANDBOX_UNAVAILABLE` where every program would be refused. */
+export async function assertSandboxed(language: CodeLanguage): Promise<void> {
+  if (!(await isSandboxed(language))) throw unavailable();
+}
+
+function unavailable(): GradusError {
+  return new GradusError('SANDBOX_UNAVAILABLE', 'code cannot be kept from files and network on this system', {
     hint: 'run on Linux with unshare, setpriv and user namespaces, or set allow_unsandboxed: true if what it may do is no matter',
     path: 'allow_unsandboxed',
     kind: 'not_ready',
   });
-};
+}
 
 const tried = new Map<CodeLanguage, Promise<boolean>>();
 

@@ -1,9 +1,10 @@
 // All rewards that configurations may name: those of src/rewards, and code_tests, which is handed the processes it needs.
+import type { RewardConfig } from '../config/schema.ts';
 import { type Configurable, configurable } from '../configurable.ts';
 import { builtinRewards } from '../rewards/builtin.ts';
-import { codeTests, codeTestsConfig } from '../rewards/code-tests.ts';
+import { type CodeTestsConfig, codeTests, codeTestsConfig } from '../rewards/code-tests.ts';
 import type { RewardFunction } from '../rewards.ts';
-import { runProgram } from './run-program.ts';
+import { assertSandboxed, runProgram } from './run-program.ts';
 
 export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {
   ...builtinRewards,
@@ -11,3 +12,12 @@ export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction
     codeTests(config, runProgram),
   ),
 };
+
+/** Whether this system has what the rewards named need. Throws `SANDBOX_UNAVAILABLE`. */
+export async function assertUsable(rewards: readonly RewardConfig[]): Promise<void> {
+  for (const { name, config } of rewards) {
+    if (name !== 'code_tests') continue;
+    const { language = 'python', allow_unsandboxed = false } = config as CodeTestsConfig;
+    if (!allow_unsandboxed) await assertSandboxed(language);
+  }
+}
