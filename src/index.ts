@@ -125,6 +125,7 @@ export { type SampleOptions, type SampleResult, sample } from './studio/sample.t
 export { saveRows } from './studio/save-rows.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';
+export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised.ts';
 export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
 export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
 export { type Tool, type ToolOptions, tool } from './tools/tool.ts';

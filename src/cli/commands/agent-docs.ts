@@ -17,7 +17,7 @@ const folder = ['docs', 'agent'];
 
 export function agentDocsCommand(cli: Cli): Command {
   return new Command('agent-docs')
-    .description('guides: first run, rewards, diagnosing, checklists, hyper-parameters, troubleshooting')
+    .description('guides: first run, rewards, diagnosing, checklists, hyper-parameters, stages, troubleshooting')
     .argument('[topic]', 'one of the topics that are listed without it')
     .option('--json', 'one JSON object on stdout')
     .addHelpText('before', examples)
