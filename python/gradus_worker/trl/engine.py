@@ -1,5 +1,6 @@
 # A model under TRL's trainer: sampled from while the trainer waits, trained one step at a time, saved and loaded as TRL does.
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -94,7 +95,13 @@ class Engine:
     def save(self, directory):
         self._start()
         self.trainer.args.output_dir = directory
-        self.trainer._save_checkpoint(self.trainer.model_wrapped, trial=None)
+        try:
+            self.trainer._save_checkpoint(self.trainer.model_wrapped, trial=None)
+        except RuntimeError as error:
+            # PyTorch does not say why it could not write.
+            if shutil.disk_usage(directory).free < 2**20:
+                raise OSError(errno.ENOSPC, f"no space left on the disk of {directory}") from error
+            raise
         written = os.path.join(directory, f"checkpoint-{self.trainer.state.global_step}")
         for file in os.listdir(written):
             if file not in UNWANTED:
