@@ -40,6 +40,7 @@ const flaky = (fails: (episode: number) => boolean, wreck: () => unknown) => ({
   },
 });
 export const halfThrows = flaky((episode) => episode % 2 === 0, () => { throw new Error('out of\\norder'); });
+export const noStart = { ...talk, build: (example: any) => ({ ...talk.build(example), start() { throw new Error('no start'); }, step: () => null }) };
 export const mostThrow = flaky((episode) => episode % 8 !== 0, () => { throw new Error('out of order'); });
 export const hangs = flaky((episode) => episode % 8 === 0, () => new Promise(() => {}));
 export const endless = { ...talk, build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'go' }] }), ...chat() }) };
@@ -167,6 +168,17 @@ describe('environments that fail', () => {
     const [group] = readRollouts(out, 1);
     const errors = group!.completions.flatMap(({ error, reward }) => (error ? [[error, reward]] : []));
     assert.deepEqual(errors, Array(4).fill(['out of\norder', null]));
+  });
+
+  test('to begin leave nothing to learn, and the run goes on', async () => {
+    const out = place('unstarted');
+    const { run } = await train(playing('noStart'), { out, preflight: false });
+    assert.equal(run.status, 'completed');
+    for (const line of readMetrics(out)) assert.equal(line['stop/error'], 1);
+    await assert.rejects(train(playing('noStart'), { out: place('looked') }), {
+      code: 'ENVIRONMENT_FAILED',
+      message: 'row 1: its episode does not begin: no start',
+    });
   });
 
   test('leave no group where too few are left', async () => {
