@@ -1,6 +1,7 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
 import { benchmarkLearning } from './learning/learning.ts';
+import { benchmarkShapes } from './shapes/shapes.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
 
 interface Benchmark {
@@ -11,6 +12,10 @@ interface Benchmark {
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
   learning: { about: 'held-out accuracy before and after, several seeds, a control', run: benchmarkLearning },
+  shapes: {
+    about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',
+    run: benchmarkShapes,
+  },
   'vs-trl': { about: 'GRPO steps of SmolLM2-135M against TRL’s on this CPU: time and memory', run: benchmarkVsTrl },
 };
 

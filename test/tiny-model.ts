@@ -3,18 +3,22 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
 
-const source = join(import.meta.dirname, '..', 'src', 'models', 'fixtures', 'tiny-llama-a');
+const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
 
 /** As many tokens as the model has: special ones, then these. */
 const alphabet = '0123456789+-*= ?.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQR';
 
-/** Writes the model's folder; it has no chat template and room for 64 tokens. */
-export function writeTinyModel(folder: string): string {
+/**
+ * Writes the model's folder; it has no chat template and room for 64 tokens.
+ * @param fixture another of the committed models
+ */
+export function writeTinyModel(folder: string, fixture = 'tiny-llama-a'): string {
   mkdirSync(folder, { recursive: true });
-  for (const name of ['config.json', 'model.safetensors']) cpSync(join(source, name), join(folder, name));
+  for (const name of ['config.json', 'model.safetensors']) cpSync(join(fixtures, fixture, name), join(folder, name));
+  const { vocab_size } = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
   writeFileSync(
     join(folder, 'tokenizer.json'),
-    JSON.stringify(characterTokenizerJson(alphabet, ['<unk>', '<s>', '</s>'])),
+    JSON.stringify(characterTokenizerJson(alphabet.slice(0, vocab_size - 3), ['<unk>', '<s>', '</s>'])),
   );
   const roles = { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' };
   writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(roles));
@@ -46,11 +50,11 @@ export function digits({ completions }: { completions: string[] }): number[] {
 `;
 
 /** A configuration that trains the model in a second; its rewards file lies beside it. */
-export function tinyConfig(folder: string): Record<string, unknown> {
+export function tinyConfig(folder: string, fixture?: string): Record<string, unknown> {
   const rewards = join(folder, 'rewards.ts');
   writeFileSync(rewards, digitsReward);
   return {
-    model: writeTinyModel(join(folder, 'model')),
+    model: writeTinyModel(join(folder, 'model'), fixture),
     chat_template: 'none',
     taskset: 'arithmetic',
     taskset_config: { template: '{a}{op}{b}=' },

@@ -1,16 +1,14 @@
 // The renderer that belongs to a model: its tokenizer, its chat template or plain text, the tokens that end its turn.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
-import { openGguf } from '../formats/gguf.ts';
 import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
 import { createChatTemplate } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
-import { fileSource } from './file-source.ts';
+import { ggufAt, readGgufMetadata } from './gguf-file.ts';
 import { fileError } from './native/file-error.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -62,34 +60,17 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
     const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
     return { tokenizer, endIds: [] };
   }
-  const gguf = modelPath === folder ? ggufIn(folder) : modelPath;
-  if (gguf?.endsWith('.gguf')) return tokenizerInside(gguf);
+  const gguf = ggufAt(modelPath);
+  if (gguf) return tokenizerInside(gguf).catch((error) => Promise.reject(fileError(error, gguf)));
   throw new GradusError('TOKENIZER_NOT_FOUND', `${folder} has no tokenizer.json`, {
     hint: 'put the tokenizer files of the model beside its weights',
     path: 'model',
   });
 }
 
-/** A folder with safetensors is no GGUF model, whatever else is in it. */
-function ggufIn(folder: string): string | undefined {
-  const files = readdirSync(folder).sort();
-  const name = files.some((file) => file.endsWith('.safetensors'))
-    ? undefined
-    : files.find((file) => file.endsWith('.gguf'));
-  return name && join(folder, name);
-}
-
 async function tokenizerInside(path: string): Promise<FoundTokenizer> {
-  const handle = await open(path);
-  try {
-    const { metadata } = await openGguf(fileSource(handle, (await handle.stat()).size));
-    const { description, config, endIds } = ggufTokenizer(metadata);
-    return { tokenizer: createTokenizer(description, config), endIds };
-  } catch (error) {
-    throw fileError(error, path);
-  } finally {
-    await handle.close();
-  }
+  const { description, config, endIds } = ggufTokenizer(await readGgufMetadata(path));
+  return { tokenizer: createTokenizer(description, config), endIds };
 }
 
 /** All tokens that the model's files call the end: chat models have one for the turn and one for the text. */

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { largestDifference } from '../../test/difference.ts';
+import { writeGgufModel } from '../../test/gguf-model.ts';
 import { openModel, randomSequences } from '../../test/native-models.ts';
 import { tinyConfig } from '../../test/tiny-model.ts';
+import { openRenderer } from '../backends/open-renderer.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { exportRun } from './export.ts';
 import { train } from './train.ts';
@@ -76,6 +78,20 @@ test('the card tells licence, data, rewards and results', async () => {
   assert.match(card, /^# model after 2 steps of GRPO$/m);
   for (const section of ['Data', 'Rewards', 'Results']) assert.match(card, new RegExp(`^### ${section}$`, 'm'));
   assert.match(card, /arithmetic/);
+});
+
+test('a model in GGUF is exported with the tokenizer that is in it', async () => {
+  await writeGgufModel(at('tiny.gguf'));
+  const changes = { model: at('tiny.gguf'), chat_template: 'auto', max_steps: 1, lora };
+  await train({ ...config, ...changes } as ConfigInput, { out: at('of-gguf') });
+  const out = at('from-gguf');
+  await exportRun(at('of-gguf'), { out });
+  const state = { messages: [{ role: 'user', content: 'abba 12' }] } as const;
+  const [before, after] = [await openRenderer(at('tiny.gguf'), 'auto'), await openRenderer(out, 'auto')];
+  assert.deepEqual(before.render(state).ids.slice(0, 3), [1, 5, 4], '<s>, ab, b');
+  assert.deepEqual(after.render(state), before.render(state));
+  assert.deepEqual(after.stopIds, before.stopIds);
+  assert.match(readFileSync(join(out, 'README.md'), 'utf8'), /^license: mit$/m);
 });
 
 test('what cannot be exported says why', async () => {

@@ -2,10 +2,13 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { obtainModel } from '../backends/find-model.ts';
+import { ggufAt, readGgufMetadata } from '../backends/gguf-file.ts';
 import type { WrittenDtype } from '../backends/native/merge.ts';
 import { loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
+import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
+import { parseHubId } from '../hub/hub-id.ts';
 import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { findRun, readResolvedConfig } from '../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
@@ -68,6 +71,8 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   mkdirSync(out, { recursive: true });
   const modelPath = await obtainModel(config.model);
   const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
+  const ggufPath = ggufAt(modelPath);
+  const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
   if (format === 'peft') {
     for (const name of ADAPTER_FILES) copyFileSync(join(folder, name), join(out, name));
   } else {
@@ -76,9 +81,11 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
       copyFileSync(join(base, name), join(out, name));
     }
+    if (gguf && !existsSync(join(out, 'tokenizer.json'))) writeTokenizer(out, gguf);
     writeGenerationConfig(out);
   }
-  writeFileSync(join(out, 'README.md'), modelCard(directory, config, state.step, format, licenceOf(base)));
+  const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
+  writeFileSync(join(out, 'README.md'), modelCard(directory, config, state.step, format, licence));
   return {
     ...{ ok: true, schema: 'export.result/1', command: 'export' },
     run: { dir: directory, step: state.step },
@@ -90,6 +97,19 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
 function impossible(message: string, hint: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
 }
+
+/** The tokenizer inside a GGUF file, as the files that transformers reads. */
+function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
+  const { description, config } = ggufTokenizer(metadata);
+  for (const [name, value] of Object.entries({
+    'tokenizer.json': description,
+    'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', ...config },
+  })) {
+    writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
 /** Where the base has none: the tokens that begin and end a text, as config.json has them. */
 function writeGenerationConfig(folder: string): void {
@@ -117,9 +137,9 @@ function modelCard(
   licence: string | undefined,
 ): string {
   const base = config.model!;
-  const isId = !existsSync(base) && /^[\w.-]+\/[\w.-]+$/.test(base);
+  const id = existsSync(base) ? undefined : parseHubId(base);
   const header = [
-    ...(isId ? [`base_model: ${base}`] : []),
+    ...(id ? [`base_model: ${id.name}`] : []),
     ...(licence === undefined ? [] : [`license: ${licence}`]),
     `library_name: ${format === 'peft' ? 'peft' : 'transformers'}`,
     'pipeline_tag: text-generation',

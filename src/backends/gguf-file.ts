@@ -1,0 +1,26 @@
+// A GGUF file on disk, for what it says beside its weights: the tokenizer, the chat template, the licence.
+import { readdirSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openGguf } from '../formats/gguf.ts';
+import { fileSource } from './file-source.ts';
+
+/** The GGUF file that a model's path is, or that its folder holds. A folder with safetensors is no GGUF model, whatever else is in it. */
+export function ggufAt(modelPath: string): string | undefined {
+  if (!statSync(modelPath).isDirectory()) return modelPath.endsWith('.gguf') ? modelPath : undefined;
+  const files = readdirSync(modelPath).sort();
+  const name = files.some((file) => file.endsWith('.safetensors'))
+    ? undefined
+    : files.find((file) => file.endsWith('.gguf'));
+  return name && join(modelPath, name);
+}
+
+/** Throws `FormatError`. */
+export async function readGgufMetadata(path: string): Promise<Readonly<Record<string, unknown>>> {
+  const handle = await open(path);
+  try {
+    return (await openGguf(fileSource(handle, (await handle.stat()).size))).metadata;
+  } finally {
+    await handle.close();
+  }
+}
