@@ -355,12 +355,13 @@ export const healthRules: readonly HealthRule[] = [
   rule({
     id: 'sampler_mismatch',
     level: 'warning',
-    condition: 'sampler and trainer differed by more than `nats` a token in the last `steps` steps',
-    thresholds: { steps: 10, nats: 0.1 },
+    condition:
+      'sampler and trainer differed in the last step by more than rounding explains: 0.05 nats a token, or 0.5 where the sampler is quantised; five times that ends the run',
+    thresholds: { steps: 1 },
     why: 'Gradients are taken as if the trainer had sampled; the further off the sampler, the more they are biased.',
     suggestion:
       'Sample with higher precision (native.rollout_dtype), without top_p or top_k, or correct by importance sampling.',
-    check: (history, { steps, nats }) => mismatchText(history, steps, nats),
+    check: (history, { steps }) => mismatchText(history, steps, history.settings.samplerTolerance),
   }),
   rule({
     id: 'sampler_broken',
@@ -378,10 +379,11 @@ function klText(history: History, steps: number, limit: number): string | undefi
   return kl === undefined || kl <= limit ? undefined : `mean KL ${number(kl)} in the last ${steps} steps`;
 }
 
-function mismatchText(history: History, steps: number, limit: number): string | undefined {
+function mismatchText(history: History, steps: number, limit = Number.POSITIVE_INFINITY): string | undefined {
   const difference = history.lastMean('sampling/sampling_logp_difference/mean', steps);
   if (difference === undefined || difference <= limit) return undefined;
-  return `log-probabilities of sampler and trainer differ by ${number(difference)} a token in the last ${steps} steps`;
+  const when = steps === 1 ? 'last step' : `last ${steps} steps`;
+  return `log-probabilities of sampler and trainer differ by ${number(difference)} a token in the ${when}`;
 }
 
 function divergence(history: History, accuracy: 'flat' | 'regressed'): string | undefined {

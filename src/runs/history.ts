@@ -6,6 +6,8 @@ import { heldOutChange, rewardChange } from './verdict.ts';
 export interface HealthSettings {
   /** Tokens at which a completion is cut off, all turns together; absent where nothing bounds them. */
   readonly maxTokens?: number;
+  /** Nats a token by which sampler and trainer may differ; absent where that says nothing. */
+  readonly samplerTolerance?: number;
 }
 
 export class History {

@@ -12,6 +12,7 @@
 //   rollouts/step_000010.jsonl      the groups of a step, a line each
 //   checkpoints/step_000100/  the model's files, the optimizer, state.json
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
+//   failed_batch.jsonl        the sequences of an update that came to NaN or infinity, and was not made
 //   result.json               what `--json` printed at the end
 //   logs/train.log            stderr of a run in the background
 //   modal/                    the app of a run at Modal, and what is uploaded with it
@@ -32,6 +33,7 @@ export const runFiles = {
   rollouts: 'rollouts',
   checkpoints: 'checkpoints',
   result: 'result.json',
+  failedBatch: 'failed_batch.jsonl',
   logs: 'logs',
   modal: 'modal',
 } as const;

@@ -15,6 +15,7 @@ import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
+import type { TrainingBatch } from '../model.ts';
 import type { GroupOutcome } from '../rl.ts';
 import { checkpointSteps, forgetCheckpointsAfter, readCheckpointPointer, writeCheckpoint } from './checkpoints.ts';
 import { readLines, replaceFile, replaceJson } from './files.ts';
@@ -111,6 +112,16 @@ export class RunStore {
     this.#record = { ...this.#record, ...changes };
     this.#updated = performance.now();
     replaceJson(join(this.directory, runFiles.run), this.#record);
+  }
+
+  /**
+   * Keeps a batch for study, one sequence a line; what is not finite in it is `null`.
+   * @returns the file
+   */
+  failedBatch({ sequences }: TrainingBatch): string {
+    const path = join(this.directory, runFiles.failedBatch);
+    replaceFile(path, sequences.map(stringifyLine).join(''));
+    return path;
   }
 
   /** Changes run.json for the last time, if it can: on a full disk the run is taken for interrupted, and what filled the disk is what is told. */

@@ -1,8 +1,14 @@
 // What the rules of run health need to know of a configuration.
 import type { Config } from '../config/schema.ts';
 import type { HealthSettings } from '../runs/history.ts';
+import { samplerTolerance } from './sampler-gate.ts';
 
-export function healthSettings({ environment, max_completion_length, max_episode_tokens }: Config): HealthSettings {
+export function healthSettings(config: Config): HealthSettings {
+  const { environment, max_completion_length, max_episode_tokens } = config;
   const maxTokens = environment === null ? max_completion_length : max_episode_tokens;
-  return maxTokens === null ? {} : { maxTokens };
+  const tolerance = samplerTolerance(config);
+  return {
+    ...(maxTokens !== null && { maxTokens }),
+    ...(tolerance !== undefined && { samplerTolerance: tolerance }),
+  };
 }

@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/l
 import type { ConfigInput } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import { GradusError, messageOf } from '../errors.ts';
+import { NotFiniteError } from '../not-finite.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
@@ -136,12 +137,19 @@ async function* recorded(
     outcome = undefined;
     return result;
   } catch (error) {
-    outcome = { status: 'failed', error: failureOf(storageError(error, store.directory)) };
-    throw error;
+    const failure =
+      error instanceof NotFiniteError ? withBatchKept(error, store) : storageError(error, store.directory);
+    outcome = { status: 'failed', error: failureOf(failure) };
+    throw failure;
   } finally {
     if (outcome) store.end({ ...outcome, ended: now() });
     store.close();
   }
+}
+
+function withBatchKept({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
+  const path = store.failedBatch(batch);
+  return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
 }
 
 function failureOf(error: unknown): { code: string; message: string; hint?: string } {

@@ -16,6 +16,7 @@ import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
 import { haveSameData } from './problems.ts';
 import { samplePolicy } from './sample-policy.ts';
+import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
 import type { Setup } from './setup.ts';
 import { changesOf } from './train-result.ts';
 
@@ -97,6 +98,7 @@ export class TrainingRun {
       yield event;
       yield* this.#alert(this.#health.step(record));
       spend(report.groups);
+      assertSamplerAgrees(record, samplerTolerance(config));
       const { step } = report;
       if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
       if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);

@@ -144,11 +144,13 @@ test('what full fine-tuning saves opens as a model, whatever its base was stored
   }
 });
 
-test('a gradient that is not finite is an error and changes nothing', async (t) => {
+test('a loss that is not finite is an error with its batch, and changes nothing', async (t) => {
   const model = await open(t);
   const before = await model.logprobs(batch.sequences, 'current');
   const sequences = batch.sequences.map((sequence) => ({ ...sequence, advantage: Number.NaN }));
-  await assert.rejects(model.update({ sequences }, options), { code: 'GRADIENT_NOT_FINITE', kind: 'failed' });
+  await assert.rejects(model.update({ sequences }, options), {
+    ...{ code: 'LOSS_NOT_FINITE', kind: 'failed', batch: { sequences } },
+  });
   assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
 });
 

@@ -30,6 +30,7 @@ import { microBatchLimits } from './micro-batches.ts';
 import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
+import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
@@ -183,14 +184,17 @@ class Engine implements NativeModel {
     learningRate: number,
   ): Promise<UpdateResult> {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
+    assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
     const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
     this.#learners.set(kind, learner);
     const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients, {
       entropyCoefficient: this.#entropyControl.applied,
       seed: streamSeed(this.#options.seed, 'dropout', this.#optimizer.steps),
     });
+    assertFinite('loss', [metrics.loss!], batch);
     const norm = await this.#optimizer.step(learningRate);
-    return { metrics: { ...metrics, grad_norm: norm }, logprobs };
+    assertFinite('gradient', [norm], batch);
+    return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
   /** Rounded copies of the frozen matrices, if sampling is to use them. */

@@ -1,5 +1,4 @@
 // AdamW over one flat vector, in place. Loshchilov and Hutter 2017, arXiv:1711.05101, as torch.optim.AdamW computes it.
-import { GradusError } from '../../errors.ts';
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import { createSession, type Session } from '../../runtime/session.ts';
@@ -47,17 +46,12 @@ export class AdamW {
 
   /**
    * Updates the values from the gradients; answers the gradients' norm before clipping.
-   * A norm that is not finite throws `GRADIENT_NOT_FINITE` and changes nothing.
+   * Where that is not finite, nothing is changed.
    */
   async step(learningRate: number): Promise<number> {
     const { beta1, beta2, weightDecay, maxGradNorm } = this.#settings;
     const norm = euclideanNorm(this.#gradients.buffer.data);
-    if (!Number.isFinite(norm)) {
-      throw new GradusError('GRADIENT_NOT_FINITE', 'the gradient is not finite; no weight was changed', {
-        kind: 'failed',
-        hint: 'lower learning_rate or max_grad_norm',
-      });
-    }
+    if (!Number.isFinite(norm)) return norm;
     const step = this.steps + 1;
     const { step_size, decay, clip, correction } = this.#scalars;
     step_size.buffer.data[0] = learningRate / (1 - beta1 ** step);

@@ -1,0 +1,31 @@
+// Stops a run whose sampler is no longer the model that is trained: its gradients would be those of another.
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import type { Metrics } from '../logging.ts';
+
+const metric = 'sampling/sampling_logp_difference/mean';
+
+/** Nats a token, on average, that come of rounding alone: beyond them there is an alert, beyond five times them the run stops. */
+const tolerances = { exact: 0.05, rounded: 0.5 } as const;
+const stopFactor = 5;
+
+/** Undefined where the two differ for another reason: dropout, which only the trainer has. */
+export function samplerTolerance({ backend, native, lora }: Config): number | undefined {
+  if (lora && lora.dropout > 0) return undefined;
+  const isExact = backend === 'native' && ['auto', 'float32'].includes(native.rollout_dtype);
+  return isExact ? tolerances.exact : tolerances.rounded;
+}
+
+/** Throws `SAMPLER_DIVERGED`. */
+export function assertSamplerAgrees(metrics: Metrics, tolerance: number | undefined): void {
+  const difference = metrics[metric];
+  if (difference === undefined || tolerance === undefined || difference <= stopFactor * tolerance) return;
+  throw new GradusError(
+    'SAMPLER_DIVERGED',
+    `the sampler is not the model that is trained: their log-probabilities differ by ${difference.toPrecision(3)} a token`,
+    {
+      hint: `up to ${tolerance} is rounding; native.rollout_dtype: float32 tells whether roundings grew too large`,
+      kind: 'failed',
+    },
+  );
+}

@@ -1,0 +1,84 @@
+// Runs whose numbers go wrong stop before they harm the model, and keep what it happened with.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { configDefaults } from '../src/config/schema.ts';
+import { GradusError } from '../src/errors.ts';
+import { lastCheckpoint } from '../src/runs/checkpoints.ts';
+import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { assertSamplerAgrees, samplerTolerance } from '../src/studio/sampler-gate.ts';
+import { train } from '../src/studio/train.ts';
+import { tinyConfig } from './tiny-model.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-guards-'));
+after(() => rmSync(folder, { recursive: true }));
+const config = {
+  ...tinyConfig(folder),
+  eval: null,
+  sample_every_steps: null,
+  save: { every_steps: 1, best: null },
+} as ConfigInput;
+const options = { preflight: false };
+
+for (const [what, settings, code] of [
+  ['loss', { beta: 1e38, learning_rate: 5, num_iterations: 2 }, /^(LOSS|GRADIENT|LOGPROB)_NOT_FINITE$/],
+  ['weights', { learning_rate: 1e38 }, /^(LOSS|GRADIENT|LOGPROB)_NOT_FINITE$/],
+] as const) {
+  test(`numbers that are none stop the run before the optimiser step, the batch is kept: ${what}`, async () => {
+    const out = join(folder, what);
+    await assert.rejects(train({ ...config, ...settings }, { out, ...options }), (error) => {
+      assert.ok(error instanceof GradusError);
+      assert.match(error.code, code);
+      assert.equal(error.kind, 'failed');
+      assert.equal(error.path, join(out, 'failed_batch.jsonl'));
+      assert.match(error.hint!, /failed_batch\.jsonl/);
+      return true;
+    });
+    const sequences = readFileSync(join(out, 'failed_batch.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(sequences.length, 32);
+    for (const { promptIds, completionIds, mask, advantage } of sequences) {
+      assert.ok(promptIds.length > 0 && completionIds.length === mask.length);
+      assert.equal(typeof advantage, 'number');
+    }
+    const { status, step, error } = readRun(out);
+    assert.equal(status, 'failed');
+    assert.match(error!.code, code);
+    assert.equal(readMetrics(out).length, step);
+    assert.equal(lastCheckpoint(out)?.state.step ?? 0, step);
+  });
+}
+
+test('how far the sampler is from the trainer is logged each step, with and without its correction', async () => {
+  for (const importance_sampling_correction of [true, false]) {
+    const out = join(folder, `logged-${importance_sampling_correction}`);
+    await train({ ...config, importance_sampling_correction, max_steps: 3 }, { out, ...options });
+    for (const metrics of readMetrics(out)) assert.ok(metrics['sampling/sampling_logp_difference/mean']! < 1e-4);
+  }
+});
+
+test('a sampler that is further off than five times what rounding explains stops the run', () => {
+  const metric = 'sampling/sampling_logp_difference/mean';
+  const exact = samplerTolerance(configDefaults);
+  const rounded = samplerTolerance({ ...configDefaults, native: { ...configDefaults.native, rollout_dtype: 'int4' } });
+  assert.deepEqual([exact, rounded], [0.05, 0.5]);
+  assert.doesNotThrow(() => assertSamplerAgrees({ [metric]: 0.25 }, exact));
+  assert.doesNotThrow(() => assertSamplerAgrees({ [metric]: 2.5 }, rounded));
+  assert.doesNotThrow(() => assertSamplerAgrees({}, exact));
+  for (const [difference, tolerance] of [
+    [0.26, exact],
+    [2.6, rounded],
+  ] as const) {
+    assert.throws(() => assertSamplerAgrees({ [metric]: difference }, tolerance), {
+      code: 'SAMPLER_DIVERGED',
+      kind: 'failed',
+    });
+  }
+  const dropout = { ...configDefaults, lora: { ...configDefaults.lora!, dropout: 0.1 } };
+  assert.equal(samplerTolerance(dropout), undefined);
+});
