@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { PreflightReport } from '../../studio/preflight.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
+import { conversationLine } from '../conversation-line.ts';
 import { type ExitCode, ofSignal, type StopSignal } from '../exit-codes.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -60,9 +61,9 @@ function stopped(output: Output, reason: string): ExitCode {
 }
 
 function summary({ checks, samples }: PreflightReport): string {
-  const shown = samples.slice(0, shownSamples).map(({ prompt, completion, reward, stop_reason }) => {
+  const shown = samples.slice(0, shownSamples).map(({ prompt, completion, messages, reward, stop_reason }) => {
     const asked = oneLine(prompt.at(-1)?.content ?? '', 50);
-    return `  ${asked} → ${oneLine(completion, 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
+    return `  ${asked} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
   return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
 }

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { SampleRecord } from '../../runs/records.ts';
 import type { SampleOptions } from '../../studio/sample.ts';
 import { given, nonNegativeNumber, positiveInteger } from '../arguments.ts';
+import { conversationLine } from '../conversation-line.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
@@ -41,7 +42,7 @@ async function runSampling({ output }: Cli, subject: string, flags: SampleFlags)
 }
 
 /** `[1.00] What is 2 + 3? → 5` */
-export function sampleText({ prompt, completion, reward }: SampleRecord): string {
+export function sampleText({ prompt, completion, messages, reward }: SampleRecord): string {
   const verdict = reward === null ? '' : `[${reward.toFixed(2)}] `;
-  return `${verdict}${oneLine(prompt.at(-1)?.content ?? '', 60)} → ${oneLine(completion)}`;
+  return `${verdict}${oneLine(prompt.at(-1)?.content ?? '', 60)} → ${oneLine(conversationLine(completion, messages))}`;
 }
