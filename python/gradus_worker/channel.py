@@ -79,7 +79,8 @@ class Channel:
             check(call.params, schema, call.name)
             self._send({"id": call.id, "result": handler(call.params, call)})
         except Exception as error:
-            traceback.print_exc()
+            if not isinstance(error, WorkerError):
+                traceback.print_exc()
             self._send({"id": call.id, "error": failure(error)})
         finally:
             del self._open[call.id]

@@ -14,7 +14,7 @@ const packages = fileURLToPath(new URL('../../python', import.meta.url));
 /** Ends the processes of those who are no longer needed. */
 const abandoned = new FinalizationRegistry<Worker>((worker) => worker.close());
 
-/** Starts with the first call, and ends when nobody refers to it any more. What user code prints is in the worker's log. */
+/** Starts with the first call, and ends when nobody refers to it any more. What user code prints goes to stderr. */
 export class PythonCode {
   /** Calls that have no answer yet. */
   waiting = 0;
@@ -54,6 +54,7 @@ export class PythonCode {
     const worker = await startWorker({
       ...{ name: 'python', command: interpreter, args: ['-m', 'gradus_worker.user_code'] },
       environment: { PYTHONPATH: packages },
+      stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',
     });

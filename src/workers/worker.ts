@@ -1,7 +1,8 @@
 // A worker: a process of another language that answers calls, and may make calls of its own, over its stdin and stdout.
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { GradusError, messageOf } from '../errors.ts';
 import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
@@ -20,6 +21,8 @@ export interface WorkerOptions {
   readonly handlers?: Readonly<Record<string, CallHandler>>;
   /** How long it may take to say hello, in milliseconds. @default 120000 */
   readonly startTimeout?: number;
+  /** Where its stderr goes: into a log of its own, or to that of this process. @default 'log' */
+  readonly stderr?: 'log' | 'inherit';
   /** What mends a worker that cannot start: the hint of its errors. */
   readonly fix?: string;
 }
@@ -61,7 +64,7 @@ export class Worker {
   /** Once it is there. */
   readonly hello: Promise<Hello>;
   readonly #options: WorkerOptions;
-  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #process: ChildProcessByStdio<Writable, Readable, Readable | null>;
   readonly #pending = new Map<number, Pending>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
@@ -77,9 +80,9 @@ export class Worker {
     // A group of its own: Ctrl-C is for this process to act on, and whatever the worker starts ends with it.
     this.#process = spawn(options.command, options.args, {
       env: { ...process.env, ...options.environment },
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
       detached: true,
-    });
+    }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
     // All output has been read by then, so that the last line is the last.
     this.#process.on('close', (code, signal) => {
@@ -87,7 +90,7 @@ export class Worker {
       this.end(this.#died(code, signal));
     });
     this.#process.stdin.on('error', () => {}); // a worker that died: 'close' tells
-    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
   }
 
@@ -140,7 +143,8 @@ export class Worker {
   /** Whether this program goes on for the sake of the worker. */
   #hold(busy: boolean): void {
     const { stdin, stdout, stderr } = this.#process;
-    for (const handle of [this.#process, stdin, stdout, stderr] as unknown as Pick<Socket, 'ref' | 'unref'>[]) {
+    const handles = [this.#process, stdin, stdout, ...(stderr ? [stderr] : [])];
+    for (const handle of handles as unknown as Pick<Socket, 'ref' | 'unref'>[]) {
       if (busy) handle.ref();
       else handle.unref();
     }
@@ -220,7 +224,7 @@ export class Worker {
   }
 
   #logHint(): string {
-    return `its log is ${this.log.path}`;
+    return this.#options.stderr === 'inherit' ? 'what it said is on stderr' : `its log is ${this.log.path}`;
   }
 }
 
