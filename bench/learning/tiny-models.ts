@@ -47,18 +47,21 @@ function anyExpression(numbers: readonly number[], random: RandomStream): string
   return numbers.map((number, i) => (i === 0 ? number : `${'+-*'[random.integer(3)]}${number}`)).join('');
 }
 
+/** What the teacher of a task says, in order. */
+export function lessonsFor(task: string, count = lessonCount): Lesson[] {
+  const { rows, answer } = teachings[task]!;
+  const random = randomStream(streamSeed(0, 'teacher', task));
+  return rows(count).map((row) => ({ question: String(row.question), answer: answer(row, random) }));
+}
+
 /** Makes the model of a task in `folder`, unless it is there: a minute or two. */
 export async function makeTinyModel(task: string, folder: string): Promise<void> {
   if (existsSync(join(folder, 'model.safetensors'))) return;
-  const { alphabet, rows, answer } = teachings[task]!;
-  const random = randomStream(streamSeed(0, 'teacher', task));
-  const lessons = rows(lessonCount).map(
-    (row): Lesson => ({ question: String(row.question), answer: answer(row, random) }),
-  );
+  const { alphabet } = teachings[task]!;
   const files = {
     ...descriptions,
     'config.json': { ...descriptions['config.json'], vocab_size: alphabet.length + 1 },
     'tokenizer.json': characterTokenizerJson(alphabet, ['<end>']),
   };
-  await pretrain(folder, files, lessons);
+  await pretrain(folder, files, lessonsFor(task));
 }

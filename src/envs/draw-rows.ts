@@ -26,13 +26,12 @@ export function drawnRows<P>({ name, draw, identity, row }: RowSource<P>): Tasks
   return (split, count, seed) => {
     const random = randomStream(streamSeed(seed, name, split));
     const rows: Example[] = [];
-    let seen = new Set<string>();
+    let seen = new Set<unknown>();
     for (let idle = 0; rows.length < count; ) {
       const problem = draw(random);
-      const drawn = row(problem);
-      const question = String(drawn.question);
-      if (isHeldOut(problem) === (split === 'eval') && !seen.has(question)) {
-        seen.add(question);
+      const drawn = isHeldOut(problem) === (split === 'eval') ? row(problem) : undefined;
+      if (drawn && !seen.has(drawn.question)) {
+        seen.add(drawn.question);
         rows.push(drawn);
         idle = 0;
       } else if (++idle === patience) {
