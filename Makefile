@@ -20,6 +20,7 @@ test: setup
 # *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv.
 test-engines: setup
 	python/setup.sh
+	-node scripts/fetch-tokenizers.ts
 	$(run) test:engines
 
 check: setup

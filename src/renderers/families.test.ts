@@ -3,14 +3,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { toolEnvironment } from '../envs/tool-environment.ts';
-import { RolloutGenerator } from '../generation.ts';
+import { assertMasksSelectSampled } from '../../test/random-episodes.ts';
 import type { Message, ToolSpec } from '../message.ts';
-import { type RandomStream, randomStream } from '../random.ts';
-import type { Example } from '../rl.ts';
 import { createTokenizer } from '../tokenizers/tokenizer.ts';
 import { type ToolSyntaxName, toolSyntaxes } from '../tools/syntaxes.ts';
-import { trainingSequence } from '../training.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';
 import { actionStream } from './parse-turn.ts';
@@ -65,28 +61,6 @@ function open(family: string) {
 function messageOf({ role, content, tool_calls, tool_call_id }: PythonMessage): Message {
   const toolCalls = tool_calls?.map(({ id, function: { name, arguments: args } }) => ({ id, name, arguments: args }));
   return { role, content, ...(toolCalls && { toolCalls }), ...(tool_call_id && { toolCallId: tool_call_id }) };
-}
-
-/** Text that is hard on tokenizers, templates and parsers. */
-function randomText(random: RandomStream, tokens: readonly string[]): string {
-  const pieces = [
-    'a',
-    ' the',
-    '\n',
-    '  ',
-    '{',
-    '"',
-    '}',
-    ';',
-    'é',
-    '😀',
-    '½',
-    '<think>',
-    '</think>',
-    '<tool_call>',
-    ...tokens,
-  ];
-  return Array.from({ length: random.integer(8) }, () => pieces[random.integer(pieces.length)]).join('');
 }
 
 for (const [family, syntaxName] of Object.entries(families)) {
@@ -153,62 +127,9 @@ for (const [family, syntaxName] of Object.entries(families)) {
       assert.equal(tokenizer.decode(second), tokenizer.decode(renderer.render({ messages: copy, tools }).ids));
     });
 
-    test('whatever is sampled, ids, masks and log-probabilities have equal lengths, and the mask selects what was sampled', async () => {
-      const random = randomStream(7);
+    test('whatever is sampled, masks select it', async () => {
       const vocabulary = [...new Set(cases.flatMap(({ ids }) => ids)), tokenizer.vocabSize - 1];
-      const policy = {
-        contextLength: 100_000,
-        async sample(requests: readonly unknown[]) {
-          return requests.map(() => {
-            const call = syntax.render({ name: ['add', 'now', '?'][random.integer(3)]!, arguments: { a: 1, b: 2 } });
-            const ids = [
-              () => Array.from({ length: random.integer(12) }, () => vocabulary[random.integer(vocabulary.length)]!),
-              () => tokenizer.encode(randomText(random, [call])),
-              () => tokenizer.encode(call),
-              () => [...call].flatMap((character) => tokenizer.encode(character)),
-            ][random.integer(4)]!().filter((id) => id !== end);
-            const completion = random.uniform() < 0.8 ? [...ids, end] : ids;
-            const logprobs = completion.map(() => -1 - random.uniform());
-            return { ids: completion, logprobs, plainLogprobs: logprobs, finishReason: 'stop' as const };
-          });
-        },
-      };
-      const environment = toolEnvironment({
-        prompt: ({ system, user }: Example) => [
-          { role: 'system', content: String(system) },
-          { role: 'user', content: String(user) },
-        ],
-        tools,
-        respond: () => randomText(random, [renderer.stopIds.size > 0 ? tokenizer.decode([end]) : '']),
-      });
-      const generator = new RolloutGenerator(environment, renderer, { maxTokens: 100, maxTurns: 4 });
-      const problems = Array.from({ length: 30 }, () => ({
-        system: randomText(random, []),
-        user: randomText(random, []),
-      }));
-      const episodes = (await generator.generate(problems, policy, { samplesPerExample: 4, seed: 0 })).flat();
-      for (const episode of episodes) {
-        assert.equal(episode.error, undefined);
-        const { promptIds, completionIds, mask, samplerLogprobs } = trainingSequence(episode, 1);
-        assert.deepEqual([mask.length, samplerLogprobs!.length], [completionIds.length, completionIds.length]);
-        const turns = episode.steps.map(({ tokens }) => tokens);
-        assert.deepEqual(promptIds, turns[0]!.promptIds);
-        const learnt = <T>(values: readonly T[]) => values.filter((_, i) => mask[i]);
-        assert.deepEqual(
-          learnt(completionIds),
-          turns.flatMap((turn) => turn.completionIds),
-        );
-        assert.deepEqual(
-          learnt(samplerLogprobs!),
-          turns.flatMap((turn) => turn.logprobs),
-        );
-        assert.deepEqual(
-          [...promptIds, ...completionIds],
-          [...turns.at(-1)!.promptIds, ...turns.at(-1)!.completionIds],
-        );
-      }
-      const turnCounts = new Set(episodes.map(({ steps }) => steps.length));
-      assert.ok(turnCounts.has(1) && turnCounts.has(4), 'episodes of one turn and of four');
+      await assertMasksSelectSampled({ tokenizer, renderer, syntax, tools, vocabulary, end });
     });
   });
 }

@@ -15,13 +15,16 @@ export interface TurnRendering {
 /** A sampled turn is known by its message: the very object that `parse` made, so environments must hand on the actions that they are given. */
 export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<Renderer, 'render' | 'parse'> {
   const sampled = new WeakMap<Message, readonly number[]>();
+  // The calls of sampled turns need not be ones that a template would write: several at once, for instance.
+  const said = (message: Message): Message =>
+    sampled.has(message) ? { role: message.role, content: message.content } : message;
   const idsOf = (state: State): number[] => {
     const { messages } = state;
     const index = messages.findLastIndex((message) => sampled.has(message));
     if (index < 0) return whole(state);
     const completionIds = sampled.get(messages[index]!)!;
     const before = idsOf({ ...state, messages: messages.slice(0, index) });
-    return [...before, ...completionIds, ...after(state, index, completionIds)];
+    return [...before, ...completionIds, ...after({ ...state, messages: messages.map(said) }, index, completionIds)];
   };
   return {
     render: (state) => ({ ids: idsOf(state) }),

@@ -72,6 +72,15 @@ describe('encodes and decodes as Python does', { skip: missing }, () => {
     });
   }
 
+  for (const family of ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2']) {
+    const folder = join(root, '.cache', 'tokenizers', family);
+    const absent = !existsSync(folder) && `${folder} is not there: run scripts/fetch-tokenizers.ts`;
+    test(family, { skip: absent }, () => {
+      const config = JSON.parse(readFileSync(join(folder, 'tokenizer_config.json'), 'utf8'));
+      compare(join(folder, 'tokenizer.json'), config);
+    });
+  }
+
   for (const special of [
     ['<pad>', '</s>'],
     ['<unk>', '</s>'],
