@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { libraryPath } from './library-path.ts';
+import { isTestedPlatform, libraryPath } from './library-path.ts';
 
 const platforms: [string, string][] = [
   ['linux', 'x64'],
@@ -21,6 +21,13 @@ for (const [platform, architecture] of platforms) {
     assert.ok(path && existsSync(join(folder, path)), path);
   });
 }
+
+test('tests have run on one of them', () => {
+  assert.deepEqual(
+    platforms.filter((platform) => isTestedPlatform(...platform)),
+    [['linux', 'x64']],
+  );
+});
 
 test('elsewhere there is none', () => {
   assert.equal(libraryPath('darwin', 'x64'), undefined);

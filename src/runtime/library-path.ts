@@ -8,6 +8,13 @@ const LIBRARIES: Record<string, string> = {
   'win32-arm64': 'win32/arm64/onnxruntime.dll',
 };
 
+/** Where the tests have run. The others differ in the library alone, and in nothing that is known to matter. */
+const TESTED = ['linux-x64'];
+
+export function isTestedPlatform(platform: string, architecture: string): boolean {
+  return TESTED.includes(`${platform}-${architecture}`);
+}
+
 /** The library's path inside the package's folder, with forward slashes; undefined where the package ships none. */
 export function libraryPath(platform: string, architecture: string): string | undefined {
   const library = LIBRARIES[`${platform}-${architecture}`];

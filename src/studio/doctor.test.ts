@@ -9,7 +9,7 @@ import { after, beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
 import { GradusError } from '../errors.ts';
 import { type DoctorOptions, type DoctorResult, doctor } from './doctor.ts';
-import type { CheckId } from './machine-checks.ts';
+import { type CheckId, hardwareFinding } from './machine-checks.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-doctor-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -130,4 +130,21 @@ test('--fix installs what is required and can be installed, and looks again', as
 
 test('a configuration that is wrong is an error of its own', async () => {
   await assert.rejects(examine({ config: join(folder, 'none.yaml') }), GradusError);
+});
+
+test('a platform that we have not been tested on is said to be one', () => {
+  const cpus = [{ model: 'Apple M4 ' }, { model: 'Apple M4 ' }];
+  assert.deepEqual(hardwareFinding('linux', 'x64', cpus), { ok: true, detail: 'linux x64, Apple M4, 2 cores' });
+  assert.deepEqual(hardwareFinding('darwin', 'arm64', cpus), {
+    ...{ ok: true, detail: 'darwin arm64, Apple M4, 2 cores; not tested on this platform' },
+  });
+  for (const [platform, arch] of [
+    ['linux', 'arm64'],
+    ['win32', 'x64'],
+    ['win32', 'arm64'],
+  ] as const) {
+    assert.match(hardwareFinding(platform, arch, cpus).detail, /not tested/);
+  }
+  const { ok, fix } = hardwareFinding('darwin', 'x64', []);
+  assert.deepEqual([ok, typeof fix], [false, 'string']);
 });

@@ -11,7 +11,7 @@ import { installCommand, testedVersions, trlFix, trlPython } from '../backends/t
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Device, DeviceStatus } from '../runtime/device.ts';
-import { libraryPath } from '../runtime/library-path.ts';
+import { isTestedPlatform, libraryPath } from '../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
 import { volume } from '../tensor/shape.ts';
 import { gradusVersion } from './versions.ts';
@@ -57,12 +57,7 @@ export const machineChecks = {
       ...(!ok && { fix: 'install Node 24 from https://nodejs.org' }),
     };
   },
-  hardware: () => {
-    const model = cpus()[0]?.model.trim() || 'unknown processor';
-    const ok = libraryPath(platform(), arch()) !== undefined;
-    const detail = `${platform()} ${arch()}, ${model}, ${cpus().length} cores`;
-    return { ok, detail, ...(!ok && { fix: 'use Linux x64 or arm64, macOS arm64 or Windows x64 or arm64' }) };
-  },
+  hardware: () => hardwareFinding(platform(), arch(), cpus()),
   threads: () => ({ ok: true, detail: `${availableParallelism()} for this process` }),
   memory: async (subject) => {
     const available = process.availableMemory();
@@ -164,6 +159,16 @@ export const machineChecks = {
       : { ok: true, detail: 'the task of this backend needs no model' };
   },
 } as const satisfies Record<string, Check>;
+
+/** Whether ONNX Runtime exists for a platform, and whether we have been seen to work there. */
+export function hardwareFinding(platform: string, arch: string, cpus: readonly { readonly model: string }[]): Finding {
+  const model = cpus[0]?.model.trim() || 'unknown processor';
+  const detail = `${platform} ${arch}, ${model}, ${cpus.length} cores`;
+  if (libraryPath(platform, arch) === undefined) {
+    return { ok: false, detail, fix: 'use Linux x64 or arm64, macOS arm64 or Windows x64 or arm64' };
+  }
+  return { ok: true, detail: isTestedPlatform(platform, arch) ? detail : `${detail}; not tested on this platform` };
+}
 
 /** A check that fails with an error of ours is not ok, with what the error says. */
 export async function findOut(id: CheckId, subject: CheckSubject): Promise<Finding> {
