@@ -49,6 +49,7 @@ export class TrainingRun {
       const { metric } = findCheckpoint(directory, 'latest').state;
       // It was the best when it was written; the run may have ended before it was called so.
       if (metric) store.point('best', this.#saved);
+      this.#prune();
     }
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
@@ -213,8 +214,13 @@ export class TrainingRun {
     const directory = await this.#store.checkpoint({ ...state, ...metric }, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
-    if (config.save.total_limit !== null) this.#store.pruneCheckpoints(config.save.total_limit);
+    this.#prune();
     yield { type: 'checkpoint', step, directory, best };
+  }
+
+  #prune(): void {
+    const { total_limit } = this.#setup.config.save;
+    if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
   }
 
   #decisive(metrics: Readonly<Record<string, number>>): number | undefined {
