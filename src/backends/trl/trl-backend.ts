@@ -5,7 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
-import { obtainModel } from '../find-model.ts';
+import { type ObtainModelOptions, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
@@ -15,11 +15,11 @@ import { openTrlModel } from './trl-model.ts';
 export const trlBackend: Backend = {
   async describe(config) {
     assertDivides(config);
-    return describeTrlModel(config, await modelFolder(config));
+    return describeTrlModel(config, await modelFolder(config, { what: 'description' }));
   },
   async open(config, signal) {
     assertDivides(config);
-    const folder = await modelFolder(config, signal);
+    const folder = await modelFolder(config, signal && { signal });
     const text = await openModelText(folder, config.chat_template);
     const worker = await startWorker(workerOptions(config));
     try {
@@ -50,8 +50,8 @@ export function openArguments(config: Config, folder: string) {
 }
 
 /** transformers reads folders. */
-async function modelFolder(config: Config, signal?: AbortSignal): Promise<string> {
-  const path = await obtainModel(config.model!, signal && { signal });
+async function modelFolder(config: Config, options?: ObtainModelOptions): Promise<string> {
+  const path = await obtainModel(config.model!, options);
   if (!holdsGguf(path)) return path;
   throw new GradusError('MODEL_UNSUPPORTED', `${path} is a GGUF file, which TRL does not train`, {
     hint: 'give a folder with config.json and model.safetensors, or set backend: native',
