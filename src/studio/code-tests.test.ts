@@ -10,7 +10,7 @@ import { GradusError } from '../errors.ts';
 import type { CodeLanguage } from '../rewards/code-harness.ts';
 import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-tests.ts';
 import { openRewards } from './open-rewards.ts';
-import { isSandboxed, runProgram } from './run-program.ts';
+import { isSandboxed, runLimited, runProgram } from './run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-code-tests-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -128,6 +128,21 @@ test('without a sandbox nothing runs, unless that is allowed', async () => {
   };
   await assert.rejects(judge({}, [right.python], without), { code: 'SANDBOX_UNAVAILABLE' });
   assert.deepEqual((await judge({ allow_unsandboxed: true }, [right.python], without)).scores, [0]);
+});
+
+test('outside of a sandbox there are limits still, and an empty environment; what is left running is ended', async () => {
+  const left = `import os, time\nif os.fork() == 0:\n    time.sleep(60)\n${right.python}`;
+  const asked = `import os\nassert "GRADUS_TEST_SECRET" not in os.environ\n${right.python}`;
+  const started = performance.now();
+  const { scores, timeouts } = await judge(
+    { timeout_s: 3 },
+    [right.python, asked, left, `while True: pass`, 'x = "x" * 10**9'],
+    runLimited,
+  );
+  assert.deepEqual(scores.slice(0, 2), [1, 1]);
+  assert.deepEqual(scores.slice(3), [0, 0]);
+  assert.ok(timeouts >= 1);
+  assert.ok(performance.now() - started < 30_000);
 });
 
 test('a configuration that asks for it opens where there is a sandbox, or where none is asked for', async () => {

@@ -52,7 +52,7 @@ function unavailable(): GradusError {
 
 const tried = new Map<CodeLanguage, Promise<boolean>>();
 
-/** Whether a sandbox works here, which is tried once. */
+/** Whether a sandbox works here, which is tried once. Throws `PYTHON_NOT_FOUND`. */
 export function isSandboxed(language: CodeLanguage): Promise<boolean> {
   const known = tried.get(language) ?? trySandbox(language);
   tried.set(language, known);
@@ -60,10 +60,13 @@ export function isSandboxed(language: CodeLanguage): Promise<boolean> {
 }
 
 async function trySandbox(language: CodeLanguage): Promise<boolean> {
+  await interpreterOf(language);
   if (process.platform !== 'linux') return false;
   const source = { python: 'print("ready")', javascript: 'console.log("ready")' }[language];
   const limits = { timeoutMs: 10_000, memoryMb: 64, fileMb: 1, allowUnsandboxed: false };
-  return (await runSandboxed({ language, source, input: '', ...limits })).output.trim() === 'ready';
+  // Without unshare or setpriv nothing starts.
+  const end = await runSandboxed({ language, source, input: '', ...limits }).catch(() => undefined);
+  return end?.output.trim() === 'ready';
 }
 
 /**
@@ -119,7 +122,7 @@ function becomeNobody(): string {
 }
 
 /** Without a sandbox: limits, an empty environment and a folder of its own, which it need not stay in. */
-async function runLimited(program: Program): Promise<ProgramEnd> {
+export async function runLimited(program: Program): Promise<ProgramEnd> {
   const cwd = mkdtempSync(join(tmpdir(), 'gradus-code-'));
   try {
     const [command, ...args] = limited(program, await interpreterOf(program.language));
