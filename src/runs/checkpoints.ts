@@ -62,6 +62,15 @@ export async function writeCheckpoint(
   }
 }
 
+/** In one piece: what is being removed is no checkpoint any more. */
+export function removeCheckpoint(directory: string, step: number): void {
+  const folder = checkpointFolder(directory, step);
+  const temporary = `${folder}.tmp`;
+  rmSync(temporary, { recursive: true, force: true });
+  renameSync(folder, temporary);
+  rmSync(temporary, { recursive: true });
+}
+
 /** The step of the checkpoint that a pointer names, if that is there. */
 export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
   const path = pointerFile(directory, pointer);

@@ -356,8 +356,8 @@ export const healthRules: readonly HealthRule[] = [
     id: 'sampler_mismatch',
     level: 'warning',
     condition:
-      'sampler and trainer differed in the last step by more than rounding explains: 0.05 nats a token, or 0.5 where the sampler is quantised; five times that ends the run',
-    thresholds: { steps: 1 },
+      'sampler and trainer differed in the last `steps` steps by more than rounding explains: 0.05 nats a token, or 0.5 where the sampler is quantised; five times that in one step ends the run',
+    thresholds: { steps: 10 },
     why: 'Gradients are taken as if the trainer had sampled; the further off the sampler, the more they are biased.',
     suggestion:
       'Sample with higher precision (native.rollout_dtype), without top_p or top_k, or correct by importance sampling.',
@@ -382,8 +382,7 @@ function klText(history: History, steps: number, limit: number): string | undefi
 function mismatchText(history: History, steps: number, limit = Number.POSITIVE_INFINITY): string | undefined {
   const difference = history.lastMean('sampling/sampling_logp_difference/mean', steps);
   if (difference === undefined || difference <= limit) return undefined;
-  const when = steps === 1 ? 'last step' : `last ${steps} steps`;
-  return `log-probabilities of sampler and trainer differ by ${number(difference)} a token in the ${when}`;
+  return `log-probabilities of sampler and trainer differ by ${number(difference)} a token in the last ${steps} steps`;
 }
 
 function divergence(history: History, accuracy: 'flat' | 'regressed'): string | undefined {

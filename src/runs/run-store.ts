@@ -17,17 +17,15 @@ import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
 import type { GroupOutcome } from '../rl.ts';
-import { checkpointSteps, forgetCheckpointsAfter, readCheckpointPointer, writeCheckpoint } from './checkpoints.ts';
-import { readLines, replaceFile, replaceJson } from './files.ts';
 import {
-  type CheckpointPointer,
-  checkpointFolder,
-  pointerFile,
-  rolloutsFile,
-  runFiles,
-  stepName,
-  stepOf,
-} from './layout.ts';
+  checkpointSteps,
+  forgetCheckpointsAfter,
+  readCheckpointPointer,
+  removeCheckpoint,
+  writeCheckpoint,
+} from './checkpoints.ts';
+import { readLines, replaceFile, replaceJson } from './files.ts';
+import { type CheckpointPointer, pointerFile, rolloutsFile, runFiles, stepName, stepOf } from './layout.ts';
 import { processStart } from './processes.ts';
 import { isActive, readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
@@ -204,7 +202,7 @@ export class RunStore {
   pruneCheckpoints(keep: number): void {
     const best = readCheckpointPointer(this.directory, 'best');
     const others = checkpointSteps(this.directory).filter((step) => step !== best);
-    for (const step of others.slice(0, -keep)) rmSync(checkpointFolder(this.directory, step), { recursive: true });
+    for (const step of others.slice(0, -keep)) removeCheckpoint(this.directory, step);
   }
 
   /** Nothing is written after this. */
