@@ -1,13 +1,14 @@
 // The examples, as programs: two steps each on a tiny model, and their environments played without one.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../src/config/load.ts';
 import { checkEnvironment, environmentConfig } from '../src/studio/check-environment.ts';
+import { train } from '../src/studio/train.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 
@@ -65,6 +66,20 @@ test('tool-calculator.ts learns within two steps that calls are JSON', async () 
   const lines = readFileSync(join(runDir, 'metrics.jsonl'), 'utf8').trim().split('\n');
   const [first, second] = lines.map((line) => JSON.parse(line)['tools/parse_errors']);
   assert.ok(second < first, `${first} unreadable calls an episode, then ${second}`);
+});
+
+test('a chat template that drops turns is refused before anything is trained', async () => {
+  const template = join(folder, 'forgetful.jinja');
+  writeFileSync(template, "{% for m in messages %}{{ m.content if loop.last or m.role == 'user' }};{% endfor %}");
+  const out = join(folder, 'refused');
+  await assert.rejects(
+    train(join(examples, 'tool-calculator.yaml'), { out, settings: [`chat_template=${template}`] }),
+    {
+      name: 'GradusError',
+      code: 'CHAT_TEMPLATE_REWRITES_TURNS',
+    },
+  );
+  assert.ok(!existsSync(out));
 });
 
 test('answers to MuSiQue are its own, or their aliases', { skip: skipWithoutShared('data/multihop') }, async () => {

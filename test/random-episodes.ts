@@ -32,7 +32,7 @@ function randomText(random: RandomStream, more: readonly string[] = []): string 
 }
 
 /**
- * Plays 120 episodes of up to four turns, and asserts of each: ids, mask and log-probabilities have equal lengths, the mask selects exactly what
+ * Plays 60 episodes of up to four turns, and asserts of each: ids, mask and log-probabilities have equal lengths, the mask selects exactly what
  * was sampled, and the whole is what the model read and wrote.
  */
 export async function assertMasksSelectSampled(given: RandomEpisodes): Promise<void> {
@@ -70,7 +70,7 @@ export async function assertMasksSelectSampled(given: RandomEpisodes): Promise<v
     respond: () => randomText(random, [tokenizer.decode([end])]),
   });
   const generator = new RolloutGenerator(environment, renderer, { maxTokens: 100, maxTurns: 4 });
-  const problems = Array.from({ length: 30 }, () => ({ system: randomText(random), user: randomText(random) }));
+  const problems = Array.from({ length: 15 }, () => ({ system: randomText(random), user: randomText(random) }));
   const episodes = (await generator.generate(problems, policy, { samplesPerExample: 4, seed: 0 })).flat();
 
   for (const episode of episodes) {

@@ -10,6 +10,7 @@ import { type ToolSyntaxName, toolSyntaxes } from '../tools/syntaxes.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';
 import { actionStream } from './parse-turn.ts';
+import { plainRenderer } from './plain-renderer.ts';
 import { toolUse } from './tool-use.ts';
 
 interface PythonMessage {
@@ -133,3 +134,10 @@ for (const [family, syntaxName] of Object.entries(families)) {
     });
   });
 }
+
+test('plain text: whatever is sampled, masks select it', async () => {
+  const { tokenizer, tools, cases, end } = open('smollm2');
+  const vocabulary = cases.flatMap(({ ids }) => ids);
+  const renderer = plainRenderer(tokenizer, { stopIds: new Set([end]) });
+  await assertMasksSelectSampled({ tokenizer, renderer, syntax: toolSyntaxes.plain, tools, vocabulary, end });
+});
