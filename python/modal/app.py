@@ -82,7 +82,10 @@ def train() -> dict:
 @app.local_entrypoint()
 def main(directory: str, mode: str = "new", pid: int = 0):
     """Starts training, or finds it still running, and copies its run into a directory here until it is over."""
-    copy = Copy(volume, Path(directory), pid or os.getpid())
+    follow(Copy(volume, Path(directory), pid or os.getpid()), mode)
+
+
+def follow(copy, mode):
     call = running_call() if mode == "resume" else None
     if call is None:
         if mode != "resume" and copy.listing():
@@ -99,8 +102,13 @@ def main(directory: str, mode: str = "new", pid: int = 0):
             time.sleep(INTERVAL)
     except KeyboardInterrupt:
         call.cancel()
-        report(cancelled=True)
-        return
+        outcome = {"stopped": "cancelled"}
+        try:
+            call.get(timeout=GRACE)
+        except BaseException:  # that it was cancelled
+            pass
+    except modal.exception.FunctionTimeoutError:
+        outcome = {"stopped": "modal.timeout"}
     copy.update(checkpoints=True)
     call_file().unlink()
     report(**outcome)

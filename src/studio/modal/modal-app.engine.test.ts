@@ -156,3 +156,78 @@ test('a run on the volume is copied as it grows, gone on with, and looks as if i
     checkpoints: ['step_000001'],
   });
 });
+
+/** The client's side with a training that somebody else pretends to do: what it reports, and what it asks of Modal. */
+const following = `
+import json, pathlib, sys, types
+sys.path.insert(0, ${JSON.stringify(join(folder, 'app'))})
+import app, modal
+
+app.INTERVAL = app.GRACE = 0.01
+here = pathlib.Path(sys.argv[1])
+log = []
+
+class Volume:
+    def listdir(self, path, recursive): return there
+    def remove_file(self, path, recursive): log.append(["remove", path]); there.clear()
+
+class Call:
+    object_id = "fc-1"
+    def __init__(self, *answers): self.answers = list(answers)
+    def cancel(self): log.append(["cancel"])
+    def get(self, timeout):
+        answer = self.answers.pop(0)
+        if isinstance(answer, BaseException): raise answer
+        return answer
+
+class Train:
+    def spawn(self): log.append(["spawn"]); return started
+
+app.volume, app.train = Volume(), Train()
+app.report = lambda **said: log.append(said)
+modal.FunctionCall.from_id = lambda id: log.append(["find", id]) or started
+entry = types.SimpleNamespace(path="runs/my-run/run.json", size=1, mtime=1, type=types.SimpleNamespace(name="FILE"))
+done = {"exit_code": 0, "result": {}}
+
+def follow(mode, *answers, taken=False):
+    global there, started
+    there, started = ([entry] if taken else []), Call(*answers)
+    log.clear()
+    copy = app.Copy(app.volume, here, 1)
+    copy.update = lambda checkpoints: log.append("all" if checkpoints else "some")
+    app.follow(copy, mode)
+    return list(log)
+
+kept = app.call_file()
+results = {
+    "new": follow("new", TimeoutError(), done),
+    "taken": follow("new", taken=True),
+    "overwritten": follow("overwrite", done, taken=True),
+    "cancelled": follow("new", KeyboardInterrupt(), modal.exception.RemoteError("cancelled")),
+    "late": follow("new", modal.exception.FunctionTimeoutError("late")),
+    "again": follow("resume", done, taken=True),
+}
+kept.write_text("fc-0")
+results["found"] = follow("resume", TimeoutError(), done, taken=True)
+kept.write_text("fc-0")
+results["lost"] = follow("resume", modal.exception.NotFoundError("gone"), done, taken=True)
+results["kept"] = kept.exists()
+print(json.dumps(results))
+`;
+
+test('the client starts, finds, cancels and gives up as it should', () => {
+  const output = uvx('--with', 'modal==1.6.4', 'python', '-c', following, folder);
+  const found = JSON.parse(output.trim().split('\n').at(-1)!);
+  const [call, done] = [{ call: 'fc-1' }, { exit_code: 0, result: {} }];
+  assert.deepEqual(found, {
+    new: [['spawn'], call, 'some', 'all', done],
+    taken: [{ error: 'the volume my-volume holds a run my-run already' }],
+    overwritten: [['remove', 'runs/my-run'], ['spawn'], call, 'all', done],
+    cancelled: [['spawn'], call, ['cancel'], 'all', { stopped: 'cancelled' }],
+    late: [['spawn'], call, 'all', { stopped: 'modal.timeout' }],
+    again: [['spawn'], call, 'all', done],
+    found: [['find', 'fc-0'], call, 'all', done],
+    lost: [['find', 'fc-0'], ['spawn'], call, 'all', done],
+    kept: false,
+  });
+});

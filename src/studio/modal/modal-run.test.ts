@@ -139,7 +139,7 @@ test('a signal cancels what goes on there', async () => {
   stageClient(`
     record({ step: 1 });
     process.on('SIGINT', () => {
-      report({ cancelled: true });
+      report({ stopped: 'cancelled' });
       process.exit(0);
     });
     setInterval(() => {}, 1000);
@@ -147,6 +147,13 @@ test('a signal cancels what goes on there', async () => {
   const controller = new AbortController();
   const result = await rent('stopped', { signal: controller.signal, onEvent: () => controller.abort('SIGINT') });
   assert.deepEqual([result.run.status, result.error?.code], ['stopped', 'RUN_STOPPED']);
+});
+
+test('a run that its time limit ends can go on', async () => {
+  withCredentials();
+  stageClient("record({ step: 1 }); report({ stopped: 'modal.timeout' });");
+  const { error } = await rent('late');
+  assert.deepEqual([error?.code, error?.message], ['RUN_STOPPED', 'stopped by modal.timeout at step 1 of 2']);
 });
 
 for (const [what, program, error] of [

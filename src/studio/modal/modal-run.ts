@@ -40,7 +40,7 @@ const mark = 'gradus: ';
 const report = z.strictObject({
   call: z.string().optional(),
   error: z.string().optional(),
-  cancelled: z.literal(true).optional(),
+  stopped: z.enum(['cancelled', 'modal.timeout']).optional(),
   exit_code: z.int().optional(),
   result: z
     .looseObject({
@@ -85,7 +85,9 @@ export async function* trainAtModal(
     const hint = 'choose another --name, or give --resume or --overwrite';
     throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
   }
-  if (ended.cancelled) stopReserved(directory, String(options.signal?.reason));
+  if (ended.stopped) {
+    stopReserved(directory, ended.stopped === 'cancelled' ? String(options.signal?.reason) : ended.stopped);
+  }
   const record = readRun(directory);
   if (record.status !== 'completed' && record.status !== 'stopped') throw failureOf(ended);
   const result = trainResult({
@@ -121,7 +123,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
   };
   try {
     const [[code]] = await Promise.all([once(child, 'exit'), read(child.stdout), read(child.stderr)]);
-    if (reported.exit_code !== undefined || reported.error !== undefined || reported.cancelled) return reported;
+    if (reported.exit_code !== undefined || reported.error !== undefined || reported.stopped) return reported;
     throw new GradusError('MODAL_FAILED', `modal run ended with code ${code}: ${last}`, {
       hint: `its log is ${logFile}`,
       kind: 'failed',
