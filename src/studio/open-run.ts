@@ -36,6 +36,9 @@ const changeable = [
   'native.threads',
   'native.memory_budget',
   'native.reward_workers',
+  'modal.gpu',
+  'modal.timeout',
+  'modal.secrets',
 ];
 
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
