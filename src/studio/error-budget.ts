@@ -18,7 +18,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
       'ERROR_BUDGET_SPENT',
       `${failed} of ${all} rollouts failed, lately: ${faults.at(-1) ?? 'see the rollouts'}`,
       {
-        hint: 'mend the reward, or raise max_error_fraction',
+        hint: 'mend what fails, or raise max_error_fraction',
         path: 'max_error_fraction',
         kind: 'failed',
       },

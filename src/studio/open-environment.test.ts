@@ -122,6 +122,13 @@ test('rewards add to its scores, and weigh them by name', async () => {
   assert.deepEqual(rewardWeights, { found: 1, short: 0.5, think_format: 1 });
 });
 
+test('a name that is none of its scores and no reward is refused, with what might be meant', () =>
+  assert.rejects(open({ environment: 'game.ts', reward: [{ name: 'shorts', weight: 0.5 }] }), {
+    code: 'CONFIG_INVALID',
+    path: 'reward.0',
+    hint: /did you mean "short"/,
+  }));
+
 test('several are chosen from by a column of the data', async () => {
   const several = { environment: { low: 'game.ts:bare', high: 'game.ts:game' }, environment_column: 'task' };
   const { problems, environment } = await open({ ...several, dataset: 'rows.jsonl' });

@@ -43,9 +43,9 @@ export async function openRewards(config: Config, scores: readonly string[] = []
   const builtin = config.reward.flatMap((part, i) => {
     if (scores.includes(part.name)) return [];
     const brought = ofTaskset.find(({ name }) => name === part.name);
-    return brought
-      ? { ...brought, weight: finalWeight(part.weight) }
-      : builtinReward(part, `reward.${i}`, answer_column, processes);
+    if (brought) return { ...brought, weight: finalWeight(part.weight) };
+    const known = [...scores, ...ofTaskset.map(({ name }) => name)];
+    return builtinReward(part, `reward.${i}`, answer_column, { processes, known });
   });
   await assertUsable(config.reward);
   const workers = Math.max(1, config.native.reward_workers);
@@ -90,20 +90,24 @@ function nothingScores({ taskset, environment }: Config): GradusError {
 /** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
 const matching = ['regex_match', 'style', 'json_schema'];
 
-/**
- * Throws `CONFIG_INVALID`, with `path` as the place of its settings.
- * @param processes where it runs if it may take for ever. @default in this process
- */
+export interface BuiltinRewardOptions {
+  /** Where it runs if it may take for ever. @default in this process */
+  readonly processes?: RewardProcesses | undefined;
+  /** Names that might have been meant besides those of rewards that ship. @default none */
+  readonly known?: readonly string[];
+}
+
+/** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
 export function builtinReward(
   { name, weight, config }: RewardConfig,
   path: string,
   answerColumn: string,
-  processes?: RewardProcesses,
+  { processes, known = [] }: BuiltinRewardOptions = {},
 ): OpenReward {
   const row = shippedRewards[name];
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
-      hint: `${existingNames(name, Object.keys(shippedRewards))}; for a function of yours set reward_fn`,
+      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
       path,
     });
   }

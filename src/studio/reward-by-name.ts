@@ -19,7 +19,7 @@ export async function rewardByName(
 ): Promise<NamedReward> {
   const processes = rewardProcesses(1);
   if (Object.hasOwn(shippedRewards, name)) {
-    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', processes);
+    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
   }
   if (!/\.\w+(:[\w$]+)?$/.test(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {

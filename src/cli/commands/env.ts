@@ -62,7 +62,9 @@ function summary({ rows, players, checks }: EnvironmentCheck): string {
   return [
     `${rows} problems`,
     table(Object.entries(players).map(([name, report]) => [name, ...playerCells(report)])),
-    ...Object.values(players).flatMap(({ errors }) => errors.map(({ message, count }) => `${count} × ${message}`)),
+    ...Object.entries(players).flatMap(([name, { errors }]) =>
+      errors.map(({ message, count }) => `${name}: ${count} × ${message}`),
+    ),
     ...checkLines(checks),
   ].join('\n');
 }
