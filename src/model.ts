@@ -24,7 +24,11 @@ export interface TrainingSequence {
 /** The sequences of one optimiser step. */
 export interface TrainingBatch {
   readonly sequences: readonly TrainingSequence[];
+  /** Members of their groups that nothing is learnt from, but whose scores the others were compared with. */
+  readonly unlearnt?: readonly UnlearntMember[];
 }
+
+export type UnlearntMember = Required<Pick<TrainingSequence, 'group' | 'reward'>>;
 
 export interface UpdateResult {
   /** Training metrics under TRL's names: loss, grad_norm, learning_rate, entropy, kl, clip_ratio/…. */

@@ -21,11 +21,13 @@ export interface StepRows {
 
 /** Sequences without a group are compared with one another, by their advantages. */
 export function stepRows(
-  { sequences }: TrainingBatch,
+  { sequences, unlearnt = [] }: TrainingBatch,
   { groups, generations }: { readonly groups: number; readonly generations: number },
 ): StepRows {
   const members = new Map<string, number[]>();
   for (const [i, { group = '' }] of sequences.entries()) members.set(group, [...(members.get(group) ?? []), i]);
+  const scores = new Map<string, (number | null)[]>();
+  for (const { group, reward } of unlearnt) scores.set(group, [...(scores.get(group) ?? []), reward]);
   const largest = Math.max(...[...members.values()].map(({ length }) => length));
   if (members.size > groups || largest > generations) {
     const given = `${members.size} groups of up to ${largest} sequences`;
@@ -33,10 +35,11 @@ export function stepRows(
   }
   const rows: StepRow[] = [];
   const places: number[] = [];
-  for (const indices of members.values()) {
+  for (const [group, indices] of members) {
     for (const i of indices) places[i] = rows.push(rowOf(sequences[i]!)) - 1;
     const { promptIds } = sequences[indices[0]!]!;
-    for (let i = indices.length; i < generations; i++) rows.push(emptyRow(promptIds));
+    const others = scores.get(group) ?? [];
+    for (let i = indices.length; i < generations; i++) rows.push(emptyRow(promptIds, others[i - indices.length]));
   }
   while (rows.length < groups * generations) rows.push(emptyRow(sequences[0]!.promptIds));
   return { rows, places };
@@ -52,6 +55,6 @@ function rowOf({ promptIds, completionIds, mask, samplerLogprobs, reward, advant
   };
 }
 
-function emptyRow(promptIds: readonly number[]): StepRow {
-  return { prompt_ids: promptIds, completion_ids: [0], mask: [0], logprobs: [0], score: null };
+function emptyRow(promptIds: readonly number[], score: number | null = null): StepRow {
+  return { prompt_ids: promptIds, completion_ids: [0], mask: [0], logprobs: [0], score };
 }
