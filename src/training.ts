@@ -211,7 +211,7 @@ export class GrpoTrainer<E extends Example = Example> {
     );
     return {
       sequences: members.filter((member) => 'promptIds' in member),
-      unlearnt: members.filter((member) => !('promptIds' in member)),
+      unlearnt: members.flatMap((member) => ('promptIds' in member ? [] : [member])),
     };
   }
 
