@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { findModel } from './find-model.ts';
+import { startHubServer } from '../../test/hub-server.ts';
+import { findModel, obtainModel } from './find-model.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-models-'));
 after(() => rmSync(root, { recursive: true }));
@@ -48,4 +49,28 @@ test('what is nowhere is not ready if it is an id, and wrong if it is a path', (
   assert.throws(() => findModel('Org/Absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'not_ready' });
   assert.throws(() => findModel('./models/absent', environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
   assert.throws(() => findModel(join(root, 'absent'), environment), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
+});
+
+test('what is on this machine is obtained without asking anyone', async () => {
+  const nobody = { ...environment, HF_ENDPOINT: 'http://127.0.0.1:9' };
+  assert.equal(await obtainModel(smol, { environment: nobody }), smol);
+  assert.equal(await obtainModel('Org/Cached', { environment: nobody }), snapshot);
+  assert.equal(await obtainModel('Org/Tiny', { environment: nobody }), tiny);
+  const offline = { ...nobody, HF_HUB_OFFLINE: '1' };
+  await assert.rejects(obtainModel('Org/Absent', { environment: offline }), { code: 'MODEL_NOT_FOUND' });
+  await assert.rejects(obtainModel('./absent', { environment: nobody }), { code: 'MODEL_NOT_FOUND', kind: 'invalid' });
+});
+
+test('what is not is downloaded, until a signal ends it', async (t) => {
+  const files = { 'config.json': '{}', 'tokenizer.json': '{}', 'model.safetensors': 'weights' };
+  const hub = await startHubServer({ 'models/Org/Absent': { files } });
+  t.after(() => hub[Symbol.dispose]());
+  const online = { ...environment, HF_ENDPOINT: hub.endpoint };
+  const signal = AbortSignal.abort('SIGINT');
+  await assert.rejects(obtainModel('Org/Absent', { environment: online, signal }), {
+    code: 'CANCELLED',
+    kind: 'failed',
+  });
+  const folder = await obtainModel('Org/Absent', { environment: online });
+  assert.equal(findModel('Org/Absent', online), folder);
 });
