@@ -54,6 +54,7 @@ export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './mod
 export { type RandomStream, randomStream, streamSeed } from './random.ts';
 export { chatRenderer } from './renderers/chat-renderer.ts';
 export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
+export { type ActionStream, actionStream } from './renderers/parse-turn.ts';
 export { plainRenderer } from './renderers/plain-renderer.ts';
 export type { RenderedPrompt, Renderer } from './rendering.ts';
 export { RewardWeights, type WeightSchedule } from './reward-weights.ts';
@@ -128,7 +129,9 @@ export type { TrainResult } from './studio/train-result.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised.ts';
 export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
 export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
+export { type ToolSyntaxName, toolSyntaxes } from './tools/syntaxes.ts';
 export { type Tool, type ToolOptions, tool } from './tools/tool.ts';
+export type { ToolSyntax } from './tools/tool-syntax.ts';
 export {
   GrpoTrainer,
   type GrpoTrainerOptions,
