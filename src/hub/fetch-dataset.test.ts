@@ -97,6 +97,12 @@ const placed: [what: string, paths: string[], card: unknown, expected: string[]]
   ['names that begin otherwise', ['training.jsonl', 'config.json', 'dataset_infos.json'], undefined, []],
   ['one pattern', ['all.jsonl', 'b.csv'], { configs: [{ config_name: 'x', data_files: '*.jsonl' }] }, ['x/train']],
   [
+    'patterns of splits',
+    ['a.csv', 'b.csv'],
+    { configs: [{ data_files: { train: 'a.csv', test: ['b.*'] } }] },
+    ['default/train', 'default/test'],
+  ],
+  [
     'patterns below folders',
     ['a/b/c.csv'],
     { configs: [{ data_files: [{ split: 'test', path: '**/*.csv' }] }] },

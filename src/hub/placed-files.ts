@@ -74,7 +74,7 @@ function wordOf(name: string): string | undefined {
   return words[/^([a-z]+)(?![a-z])/i.exec(name)?.[1]?.toLowerCase() ?? ''];
 }
 
-/** `{config_name, data_files, data_dir}`, where files are a pattern, several, or those of each split. */
+/** `{config_name, data_files, data_dir}`, where files are a pattern, several, or those of each split in one of two ways. */
 function placedByCard(files: readonly string[], entry: Readonly<Record<string, unknown>>): PlacedFile[] {
   const { config_name: config = 'default', data_files, data_dir } = entry;
   const name = String(config);
@@ -96,7 +96,8 @@ function placedByCard(files: readonly string[], entry: Readonly<Record<string, u
 }
 
 function patternsOf(given: unknown): { readonly split: string; readonly patterns: readonly string[] }[] {
-  const entries = [given].flat();
+  const bySplit = isObject(given) && !('split' in given);
+  const entries = bySplit ? Object.entries(given).map(([split, path]) => ({ split, path })) : [given].flat();
   const told = entries.filter(isObject).map(({ split, path }) => ({ split: String(split), patterns: [path].flat() }));
   const untold = { split: 'train', patterns: entries.filter((entry) => typeof entry === 'string') };
   return [...told, untold].map(({ split, patterns }) => ({ split, patterns: patterns.map(String) }));
