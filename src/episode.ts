@@ -54,9 +54,9 @@ export class Episode {
 
   async start<E extends Example>(builder: EnvBuilder<E>, example: E): Promise<void> {
     await this.#guard(async () => {
-      const env = checkedEnv(await this.#ask(() => builder.build(example)));
+      const env = checkedEnv(await this.#ask('build', () => builder.build(example)));
       this.#env = env;
-      this.#state = checkedState(await this.#ask(() => env.start()));
+      this.#state = checkedState(await this.#ask('start', () => env.start()));
     });
   }
 
@@ -87,7 +87,7 @@ export class Episode {
         this.#stopReason = cut;
         return;
       }
-      const next = checkedAnswer(await this.#ask(() => this.#env!.step(action)));
+      const next = checkedAnswer(await this.#ask('step', () => this.#env!.step(action)));
       // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
       if (cut) this.#stopReason = cut;
       else if ('stopReason' in next) this.#stopReason = next.stopReason;
@@ -101,8 +101,8 @@ export class Episode {
     if (['error', 'timeout', 'cancelled'].includes(this.#stopReason)) return;
     await this.#guard(async () => {
       const env = this.#env!;
-      if (env.metrics) this.#metrics = checkedMetrics(await this.#ask(() => env.metrics!()));
-      if (env.score) this.#scores = checkedScore(await this.#ask(() => env.score!()));
+      if (env.metrics) this.#metrics = checkedMetrics(await this.#ask('metrics', () => env.metrics!()));
+      if (env.score) this.#scores = checkedScore(await this.#ask('score', () => env.score!()));
     });
   }
 
@@ -117,11 +117,13 @@ export class Episode {
   }
 
   /** A call of the environment's code, which may do anything. */
-  async #ask(call: () => unknown): Promise<unknown> {
+  async #ask(method: string, call: () => unknown): Promise<unknown> {
     const { step, episode } = this.#limits;
+    const left = episode - this.#spent;
+    if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);
     const start = performance.now();
     try {
-      return await withinTime(async () => call(), Math.min(step, Math.max(0, episode - this.#spent)));
+      return await withinTime(async () => call(), Math.min(step, left), method);
     } finally {
       this.#spent += performance.now() - start;
     }

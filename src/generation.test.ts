@@ -392,6 +392,26 @@ test('an environment has so much time in all, whatever the policy takes', async 
   );
 });
 
+test('the time of one environment that blocks the thread does not count for the others', async () => {
+  const builder: EnvBuilder<Problem> = {
+    async build(problem) {
+      const env = await conversation.build(problem);
+      return {
+        ...env,
+        async step(action) {
+          const start = performance.now();
+          while (performance.now() - start < 5);
+          return env.step(action);
+        },
+      };
+    },
+  };
+  const { policy } = scripted(() => 'on');
+  const generator = new RolloutGenerator(builder, renderer, { maxTokens: 10, maxTurns: 2, episodeTimeout: 250 });
+  const [trajectories] = await generator.generate(problems('a'), policy, { samplesPerExample: 60, seed: 0 });
+  assert.deepEqual([...new Set(trajectories!.map(({ stopReason }) => stopReason))], ['max_turns']);
+});
+
 test('an observation of 10 MB is an overflow of the context, and never tokenised', async () => {
   const { policy } = scripted(() => 'hm');
   const builder: EnvBuilder<Problem> = {

@@ -136,14 +136,14 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     const { maxTurns = 1, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
     const limits = { step: stepTimeout, episode: episodeTimeout };
     const episodes = parts.map(({ seed }) => new Episode(seed, limits));
-    await Promise.all(episodes.map((episode, i) => episode.start(this.#builder, parts[i]!.example)));
+    await inTurn(episodes.entries(), ([i, episode]) => episode.start(this.#builder, parts[i]!.example));
     for (let turn = 0; turn < maxTurns; turn++) {
       const active = episodes.filter(({ isOver }) => !isOver);
       if (active.length === 0) break;
       await this.#turn(active, turn, policy, signal);
       this.#assertNoneFailed(active);
     }
-    await Promise.all(episodes.map((episode) => episode.end()));
+    await inTurn(episodes, (episode) => episode.end());
     this.#assertNoneFailed(episodes);
     return episodes.map((episode) => episode.trajectory());
   }
@@ -169,13 +169,11 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
       })),
       { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) },
     );
-    await Promise.all(
-      acting.map(({ episode, promptIds }, i) => {
-        const { ids, logprobs, finishReason } = completions[i]!;
-        const cut = ({ stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const)[finishReason];
-        return episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
-      }),
-    );
+    await inTurn(acting.entries(), ([i, { episode, promptIds }]) => {
+      const { ids, logprobs, finishReason } = completions[i]!;
+      const cut = ({ stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const)[finishReason];
+      return episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
+    });
   }
 
   #assertNoneFailed(episodes: readonly Episode[]): void {
@@ -188,6 +186,20 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
       kind: 'failed',
     });
   }
+}
+
+/** Milliseconds of blocking after which others that are done may say so. */
+const longBlock = 1;
+
+/** Begins one after another and waits for all. The time that one blocks the thread for counts for none that is done before. */
+async function inTurn<T>(items: Iterable<T>, play: (item: T) => Promise<void>): Promise<void> {
+  const playing: Promise<void>[] = [];
+  for (const item of items) {
+    const start = performance.now();
+    playing.push(play(item));
+    if (performance.now() - start > longBlock) await new Promise((done) => setTimeout(done, 0));
+  }
+  await Promise.all(playing);
 }
 
 function hasFailed({ stopReason }: Trajectory): boolean {
