@@ -16,17 +16,12 @@ export interface LearnerSetup {
   objective?: Objective;
   temperature?: number;
   limits?: Partial<MicroBatchLimits>;
+  recompute?: boolean;
   dropout?: number;
 }
 
-export async function openLearner({
-  modelPath,
-  adapter,
-  objective = LOSS,
-  temperature = 1,
-  limits,
-  dropout = 0,
-}: LearnerSetup) {
+export async function openLearner(setup: LearnerSetup) {
+  const { modelPath, adapter, objective = LOSS, temperature = 1, limits, recompute = false, dropout = 0 } = setup;
   const stack = new DisposableStack();
   const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
   const adapters = adapter && loraAdapters(architecture.parameters, adapter.settings);
@@ -48,6 +43,7 @@ export async function openLearner({
     frozen: new Map([...tensors].filter(([name]) => !layout.entries.some((entry) => entry.name === name))),
     ...(adapters && { adapters }),
     limits: { rows: 8192, completionTokens: 8192, ...limits },
+    recompute,
     session: { threads: 2 },
   });
   stack.adopt(learner, (made) => made.dispose());

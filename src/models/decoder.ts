@@ -84,6 +84,7 @@ export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Lay
   };
   let x = embedded;
   for (let layer = 0; layer < config.layers; layer++) {
+    x = layers.checkpoint(x);
     const path = `model.layers.${layer}`;
     const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
 

@@ -1,7 +1,7 @@
 // What a model family is built from: named parameters, linear layers that may carry adapters, and attention that its caller supplies.
 // The same family code so makes the training graph, whose attention shares prompts, and the decoding graph, whose attention has a cache.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
+import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
@@ -45,6 +45,8 @@ export interface Layers {
   /** x [rows, in] times the transpose of the parameter `name` [out, in]: a linear layer, or the output layer. */
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
+  /** Marks where a block of layers begins. */
+  checkpoint(x: Tensor): Tensor;
 }
 
 export interface AdapterDropout {
@@ -61,6 +63,8 @@ export interface LayerOptions {
   readonly adapters?: LoraAdapters;
   /** Read matrices in a rounded form, which the caller provides under other names. @default exact */
   readonly quantization?: Quantization;
+  /** Compute each block again for the gradients instead of keeping what it computed. @default false */
+  readonly recompute?: boolean;
   /** Matrices that are read as they are all the same: those that are trained. @default none */
   readonly exact?: ReadonlySet<string>;
   /** What adapters do not see while training. @default they see all */
@@ -82,7 +86,14 @@ export const OUTPUT = 'lm_head.weight';
 export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
 
 /** Layers whose parameters are graph inputs, one object a name, so that a graph asks for each once. */
-export function createLayers({ attention, adapters, quantization, exact, dropout }: LayerOptions): Layers {
+export function createLayers({
+  attention,
+  adapters,
+  quantization,
+  exact,
+  dropout,
+  recompute = false,
+}: LayerOptions): Layers {
   const parameters = new Map<string, Tensor>();
   const parameter = (name: string, shape: Shape): Tensor => {
     const known = parameters.get(name) ?? input(name, 'float32', shape);
@@ -118,6 +129,7 @@ export function createLayers({ attention, adapters, quantization, exact, dropout
       return size.bias ? add(y, parameter(`${name}.bias`, [size.out])) : y;
     },
     attention,
+    checkpoint: recompute ? checkpoint : (x) => x,
   };
 }
 

@@ -32,6 +32,8 @@ export interface TrainingGraph {
 
 export interface TrainingGraphOptions {
   adapters?: LoraAdapters;
+  /** See `LayerOptions`. */
+  recompute?: boolean;
   /** How likely an adapter does not see a number. @default 0: it sees all, as where nothing is trained */
   dropout?: number;
   /** Divides the logits, as it did when sampling. */
@@ -54,6 +56,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const layers = createLayers({
     attention: prefixAttention(config, prefixMasks(), tables),
     ...(options.adapters && { adapters: options.adapters }),
+    ...(options.recompute && { recompute: true }),
     ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [ROWS, 1]) } }),
   });
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);

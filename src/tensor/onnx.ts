@@ -92,6 +92,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   not: unary('Not'),
   cast: ({ type }, [x], emit) => emit.cast(x!, type),
   stopGradient: (_, [x]) => x!,
+  checkpoint: (_, [x]) => x!,
 
   add: binary('Add'),
   sub: binary('Sub'),

@@ -14,6 +14,7 @@ import {
   and,
   cachedAttention,
   cast,
+  checkpoint,
   clip,
   concat,
   constant,
@@ -203,6 +204,8 @@ const cases: Record<string, [operands: Given[], call: Call]> = {
     [floats(3), floats(3)],
     (x, y) => mul(x, stopGradient(cast(greater(y, 0), 'float32'))),
   ],
+
+  'checkpoint is the identity': [[floats(3)], (x) => mul(x, checkpoint(x))],
 
   'add scalar, numbers': [[floats(2, 3)], (x) => add(1.5, add(x, 2))],
   'add int64': [[integers(2, 3), integers(3)], add],

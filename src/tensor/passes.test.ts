@@ -9,6 +9,7 @@ import { type OperatorName, type Tensor, topologicalOrder } from './graph.ts';
 import { interpret, type Value, value } from './interpret.ts';
 import {
   add,
+  checkpoint,
   concat,
   constant,
   exp,
@@ -188,6 +189,7 @@ function randomGraph(random: RandomStream): Tensor[] {
     () => transpose(transpose(any(), [1, 0]), [1, 0]),
     () => reshape(transpose(any(), [1, 0]), [2, 3]),
     () => stopGradient(any()),
+    () => checkpoint(any()),
     () => add(any(), reduceSum(tanh(any()), { axes: [random.integer(2)], keepDimensions: true })),
     () => slice(concat([any(), any()], 0), 0, 1, 3),
     () => tanh(add(scatterAddRows(full(0, [2, 3]), ids, rows), any())),

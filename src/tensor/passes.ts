@@ -28,7 +28,7 @@ export function optimize(outputs: readonly Tensor[]): Tensor[] {
 /** An operator on constants alone becomes a constant, if it is small. */
 function fold(node: Tensor): Tensor {
   const fixed = node.shape.every((dimension) => typeof dimension === 'number');
-  if (!fixed || node.inputs.length === 0 || node.op === 'stopGradient') return node;
+  if (!fixed || node.inputs.length === 0 || node.op === 'stopGradient' || node.op === 'checkpoint') return node;
   if (!node.inputs.every((operand) => operand.op === 'constant')) return node;
   const shape = node.shape as readonly number[];
   if (shape.reduce((product, length) => product * length, 1) > SMALL) return node;
@@ -62,6 +62,7 @@ function simplify(node: Tensor): Tensor {
         : { ...node, inputs: [source], attributes: { permutation } };
     }
     case 'stopGradient':
+    case 'checkpoint':
       return a!;
     default:
       return node;

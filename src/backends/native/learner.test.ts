@@ -58,6 +58,17 @@ for (const [name, objective] of Object.entries(objectives)) {
   });
 }
 
+for (const [name, setup] of Object.entries({
+  adapters: tinyLlama,
+  'all parameters': { modelPath: tinyLlama.modelPath },
+})) {
+  test(`${name}: layers that are computed again for their gradients give the same ones`, async () => {
+    using kept = await openLearner(setup);
+    using again = await openLearner({ ...setup, recompute: true });
+    assert.deepEqual(await gradientOf(again, batch), await gradientOf(kept, batch));
+  });
+}
+
 test('log-probabilities do not depend on who else is in the batch, and are 0 for tokens not to learn', async () => {
   using opened = await openLearner(tinyLlama);
   const together = await gradientOf(opened, batch);

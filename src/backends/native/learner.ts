@@ -36,6 +36,8 @@ export interface LearnerOptions {
   readonly frozen: ReadonlyMap<string, BoundTensor>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
+  /** Compute layers again for their gradients instead of keeping what they computed. @default false */
+  readonly recompute?: boolean;
   readonly session: Pick<SessionOptions, 'threads' | 'device' | 'profile'>;
 }
 
