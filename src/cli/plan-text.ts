@@ -26,7 +26,6 @@ export function planText(plan: Plan): string {
     ...(plan.stages ? [table(plan.stages.map(stageRow)), ''] : []),
     table([
       ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
-      ...(plan.engine ? [['engine', String(plan.engine.launch)]] : []),
       ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
       ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
       ['problems', `${problems.train} to train on, ${problems.eval} held out`],

@@ -149,7 +149,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 });
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
-  const lines = [...['backend: verl', 'compute: modal', 'trackers: [wandb]'], ...['native: {memory_budget: 2GB}']];
+  const lines = ['backend: verl', 'compute: modal', 'trackers: [wandb]'];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }

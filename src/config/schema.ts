@@ -88,7 +88,12 @@ const native = z.strictObject({
   device: z.enum(['cpu', 'webgpu', 'cuda']).default('cpu'),
   threads: z.union([z.literal('auto'), count]).default('auto'),
   rollout_dtype: z.enum(['auto', 'float32', 'int8', 'int4']).default('auto'),
-  memory_budget: z.string().nullable().default(null).describe('for example 4GB'),
+  memory_budget: z
+    .string()
+    .regex(/^\d+(\.\d+)?([MG]i?B)$/, 'expected an amount of memory such as 4GB or 1500MB')
+    .nullable()
+    .default(null)
+    .describe('the most memory of the process, for example 4GB; less memory takes more time'),
   reward_workers: z
     .int()
     .nonnegative()
@@ -150,7 +155,7 @@ const keys = {
     .string()
     .nullable()
     .default(null)
-    .describe('a path or a Hugging Face id; every backend but builtin needs it'),
+    .describe('a path or a Hugging Face id, such as org/name or org/name@revision; every backend but builtin needs it'),
   chat_template: z.string().default('auto').describe('auto, none (plain text) or the path of a Jinja file'),
   system_prompt: z
     .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])

@@ -43,8 +43,6 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
     compute: inThisProcess,
-    'native.rollout_dtype': { ...missing, works: ['float32', 'int8', 'int4'] },
-    'native.memory_budget': missing,
   },
   trl: {
     trainable: { why: 'trains all parameters, or adapters' },

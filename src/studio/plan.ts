@@ -38,8 +38,6 @@ export interface Plan {
   readonly rental?: Rental;
   /** The same with TRL on the GPU that the configuration names; absent where the backend has no language model. */
   readonly gpu?: GpuEstimate;
-  /** What an engine in another process would be started with, and told. */
-  readonly engine?: Readonly<Record<string, unknown>>;
   readonly would_run: string;
   readonly note: string;
 }
@@ -132,7 +130,6 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...{ run: { dir, exists }, steps, per_step },
     ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
-    ...(model.engine && { engine: model.engine }),
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
     note: noteOf(exists && !options.resume && !options.overwrite),
   };

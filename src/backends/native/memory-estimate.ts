@@ -3,8 +3,8 @@ import type { Architecture } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
-import { type MicroBatch, microBatches, microBatchLimits } from './micro-batches.ts';
-import { CACHE_BUDGET } from './native-model.ts';
+import type { MemoryPlan } from './memory-plan.ts';
+import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
@@ -33,17 +33,18 @@ export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
   readonly rolloutDtype: 'float32' | 'int8' | 'int4';
+  readonly plan: MemoryPlan;
 }
 
 /** Bytes by what takes them; their sum is the peak. */
 export function memoryEstimate(
   architecture: Architecture,
-  { trainable, full, rolloutDtype }: MemorySettings,
+  { trainable, full, rolloutDtype, plan }: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
   const { config, parameters } = architecture;
   const total = parameterCount(parameters);
-  const parts = layouts(config, workload);
+  const parts = layouts(plan.limits, workload);
   const trained = full ? total : trainable;
   // Values, gradients and two moments; of all parameters also what they started from. A second micro-batch adds to the first's sum.
   const vectors = 4 + (full ? 1 : 0) + (parts.length > 1 ? 1 : 0);
@@ -54,28 +55,34 @@ export function memoryEstimate(
     sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype),
     trained: FLOAT * trained * vectors,
     optimizer: FLOAT * trained * MEASURED.optimizerCopies,
-    caches: cacheBytes(config, workload),
+    caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
-    training: (1 + MEASURED.fragmentation) * Math.max(...parts.map((part) => trainingBytes(architecture, part))),
+    training:
+      (1 + MEASURED.fragmentation) *
+      Math.max(...parts.map((part) => trainingBytes(architecture, part, plan.recompute))),
   };
 }
 
 /** What a pass of the training graph holds until its backward half has used it. */
-function trainingBytes({ config, parameters }: Architecture, { sizes, rows }: MicroBatch): number {
+function trainingBytes({ config, parameters }: Architecture, { sizes, rows }: MicroBatch, recompute: boolean): number {
   const { U, P, C } = sizes;
   const completionRows = rows.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
-  const activations = MEASURED.activationCopies * outputs * (U * P + completionRows);
+  const layerRows = U * P + completionRows;
+  const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
+  // Layers that hold their activations at once: one that is computed again, and the last, which is not.
+  const layers = recompute ? Math.min(2, config.layers) : config.layers;
+  const activations = (MEASURED.activationCopies * outputs * layerRows * layers) / config.layers;
   // Prompts see themselves; completions see their prompt and themselves.
   const pairs = U * P * P + completionRows * (P + C);
-  const attention = MEASURED.attentionCopies * config.layers * config.heads * pairs;
+  const attention = MEASURED.attentionCopies * layers * config.heads * pairs;
   const logits = MEASURED.logitsCopies * config.vocabularySize * completionRows;
-  return FLOAT * (activations + attention + logits);
+  return FLOAT * (kept + activations + attention + logits);
 }
 
 /** The micro-batches of a step in which every sequence is as long as it may be. */
 function layouts(
-  config: ModelConfig,
+  limits: MicroBatchLimits,
   { prompts, generations, promptTokens, completionTokens }: Workload,
 ): MicroBatch[] {
   const completionIds = new Array<number>(completionTokens).fill(0);
@@ -83,20 +90,21 @@ function layouts(
     const promptIds = new Array<number>(promptTokens).fill(prompt);
     return Array.from({ length: generations }, () => ({ promptIds, completionIds, mask: [], advantage: 0 }));
   });
-  return microBatches(sequences.flat(), microBatchLimits(config));
+  return microBatches(sequences.flat(), limits);
 }
 
 /** Keys and values of the completions that are sampled together. */
 function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: Workload): number {
   const { prompts, generations, promptTokens, completionTokens } = workload;
   const perToken = FLOAT * layers * 2 * keyValueHeads * headSize;
-  return Math.min(CACHE_BUDGET, prompts * generations * (promptTokens + completionTokens) * perToken);
+  return prompts * generations * (promptTokens + completionTokens) * perToken;
 }
 
 /** The sampler's own copies of frozen matrices: rearranged, or rounded. */
 function samplerWeights(parameters: readonly ParameterSpec[], dtype: MemorySettings['rolloutDtype']): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
-  return matrices * { float32: FLOAT, int8: 1 + FLOAT / 32, int4: 0.5 + FLOAT / 32 }[dtype];
+  // Rounded ones twice: as we made them, and rearranged.
+  return matrices * { float32: FLOAT, int8: 2 * (1 + FLOAT / 64), int4: 2 * (0.5 + FLOAT / 32) }[dtype];
 }
 
 /** Numbers in all of some parameters. */

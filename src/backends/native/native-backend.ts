@@ -6,6 +6,7 @@ import type { Backend } from '../backend.ts';
 import { obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
 import { loraSettings } from './lora-settings.ts';
+import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
@@ -22,7 +23,7 @@ export const nativeBackend: Backend = {
   },
 };
 
-function openModel(config: Config, modelPath: string): Promise<NativeModel> {
+async function openModel(config: Config, modelPath: string): Promise<NativeModel> {
   const { native, model: modelName, temperature, seed, trainable } = config;
   return openNativeModel({
     modelPath,
@@ -39,6 +40,7 @@ function openModel(config: Config, modelPath: string): Promise<NativeModel> {
       maxGradNorm: config.max_grad_norm,
     },
     seed,
+    memory: memoryPlan(await readArchitecture(modelPath), config),
     device: native.device,
     rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
     ...(native.threads !== 'auto' && { threads: native.threads }),

@@ -1,11 +1,12 @@
 // What a native model is, and what training it would take, from the headers of its files.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
-import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import { trainedParameters } from '../../models/trained-parameters.ts';
 import type { ModelDescription } from '../backend.ts';
 import { openModelText } from '../open-renderer.ts';
 import { loraSettings } from './lora-settings.ts';
 import { memoryEstimate, parameterCount } from './memory-estimate.ts';
+import { memoryPlan, memorySettings } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { timeEstimate } from './time-estimate.ts';
 
@@ -16,10 +17,10 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const { native, num_iterations, beta, log_kl } = config;
   const base = parameterCount(architecture.parameters);
   const trained = trainedParameters(architecture.parameters, loraSettings(config), config.trainable);
-  const full = trained.whole;
-  const trainable = parameterCount(trainedEntries(trained));
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
-  const rolloutDtype = native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype;
+  const settings = memorySettings(architecture, config);
+  const { trainable, full } = settings;
+  const plan = memoryPlan(architecture, config);
   const scoringPasses = beta > 0 || log_kl ? 0.5 : 0;
   return {
     ...text,
@@ -27,9 +28,13 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     architecture,
     parameters: { total: base + trainable - parameterCount(trained.own), trainable },
     device: native.device === 'cpu' ? `cpu, ${threads} threads` : native.device,
-    memory: (workload) => memoryEstimate(architecture, { trainable, full, rolloutDtype }, workload),
+    memory: (workload) => memoryEstimate(architecture, { ...settings, plan }, workload),
     time(workload) {
-      const { update, ...times } = timeEstimate(architecture, { full, threads, scoringPasses }, workload);
+      const { update, ...times } = timeEstimate(
+        architecture,
+        { full, threads, scoringPasses, recompute: plan.recompute },
+        workload,
+      );
       return { ...times, update: update * num_iterations };
     },
   };

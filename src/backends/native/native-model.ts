@@ -26,6 +26,7 @@ import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { Learner, type Objective, Scorer } from './learner.ts';
+import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
 import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
@@ -53,8 +54,8 @@ export interface NativeModelOptions {
   readonly threads?: number;
   /** What sampling rounds frozen weights to; trained ones stay exact. @default 'float32' */
   readonly rolloutDtype?: 'float32' | 'int8' | 'int4';
-  /** The most memory, in bytes, for the caches of one wave of completions. @default 512 MiB */
-  readonly cacheBudget?: number;
+  /** How training keeps within its memory. @default as fast as possible */
+  readonly memory?: Partial<MemoryPlan>;
 }
 
 export interface NativeModel extends Model {
@@ -67,10 +68,6 @@ export interface NativeModel extends Model {
   load(directory: string, options?: { readonly weightsOnly?: boolean }): Promise<void>;
   dispose(): void;
 }
-
-const MEBIBYTE = 2 ** 20;
-/** The most memory, in bytes, for the caches of one wave of completions. */
-export const CACHE_BUDGET = 512 * MEBIBYTE;
 
 /** Reads a model into memory. Sessions are compiled when they are first needed. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
@@ -135,7 +132,7 @@ class Engine implements NativeModel {
       ...this.#graphOptions(),
       ...this.#quantized(),
       values: this.#values,
-      cacheBudget: this.#options.cacheBudget ?? CACHE_BUDGET,
+      cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
     return this.#policy;
   }
@@ -223,7 +220,8 @@ class Engine implements NativeModel {
       temperature: this.#options.temperature,
       dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
-      limits: microBatchLimits(this.architecture.config),
+      limits: this.#options.memory?.limits ?? microBatchLimits(this.architecture.config),
+      recompute: this.#options.memory?.recompute ?? false,
     };
   }
 

@@ -103,7 +103,7 @@ test('a completion depends on its own seed and prompt, not on its neighbours, th
   assert.deepEqual(ids(mixed.slice(0, order.length)), ids(order.map((i) => expected[i]!)));
 
   for (const cacheBudget of [1, 20_000]) {
-    using small = await adapted({ cacheBudget });
+    using small = await adapted({ memory: { cacheBudget } });
     const waves = await small.policy().sample(requests, options);
     assert.deepEqual(ids(waves), ids(expected));
     assert.ok(
@@ -172,7 +172,7 @@ test('completions end at stop tokens, at texts, at their own limit, or where the
 });
 
 test('cancelling ends completions with what they have', async () => {
-  using model = await adapted({ cacheBudget: 20_000 });
+  using model = await adapted({ memory: { cacheBudget: 20_000 } });
   const controller = new AbortController();
   let asked = 0;
   const stopWhen = () => {

@@ -7,5 +7,5 @@ import type { ConfigInput } from '../../config/schema.ts';
 backendContract({
   backend: 'native',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: ['group_policy=drop', 'resample_limit=5', 'native.memory_budget=2GB', 'compute=modal'],
+  ignored: ['compute=modal'],
 });

@@ -25,11 +25,13 @@ export interface TimeSettings {
   readonly threads: number;
   /** Passes without gradients over the same sequences: of the reference. */
   readonly scoringPasses: number;
+  /** Whether layers are computed again for their gradients. */
+  readonly recompute: boolean;
 }
 
 export function timeEstimate(
   { config, parameters }: Architecture,
-  { full, threads, scoringPasses }: TimeSettings,
+  { full, threads, scoringPasses, recompute }: TimeSettings,
   { prompts, generations, promptTokens, completionTokens }: Workload,
 ): TimeEstimate {
   const total = parameterCount(parameters);
@@ -50,7 +52,7 @@ export function timeEstimate(
 
   const forward = 2 * (linear * (read + written) + output * written);
   // Backwards: the gradient of what a layer read, and with full fine-tuning of its weights.
-  const passes = 1 + 1 + (full ? 1 : 0) + scoringPasses;
+  const passes = 1 + 1 + (full ? 1 : 0) + (recompute ? 1 : 0) + scoringPasses;
   return {
     start: total * MEASURED.readingPerParameter + config.layers * MEASURED.compilingPerLayer,
     generate: prefill + completionTokens * run,

@@ -47,7 +47,7 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
     device: 'a GPU where PyTorch finds one, else the CPU',
     memory: (workload) => memoryEstimate(architecture, config, trainable, workload),
     time(workload) {
-      const settings = { full, threads: availableParallelism(), scoringPasses: beta > 0 ? 0.5 : 0 };
+      const settings = { full, threads: availableParallelism(), scoringPasses: beta > 0 ? 0.5 : 0, recompute: false };
       const { start, generate, update } = timeEstimate(architecture, settings, workload);
       const { slower } = MEASURED;
       return {

@@ -80,10 +80,6 @@ export const trainPlanSchema = outcomeSchema(
     time,
     spend: z.strictObject({ usd: z.number(), note: z.string() }),
     rental: rental.exactOptional().describe('the machine that would be rented'),
-    engine: z
-      .record(z.string(), z.unknown())
-      .exactOptional()
-      .describe('what an engine in another process would be started with, and told: every field of GRPOConfig'),
     gpu: gpu.exactOptional().describe('the same with backend trl on the GPU that modal.gpu names'),
     would_run: z.string().describe('the command that trains'),
     note: z.string(),

@@ -1,0 +1,56 @@
+// Budgets of memory: what is given up for them, in order, and that whole runs keep to them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixturePath } from '../../../test/native-models.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import { memoryEstimate } from './memory-estimate.ts';
+import { memoryPlan, memorySettings } from './memory-plan.ts';
+import { readArchitecture } from './model-files.ts';
+
+const modelPath = fixturePath('tiny-llama-a');
+const architecture = await readArchitecture(modelPath);
+
+function planned(memory_budget: string | null) {
+  const { config } = loadConfigObject({
+    ...{ model: modelPath, taskset: 'arithmetic', reward: 'numeric_match' },
+    ...{ prompts_per_step: 64, num_generations: 64, max_completion_length: 40, max_prompt_tokens: 24 },
+    native: { memory_budget },
+  });
+  const plan = memoryPlan(architecture, config);
+  const workload = { prompts: 64, generations: 64, promptTokens: 24, completionTokens: 40 };
+  const parts = memoryEstimate(architecture, { ...memorySettings(architecture, config), plan }, workload);
+  return { plan, peak: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0) };
+}
+
+test('without a budget nothing is given up', () => {
+  assert.equal(planned(null).plan.recompute, false);
+  assert.equal(planned('64GB').plan.limits.rows, planned(null).plan.limits.rows);
+});
+
+test('less memory is first smaller micro-batches, then layers that are computed again; the estimate keeps to every budget', () => {
+  const free = planned(null);
+  const budgets = Array.from({ length: 60 }, (_, i) => free.peak * (1 - i / 100));
+  const plans = budgets.flatMap((bytes) => {
+    try {
+      return [{ bytes, ...planned(`${Math.ceil(bytes / 1e6)}MB`) }];
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, 'MEMORY_BUDGET_TOO_SMALL');
+      return [];
+    }
+  });
+  for (const { bytes, peak } of plans) assert.ok(peak <= bytes + 1e6, `${peak} for ${bytes}`);
+  const kinds = plans.map(({ plan }) => `${plan.limits.rows / free.plan.limits.rows} ${plan.recompute}`);
+  assert.deepEqual([...new Set(kinds)].slice(0, 2), ['1 false', '0.5 false']);
+  assert.ok(kinds.at(-1)!.endsWith('true'), kinds.join(', '));
+});
+
+test('a budget that nothing fits names one that is enough', () => {
+  assert.throws(
+    () => planned('10MB'),
+    (error: { code?: string; hint?: string }) => {
+      const [, enough] = /allow (\d+MB)/.exec(error.hint ?? '') ?? [];
+      assert.equal(error.code, 'MEMORY_BUDGET_TOO_SMALL');
+      return planned(enough!).plan.recompute;
+    },
+  );
+});

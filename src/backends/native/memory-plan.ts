@@ -1,0 +1,89 @@
+// How training keeps within its memory: how large micro-batches are, and whether layers are computed a second time instead of being kept.
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Architecture } from '../../models/families.ts';
+import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import type { Workload } from '../backend.ts';
+import { loraSettings } from './lora-settings.ts';
+import { type MemorySettings, memoryEstimate, parameterCount } from './memory-estimate.ts';
+import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
+
+export interface MemoryPlan {
+  readonly limits: MicroBatchLimits;
+  /** Whether layers are computed again for their gradients: about a quarter more time. */
+  readonly recompute: boolean;
+  /** The most bytes for keys and values of completions that are sampled together. */
+  readonly cacheBudget: number;
+}
+
+const MEBIBYTE = 2 ** 20;
+/** Where nothing else is asked for. */
+export const CACHE_BUDGET = 512 * MEBIBYTE;
+const SMALLEST_CACHE = 32 * MEBIBYTE;
+/** Tokens of a prompt, where the configuration does not bound them: longer ones may exceed a budget. */
+const PROMPT_TOKENS = 512;
+
+/** From the fastest to the leanest: the fraction of a full micro-batch, and whether layers are computed twice. */
+const plans = [
+  { fraction: 1, recompute: false },
+  { fraction: 1 / 2, recompute: false },
+  { fraction: 1, recompute: true },
+  { fraction: 1 / 2, recompute: true },
+  { fraction: 1 / 4, recompute: true },
+  { fraction: 1 / 8, recompute: true },
+  { fraction: 1 / 16, recompute: true },
+] as const;
+
+/** What a configuration trains of a model, as far as memory goes by it. */
+export function memorySettings(architecture: Architecture, config: Config): Omit<MemorySettings, 'plan'> {
+  const { rollout_dtype } = config.native;
+  const trained = trainedParameters(architecture.parameters, loraSettings(config), config.trainable);
+  return {
+    trainable: parameterCount(trainedEntries(trained)),
+    full: trained.whole,
+    rolloutDtype: rollout_dtype === 'auto' ? 'float32' : rollout_dtype,
+  };
+}
+
+/** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL`, which says what is enough. */
+export function memoryPlan(architecture: Architecture, config: Config): MemoryPlan {
+  const limits = microBatchLimits(architecture.config);
+  const budget = config.native.memory_budget === null ? undefined : bytesOf(config.native.memory_budget);
+  if (budget === undefined) return { limits, recompute: false, cacheBudget: CACHE_BUDGET };
+  const workload: Workload = {
+    prompts: config.prompts_per_step,
+    generations: config.num_generations,
+    promptTokens: config.max_prompt_tokens ?? PROMPT_TOKENS,
+    completionTokens: config.max_completion_length,
+  };
+  const cacheBudget = Math.min(CACHE_BUDGET, Math.max(SMALLEST_CACHE, budget / 16));
+  const settings = memorySettings(architecture, config);
+  let least = Number.POSITIVE_INFINITY;
+  for (const { fraction, recompute } of plans) {
+    const part = (tokens: number) => Math.max(1, Math.floor(tokens * fraction));
+    const plan = {
+      limits: { rows: part(limits.rows), completionTokens: part(limits.completionTokens) },
+      ...{ recompute, cacheBudget },
+    };
+    const parts = Object.values(memoryEstimate(architecture, { ...settings, plan }, workload));
+    const peak = parts.reduce((sum, bytes) => sum + bytes, 0);
+    if (peak <= budget) return plan;
+    least = Math.min(least, peak);
+  }
+  throw new GradusError(
+    'MEMORY_BUDGET_TOO_SMALL',
+    `native.memory_budget: ${config.native.memory_budget} is less than this model needs`,
+    {
+      hint: `allow ${Math.ceil(least / 1e6)}MB, or set native.rollout_dtype to int8`,
+      path: 'native.memory_budget',
+    },
+  );
+}
+
+const UNITS = { MB: 1e6, GB: 1e9, MiB: MEBIBYTE, GiB: 1024 * MEBIBYTE } as const;
+
+/** Bytes of what the configuration's schema lets through, such as `1.5GB`. */
+function bytesOf(amount: string): number {
+  const [, number, unit] = /^([\d.]+)(\w+)$/.exec(amount)!;
+  return Number(number) * UNITS[unit as keyof typeof UNITS];
+}
