@@ -135,6 +135,39 @@ for (const [family, syntaxName] of Object.entries(families)) {
   });
 }
 
+test('Qwen3 leaves out earlier thoughts, but what was sampled goes on from them', () => {
+  const { tokenizer, template, renderer, end } = open('qwen3');
+  const [question, more]: Message[] = [
+    { role: 'user', content: '2+3' },
+    { role: 'user', content: 'Sure?' },
+  ];
+  const first = renderer.render({ messages: [question!] }).ids;
+  const sampled = [...tokenizer.encode('<think>\nTwo and three.\n</think>\n\n5'), end];
+  const { message } = renderer.parse(sampled);
+  assert.doesNotMatch(template.render([question!, message, more!]), /Two and three/);
+  const { ids } = renderer.render({ messages: [question!, message, more!] });
+  const behind = tokenizer.encode('\n<|im_start|>user\nSure?<|im_end|>\n<|im_start|>assistant\n');
+  assert.deepEqual(ids, [...first, ...sampled, ...behind]);
+});
+
+test('Llama 3 may end a turn with either of its tokens, and no second one follows', () => {
+  const { tokenizer, template, tools } = open('llama3_1');
+  const [eot, eom] = ['<|eot_id|>', '<|eom_id|>'].map((token) => tokenizer.idOf(token)!) as [number, number];
+  const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([eot, eom]) });
+  const messages: Message[] = [{ role: 'user', content: '2+3' }];
+  const first = renderer.render({ messages, tools }).ids;
+  for (const end of [eot, eom]) {
+    const sampled = [...tokenizer.encode('<|python_tag|>{"name": "add", "parameters": {"a": 2, "b": 3}}'), end];
+    const { message } = renderer.parse(sampled, tools);
+    assert.equal(message.toolCalls?.length, 1);
+    const answered: Message[] = [...messages, message, { role: 'tool', content: '5', toolCallId: 'call_1' }];
+    const behind = tokenizer.decode(
+      renderer.render({ messages: answered, tools }).ids.slice(first.length + sampled.length),
+    );
+    assert.match(behind, /^<\|start_header_id\|>ipython<\|end_header_id\|>\n\n"?5"?<\|eot_id\|>/);
+  }
+});
+
 test('plain text: whatever is sampled, masks select it', async () => {
   const { tokenizer, tools, cases, end } = open('smollm2');
   const vocabulary = cases.flatMap(({ ids }) => ids);
