@@ -33,6 +33,7 @@ test('columns get other names, and keep their own', async () => {
   const { train } = await load({ columns: { question: 'problem', answer: 'solution' }, prompt_column: 'question' });
   assert.deepEqual(train[3], { ...rows[3], question: '3 + 1', answer: '4' });
   await assert.rejects(load({ columns: { question: 'problems' } }), isError('COLUMN_MISSING'));
+  await assert.rejects(load({ prompt_column: 'question', eval: {} }), isError('COLUMN_MISSING'));
 });
 
 test('a filter keeps rows by a value, several, a range or a regular expression', async () => {
@@ -70,6 +71,13 @@ test('no row is trained on that asks what a held-out one asks, whatever else it 
     eval: { limit: 3 },
   });
   assert.deepEqual([other.train.length, other.eval.length, other.leftOut], [1, 3, 40]);
+});
+
+test('where an environment makes the prompts, rows are the same only if all of them is', async () => {
+  const alike = rows.map((row) => ({ ...row, problem: 'Book a room.' }));
+  const config = configOf({ dataset: saveList(alike), environment: 'env.ts:Env', eval: {}, prompt_column: 'question' });
+  const problems = await loadProblems(config, [], { build: () => assert.fail('nothing is played') });
+  assert.deepEqual([problems.train.length, problems.eval.length, problems.leftOut], [36, 4, 0]);
 });
 
 function saveList(list: readonly object[]): string {

@@ -131,11 +131,14 @@ function without(rows: readonly Example[], identity: (row: Example) => string, k
   });
 }
 
-/** What a row asks: its prompt, or all of it where an environment makes the prompt. */
+/** What a row asks: what its prompt is made of, or all of it where an environment makes the prompt. */
 function identityOf(config: Config): (row: Example) => string {
+  if (config.environment !== null) return (row) => JSON.stringify(row);
+  const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
   const columns = promptColumns(config);
-  const prompt = (row: Example) => JSON.stringify(columns.map((column) => String(row[column]).trim()));
-  return (row) => (columns.every((column) => typeof row[column] === 'string') ? prompt(row) : JSON.stringify(row));
+  // A row that lacks one is told of later.
+  const isWhole = (row: Example) => columns.every((column) => Object.hasOwn(row, column));
+  return (row) => JSON.stringify(isWhole(row) ? columns.map((column) => trimmed(row[column])) : row);
 }
 
 function limited(rows: readonly Example[], { train_limit, seed }: Config): readonly Example[] {
