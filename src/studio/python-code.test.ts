@@ -1,6 +1,6 @@
 // Rewards in Python: TRL's signature, and whatever user code may do to the process that runs it.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -87,6 +87,19 @@ test('files beside it can be imported, whatever they are called', async () => {
   assert.deepEqual(await scores(score, 'a'), [7]);
 });
 
+test('files of the working directory can be imported, and stand in for nothing of ours', async (t) => {
+  const here = process.cwd();
+  t.after(() => process.chdir(here));
+  process.chdir(folder);
+  for (const name of ['queue.py', 'json.py', 'asyncio.py']) write('raise OSError("not this")', name);
+  t.after(() => ['queue.py', 'json.py', 'asyncio.py'].forEach((name) => void rmSync(join(folder, name))));
+  write('VALUE = 3', 'beside.py');
+  mkdirSync('deep');
+  writeFileSync(join('deep', 'mine.py'), 'import beside\ndef fn(completions): return [beside.VALUE]');
+  const score = await loadPythonReward('deep/mine.py:fn');
+  assert.deepEqual(await scores(score, 'a'), [3]);
+});
+
 for (const [what, text, message] of [
   ['raises', 'def fn(completions):\n    raise ValueError("no\\nluck")', /^ValueError: no luck \(mine\.py:2\)$/],
   ['leaves', 'import sys\ndef fn(completions):\n    sys.exit(3)', /^SystemExit: 3 \(mine\.py:3\)$/],
@@ -144,12 +157,8 @@ test('without a Python, or with an old one, the machine is not ready', async () 
     hint,
   });
   const old = join(folder, 'old-python');
-  const program = join(import.meta.dirname, '..', '..', 'python', 'gradus_worker', 'user_code', '__main__.py');
-  writeFileSync(
-    old,
-    `#!/bin/sh\nexec python3 -c 'import runpy, sys; sys.version_info = (3, 8); runpy.run_path("${program}", run_name="__main__")'`,
-    { mode: 0o755 },
-  );
+  const script = 'import sys; sys.version_info = (3, 8); del sys.argv[1]; exec(sys.argv.pop(1))';
+  writeFileSync(old, `#!/bin/sh\nexec python3 -c '${script}' "$@"`, { mode: 0o755 });
   await assert.rejects(load('', { interpreter: old }), { code: 'PYTHON_TOO_OLD', kind: 'not_ready', hint });
 });
 

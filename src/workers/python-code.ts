@@ -9,6 +9,8 @@ export interface PythonCodeOptions {
   readonly handlers?: Readonly<Record<string, CallHandler>>;
 }
 
+/** Nothing in the working directory is taken for a module of Python's own. */
+const program = 'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start()';
 const packages = fileURLToPath(new URL('../../python', import.meta.url));
 
 /** Ends the processes of those who are no longer needed. */
@@ -52,8 +54,7 @@ export class PythonCode {
   async #start(): Promise<Worker> {
     const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', handlers } = this.#options;
     const worker = await startWorker({
-      ...{ name: 'python', command: interpreter, args: ['-m', 'gradus_worker.user_code'] },
-      environment: { PYTHONPATH: packages },
+      ...{ name: 'python', command: interpreter, args: ['-c', program, packages] },
       stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',

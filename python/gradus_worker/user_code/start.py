@@ -1,12 +1,17 @@
-# usage: PYTHONPATH=python python3 -m gradus_worker.user_code
+# Starts the worker, or says that this Python is too old; any Python 3 can read this file.
 import json
+import os
 import sys
 
-if __name__ == "__main__":
+
+def start():
     if sys.version_info < (3, 10):
         message = "Python %d.%d is too old for rewards and environments: 3.10 or later is needed" % sys.version_info[:2]
         print(json.dumps({"fatal": {"code": "PYTHON_TOO_OLD", "message": message, "kind": "not_ready"}}))
-        sys.exit()
+        return
     from .worker import main
 
+    # From now on what is imported is the users', found as if they ran a script here.
+    sys.path.append(sys.path.pop(0))
+    sys.path.insert(0, os.getcwd())
     main()
