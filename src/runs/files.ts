@@ -1,5 +1,6 @@
 // Writing so that a crash leaves the old file or the new one, and reading lines whose last may be torn.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { GradusError, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';
 
 /** Replaces a file in one piece, which is on the disk by then. */
@@ -18,11 +19,27 @@ export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The values of a .jsonl file; none if there is no such file yet. Throws `JSONL_LINE_INVALID` for a bad line other than a torn last one. */
+/** The values of a .jsonl file; none if there is no such file yet. Throws `RUN_DAMAGED` for a bad line other than a torn last one. */
 export function readLines<T>(path: string): T[] {
-  return existsSync(path) ? (parseJsonLines(readFileSync(path, 'utf8')).values as T[]) : [];
+  return existsSync(path) ? parsed(path, (text) => parseJsonLines(text).values as T[]) : [];
 }
 
+/** Throws `RUN_DAMAGED` for anything but JSON. */
 export function readJson<T>(path: string): T {
-  return JSON.parse(readFileSync(path, 'utf8')) as T;
+  return parsed(path, (text) => JSON.parse(text) as T);
+}
+
+function parsed<T>(path: string, parse: (text: string) => T): T {
+  const text = readFileSync(path, 'utf8');
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw damaged(path, messageOf(cause), cause);
+  }
+}
+
+export function damaged(path: string, fault: string, cause?: unknown): GradusError {
+  return new GradusError('RUN_DAMAGED', `${path} is damaged: ${fault.replaceAll(/\s+/g, ' ')}`, {
+    ...{ hint: 'restore the file, or start the run anew with --overwrite', path, cause },
+  });
 }

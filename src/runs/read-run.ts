@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
-import { readJson, readLines } from './files.ts';
+import { damaged, readJson, readLines } from './files.ts';
 import { checkpointFolder, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
 import type { Alert, EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './records.ts';
 
-/** What run.json says, but for a run whose process is gone: that is `interrupted`. Throws `RUN_NOT_FOUND` if the directory holds no run. */
+/** What run.json says, but for a run whose process is gone: that is `interrupted`. Throws `RUN_NOT_FOUND` if the directory holds no run, `RUN_DAMAGED`. */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
   if (existsSync(path)) {
-    const record = readJson<RunRecord>(path);
+    const record = readJson<RunRecord | null>(path);
+    if (typeof record?.status !== 'string' || typeof record.started !== 'string')
+      throw damaged(path, 'it describes no run');
     return isActive(record) && !isAlive(record.pid, record.pid_start) ? { ...record, status: 'interrupted' } : record;
   }
   throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {
@@ -32,9 +34,15 @@ export function isConfigured(directory: string): boolean {
   return existsSync(join(directory, runFiles.resolvedConfig));
 }
 
-/** The configuration of a run, with every key. */
+/** The configuration of a run, with every key. Throws `RUN_INCOMPLETE` if it ended before it had one. */
 export function readResolvedConfig(directory: string): unknown {
   readRun(directory);
+  if (!isConfigured(directory)) {
+    throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} has no ${runFiles.resolvedConfig}`, {
+      hint: 'it ended before it began, or the file was lost: start it anew with --overwrite',
+      path: directory,
+    });
+  }
   return readJson(join(directory, runFiles.resolvedConfig));
 }
 
@@ -101,13 +109,27 @@ export function findRun(name: string, root = 'runs'): string {
   });
 }
 
-/** The runs under `root`, the one that was started last first. */
-export function listRuns(root = 'runs'): { directory: string; record: RunRecord }[] {
+/**
+ * The runs under `root`, the one that was started last first.
+ * @param onDamaged told of each that cannot be read; they are left out
+ */
+export function listRuns(
+  root = 'runs',
+  onDamaged: (directory: string, error: unknown) => void = () => {},
+): { directory: string; record: RunRecord }[] {
   const names = existsSync(root) ? readdirSync(root) : [];
+  const read = (directory: string) => {
+    try {
+      return [{ directory, record: readRun(directory) }];
+    } catch (error) {
+      onDamaged(directory, error);
+      return [];
+    }
+  };
   return names
     .map((name) => join(root, name))
     .filter(isRun)
-    .map((directory) => ({ directory, record: readRun(directory) }))
+    .flatMap(read)
     .sort((a, b) => (a.record.started < b.record.started ? 1 : -1));
 }
 

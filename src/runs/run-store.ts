@@ -221,6 +221,9 @@ export class RunStore {
   }
 
   #rewind(step: number): void {
+    for (const folder of ['rollouts', 'checkpoints'] as const) {
+      mkdirSync(join(this.directory, runFiles[folder]), { recursive: true });
+    }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
     if (step > 0) this.point('latest', step);

@@ -6,7 +6,7 @@ import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
-import { isConfigured, isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
+import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
 import { stepCount } from './problems.ts';
 import type { Setup } from './setup.ts';
@@ -77,12 +77,6 @@ function assertResumable(directory: string, config: Config): void {
   if (!isRun(directory)) {
     throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
       hint: 'leave --resume out to start one',
-      path: directory,
-    });
-  }
-  if (!isConfigured(directory)) {
-    throw new GradusError('RUN_INCOMPLETE', `the run in ${directory} ended before it began: it has no configuration`, {
-      hint: 'start it anew with --overwrite in place of --resume',
       path: directory,
     });
   }

@@ -7,5 +7,11 @@ export const runsListSchema = resultSchema(
   'runs.list.result/1',
   'runs list',
   'The runs under a directory, the latest first.',
-  { runs: z.array(z.strictObject(runSummaryFields)) },
+  {
+    runs: z.array(z.strictObject(runSummaryFields)),
+    damaged: z
+      .array(z.strictObject({ dir: z.string(), message: z.string() }))
+      .describe('those that cannot be read, and why')
+      .exactOptional(),
+  },
 );

@@ -1,5 +1,6 @@
 // gradus runs list: all runs, the latest first.
 import { Command } from 'commander';
+import { messageOf } from '../../../errors.ts';
 import type { RunSummary } from '../../../studio/inspect-run.ts';
 import { oneLine, table } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
@@ -21,9 +22,20 @@ export function listCommand(cli: Cli): Command {
 async function listAll({ output }: Cli, root: string) {
   const { listRuns } = await import('../../../runs/read-run.ts');
   const { inspectRun, summarizeRun } = await import('../../../studio/inspect-run.ts');
-  const runs = listRuns(root).map(({ directory }) => summarizeRun(inspectRun(directory)));
+  const damaged: { dir: string; message: string }[] = [];
+  const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
+  const runs = listRuns(root, onDamaged).flatMap(({ directory }) => {
+    try {
+      return [summarizeRun(inspectRun(directory))];
+    } catch (error) {
+      onDamaged(directory, error);
+      return [];
+    }
+  });
+  for (const { message } of damaged) output.note(`left out: ${message}`);
   const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs under ${root}/`;
-  output.result({ ok: true, schema: 'runs.list.result/1', command: 'runs list', runs }, text);
+  const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
+  output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
   return undefined;
 }
 

@@ -1,0 +1,156 @@
+// Runs that are damaged in every way: each command says so in one line, with the right exit code, and the other runs stay readable.
+import assert from 'node:assert/strict';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { main } from '../src/cli/main.ts';
+import { train } from '../src/studio/train.ts';
+import { onlyObject } from './gradus.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-damaged-'));
+const config = {
+  ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 4, seed: 0 },
+  ...{ eval: { limit: 4, every_steps: 2 }, save: { every_steps: 2 }, sample_every_steps: 2 },
+} as const;
+const file = join(folder, 'toy.json');
+writeFileSync(file, JSON.stringify(config));
+before(() => train(file, { out: join(folder, 'good', 'sound'), preflight: false }));
+after(() => rmSync(folder, { recursive: true }));
+
+/** What a command line answers, in this process. */
+async function gradus(...argv: readonly string[]) {
+  const texts = { stdout: '', stderr: '' };
+  const into = (name: 'stdout' | 'stderr') => ({
+    write: (text: string) => {
+      texts[name] += text;
+    },
+  });
+  const code = await main([...argv, '--json'], { stdout: into('stdout'), stderr: into('stderr') });
+  assert.doesNotMatch(texts.stderr, /^ +at /m);
+  return {
+    code,
+    stderr: texts.stderr,
+    result: onlyObject(texts.stdout) as { ok: boolean; error?: { code: string; message: string } },
+  };
+}
+
+const readers = [
+  'runs show',
+  'runs diagnose',
+  'runs wait',
+  'runs snapshot',
+  'runs compare',
+  'eval',
+  'sample',
+  'export',
+] as const;
+type Reader = (typeof readers)[number];
+
+const argumentsOf: Partial<Record<Reader, (run: string) => string[]>> = {
+  'runs snapshot': () => ['--around', '3'],
+  'runs compare': (run) => [run],
+  eval: () => ['--n', '2'],
+  sample: () => ['--n', '1'],
+  export: (run) => ['--out', `${run}-export`],
+};
+
+/** What is done to a run, what is said of it, and who need not mind. */
+const damages: Readonly<Record<string, { harm(run: string): void; code: string; spares: readonly Reader[] }>> = {
+  'run.json cut short': {
+    harm: (run) => truncateSync(join(run, 'run.json'), 40),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
+  'run.json that is something else': {
+    harm: (run) => writeFileSync(join(run, 'run.json'), '[1]'),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
+  'a bad line within metrics.jsonl': {
+    harm: (run) =>
+      writeFileSync(
+        join(run, 'metrics.jsonl'),
+        readFileSync(join(run, 'metrics.jsonl'), 'utf8').replace('"step":2', '"step":'),
+      ),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'a torn last line of metrics.jsonl': {
+    harm: (run) => appendFileSync(join(run, 'metrics.jsonl'), '{"step":5,"rew'),
+    code: '',
+    spares: readers,
+  },
+  'no config.resolved.json': {
+    harm: (run) => rmSync(join(run, 'config.resolved.json')),
+    code: 'RUN_INCOMPLETE',
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+  },
+  'config.resolved.json cut short': {
+    harm: (run) => truncateSync(join(run, 'config.resolved.json'), 10),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'runs snapshot'],
+  },
+  'checkpoints that are damaged': {
+    harm: (run) => {
+      for (const step of [2, 4]) truncateSync(join(run, 'checkpoints', `step_00000${step}`, 'policy.npz'), 9);
+    },
+    code: 'CHECKPOINT_DAMAGED',
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+  },
+  'no checkpoints': {
+    harm: (run) => rmSync(join(run, 'checkpoints'), { recursive: true }),
+    code: 'CHECKPOINT_NOT_FOUND',
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
+  },
+};
+
+for (const [what, { harm, code, spares }] of Object.entries(damages)) {
+  describe(what, () => {
+    const root = join(folder, what.replaceAll(/\W+/g, '-'));
+    const run = join(root, 'broken');
+    before(() => {
+      cpSync(join(folder, 'good'), root, { recursive: true });
+      cpSync(join(root, 'sound'), run, { recursive: true });
+      harm(run);
+    });
+    for (const reader of readers.filter((name) => name !== 'export')) {
+      test(reader, async () => {
+        const finished = await gradus(...reader.split(' '), run, ...(argumentsOf[reader]?.(run) ?? []));
+        if (spares.includes(reader)) {
+          assert.equal(finished.code, 0, finished.stderr);
+        } else {
+          assert.equal(finished.result.error?.code, code);
+          assert.ok([1, 2].includes(finished.code), `exit code ${finished.code}`);
+          assert.match(finished.stderr, /^error: [^\n]+\n$/);
+        }
+      });
+    }
+    test('runs list shows the others', async () => {
+      const { code: exit, result } = await gradus('runs', 'list', '--root', root);
+      assert.equal(exit, 0);
+      const { runs, damaged = [] } = result as unknown as { runs: { id: string }[]; damaged?: { dir: string }[] };
+      assert.ok(runs.some(({ id }) => id === 'sound'));
+      assert.equal(runs.length + damaged.length, 2);
+    });
+    test('train --resume goes on, or says why not', async () => {
+      const finished = await gradus('train', file, '--out', run, '--resume', '--no-preflight', '--set', 'max_steps=6');
+      if (finished.code === 0) return assert.equal(finished.result.ok, true);
+      assert.ok(['RUN_DAMAGED', 'RUN_INCOMPLETE'].includes(finished.result.error!.code), finished.stderr);
+      assert.equal(finished.code, 2);
+    });
+  });
+}
+
+test('two runs cannot write one directory', async () => {
+  const out = join(folder, 'shared');
+  let second: unknown;
+  await train(file, {
+    ...{ out, preflight: false },
+    async onEvent({ type }) {
+      if (type !== 'start') return;
+      second = await gradus('train', file, '--out', out, '--no-preflight');
+    },
+  });
+  assert.deepEqual((second as Awaited<ReturnType<typeof gradus>>).result.error?.code, 'RUN_EXISTS');
+});
