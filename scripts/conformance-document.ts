@@ -25,8 +25,8 @@ export function conformanceDocument(report: ConformanceReport): string {
 Every loss is held against TRL ${oracles.TRL}: \`conformance/vectors\` has the numbers that TRL's own \`GRPOTrainer\` makes of given
 log-probabilities, rewards and masks (its scoring, its importance ratios, then its \`_compute_loss\`), with the loss, all metrics and
 dL/dlogp of every token. \`gradus conformance\` recomputes them on your machine with the graphs that training runs in ONNX Runtime.
-\`python/fixtures/losses.py\` and \`advantages.py\` make the vectors; where TRL has no counterpart the oracle is the formula of
-the paper, written out in PyTorch ${oracles.PyTorch}.
+\`python/fixtures/losses.py\` and \`advantages.py\` make the vectors. Where TRL has no counterpart the oracles are verl ${oracles.verl}, whose core
+algorithms \`python/verl.sh\` asks, and the formula of the paper, written out in PyTorch ${oracles.PyTorch}: the tables name them.
 
 A number agrees if |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. The tables give bounds of |ours − oracle's| / (|oracle's| + 0.01), which
 may be 1e-4, over ${checks.length} vectors.
@@ -49,7 +49,7 @@ ${markdown([
   ...distinct(others, titleOf).map((title) => {
     const of = others.filter((check) => titleOf(check) === title);
     const { subject, name, variant, oracle } = of[0]!;
-    return [subject.replace('_', ' '), `${name}, ${variant}`, oracle, bound(largestDifference(of))];
+    return [subject.replace('_', ' '), `${name}, ${variant}`, nameOf(oracle, of[0]!), bound(largestDifference(of))];
   }),
 ])}
 
@@ -64,6 +64,20 @@ ${markdown([
 - \`frac_reward_zero_std\` is counted by group whatever rewards are divided by.
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
+}
+
+/** Where the formulas stand that an oracle computes as they are written. */
+const papers: Readonly<Record<string, string>> = {
+  leave_one_out: 'RLOO, arXiv:2402.14740',
+  mean: 'MaxRL, arXiv:2602.02710',
+  k1: 'Schulman 2020, joschu.net/blog/kl-approx.html',
+  k2: 'Schulman 2020, joschu.net/blog/kl-approx.html',
+  k3: 'Schulman 2020, joschu.net/blog/kl-approx.html',
+  corrected: 'DeepSeek-V3.2, arXiv:2512.02556',
+};
+
+function nameOf(oracle: string, { name, variant }: ConformanceCheck): string {
+  return oracle === 'definition' ? `PyTorch: ${papers[variant] ?? papers[name]}` : oracle;
 }
 
 function row(losses: readonly ConformanceCheck[], variant: string): string[] {

@@ -34,7 +34,7 @@ export interface ConformanceCheck {
   readonly variant: string;
   /** The kind of batch. */
   readonly condition: string;
-  /** `TRL`, or `definition` where TRL has no counterpart: the formula of the paper in PyTorch. */
+  /** `TRL`; where it has no counterpart `verl`, and `definition`: the formula of the paper in PyTorch. */
   readonly oracle: string;
   /** The largest |ours − oracle's| / (|oracle's| + 0.01) among all numbers of the vector: loss, metrics and gradients. */
   readonly difference: number;
@@ -69,6 +69,12 @@ interface KlVector extends Readonly<Record<'logprobs' | 'old' | 'reference' | 'd
   readonly corrected: boolean;
 }
 
+interface VerlVectors {
+  readonly version: string;
+  readonly advantages: readonly AdvantageVector[];
+  readonly kl: readonly KlVector[];
+}
+
 interface EntropyControlVector {
   readonly settings: Partial<EntropyBonusSettings>;
   readonly steps: readonly { readonly entropy: number; readonly applied: number; readonly coefficient: number }[];
@@ -84,7 +90,7 @@ type Compared = readonly [ours: readonly number[], theirs: readonly number[]];
 /** Graphs run in ONNX Runtime, as they do in training. */
 export function conformance(): ConformanceReport {
   const checks = [...lossChecks(), ...advantageChecks(), ...klChecks(), ...entropyControlChecks()];
-  const oracles = readVectors<Record<string, string>>('oracles');
+  const oracles = { ...readVectors<Record<string, string>>('oracles'), verl: readVectors<VerlVectors>('verl').version };
   return { oracles, onnxruntime: loadOnnxRuntime().version, tolerance: TOLERANCE, checks };
 }
 
@@ -145,7 +151,10 @@ function compareLoss(vector: LossVector, batch: VectorBatch): Compared[] {
 }
 
 function* advantageChecks(): Generator<ConformanceCheck> {
-  for (const vector of readVectors<AdvantageVector[]>('advantages')) {
+  for (const vector of [
+    ...readVectors<AdvantageVector[]>('advantages'),
+    ...readVectors<VerlVectors>('verl').advantages,
+  ]) {
     const { oracle, scale_rewards, baseline, multi_objective_aggregation, rewards } = vector;
     const name = multi_objective_aggregation === 'normalize_then_sum' ? multi_objective_aggregation : scale_rewards;
     const several = rewards[0]!.length > vector.num_generations ? 'several groups' : 'one group';
@@ -178,7 +187,7 @@ function advantagesOf(vector: AdvantageVector): readonly number[] {
 }
 
 function* klChecks(): Generator<ConformanceCheck> {
-  for (const vector of readVectors<KlVector[]>('kl')) {
+  for (const vector of [...readVectors<KlVector[]>('kl'), ...readVectors<VerlVectors>('verl').kl]) {
     const { oracle, estimator, corrected } = vector;
     const row = (name: 'logprobs' | 'old' | 'reference') => input(name, 'float32', [1, size('C')]);
     const logprobs = row('logprobs');
