@@ -42,7 +42,7 @@ export interface PlayerReport {
 type Player = (turn: number, state: State) => Action;
 
 interface Played {
-  readonly row: number;
+  readonly example: Example;
   readonly trajectory: Trajectory;
   readonly reward: Reward;
 }
@@ -98,7 +98,7 @@ function parseSettings(text: string): Record<string, unknown> {
  */
 export async function checkEnvironment(config: Config, rows: number): Promise<EnvironmentCheck> {
   const task = await openTask(config);
-  const examples = task.problems.train.slice(0, rows);
+  const examples = spread(task.problems.train, rows);
   const each = (players: (example: Example, row: number) => readonly Player[]) =>
     playAll(task, config, examples, players);
   const gold = await playGold(task, config, examples);
@@ -115,6 +115,12 @@ export async function checkEnvironment(config: Config, rows: number): Promise<En
       failureCheck([...gold, ...empty, ...random, ...malformed]),
     ],
   };
+}
+
+/** So many of the rows, from the first to the last, for data sets may be sorted. */
+function spread(rows: readonly Example[], count: number): Example[] {
+  const every = Math.max(1, rows.length / count);
+  return Array.from({ length: Math.min(count, rows.length) }, (_, i) => rows[Math.floor(i * every)]!);
 }
 
 /** Whether the right turns earn full reward, where environment or data tell them. */
@@ -152,7 +158,7 @@ async function playAll(
       });
       const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
       const [reward] = await task.rewardModel.score(example, trajectories!);
-      played.push({ row, trajectory: trajectories![0]!, reward: reward! });
+      played.push({ example, trajectory: trajectories![0]!, reward: reward! });
     }
   }
   return played;
@@ -238,6 +244,11 @@ function faults({ trajectory, reward }: Played): string[] {
   );
 }
 
+function shown({ example }: Played): string {
+  const text = JSON.stringify(example) ?? '';
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
 function isRight({ reward }: Played, { rewardNames }: Task): boolean {
   return (reward.parts[rewardNames[0]!] ?? 0) >= 1;
 }
@@ -251,12 +262,12 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   const wrong = played.find((one) => !isRight(one, task));
   if (!wrong) return passed(id, `the right turns score 1 in all ${played.length} episodes`);
   const count = played.filter((one) => !isRight(one, task)).length;
-  const { row, reward, trajectory } = wrong;
+  const { reward, trajectory } = wrong;
   const [fault] = faults(wrong);
   const value = reward.parts[task.rewardNames[0]!];
   const seen = fault ?? `${task.rewardNames[0]} is ${value}, and the episode ended as ${trajectory.stopReason}`;
   const detail = `the right turns do not score 1 in ${share(count, played.length)} episodes`;
-  return failed(id, 'error', detail, `row ${row + 1}: ${seen}`);
+  return failed(id, 'error', detail, `${shown(wrong)}: ${seen}`);
 }
 
 /** The fraction of episodes that may be won without skill. */
@@ -274,5 +285,5 @@ function failureCheck(played: readonly Played[]): Check {
   const broken = played.filter((one) => faults(one).length > 0);
   if (broken.length === 0) return passed(id, `none in ${played.length} episodes`);
   const detail = `something fails in ${share(broken.length, played.length)} episodes`;
-  return failed(id, 'error', detail, `row ${broken[0]!.row + 1}: ${faults(broken[0]!)[0]}`);
+  return failed(id, 'error', detail, `${shown(broken[0]!)}: ${faults(broken[0]!)[0]}`);
 }
