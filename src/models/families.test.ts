@@ -133,6 +133,7 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ model_type: 'qwen3_next' }, /qwen3_next.*recurrent/],
     [{ model_type: 'qwen3_moe' }, /qwen3_moe.*mixture of experts/],
     [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],
+    [{ model_type: 'gemma3_text' }, /gemma3_text.*sliding windows/],
     [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
     [{ ...qwen2, ...window }, /sliding_window 16/],
     [{ ...config('tiny-mistral'), sliding_window: 16 }, /sliding_window 16/],

@@ -145,9 +145,11 @@ function modelCard(
     'pipeline_tag: text-generation',
     'tags: [gradus, grpo]',
   ];
+  const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
+  const source = `${JSON.stringify(id?.name ?? base)}${revision}`;
   const load =
     format === 'peft'
-      ? `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${JSON.stringify(base)}), folder)`
+      ? `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`
       : 'model = AutoModelForCausalLM.from_pretrained(folder)';
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
   const title = `${basename(base)} after ${step} steps of GRPO`;

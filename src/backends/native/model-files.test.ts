@@ -59,6 +59,12 @@ const damages: Damage[] = [
   ['a size of zero', having({ num_attention_heads: 0 }), 'MODEL_CONFIG_INVALID', /num_attention_heads/],
   ['a flag that is a number', having({ tie_word_embeddings: 1 }), 'MODEL_CONFIG_INVALID', /tie_word_embeddings/],
   ['an end token that is a text', having({ eos_token_id: '</s>' }), 'MODEL_CONFIG_INVALID', /eos_token_id/],
+  [
+    'layers without end',
+    having({ num_hidden_layers: 2 ** 30 }),
+    'MODEL_CONFIG_INVALID',
+    /num_hidden_layers .*at most 10000/,
+  ],
   ['uneven groups of heads', having({ num_key_value_heads: 3 }), 'MODEL_UNSUPPORTED', /num_key_value_heads 3/],
   ['odd heads', having({ head_dim: 7 }), 'MODEL_UNSUPPORTED', /head_dim 7/],
   ['another activation', having({ hidden_act: 'gelu' }), 'MODEL_UNSUPPORTED', /hidden_act "gelu"/],
