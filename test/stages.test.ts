@@ -157,6 +157,7 @@ test('what a stage cannot say is an error with its place', () => {
     /stages\.1\.learning_rte/,
     /did you mean stages\.1\.learning_rate/,
   );
+  refuses({ ...b, lr: 1 }, 'CONFIG_UNKNOWN_KEY', /stages\.1\.lr/, /here it is called learning_rate/);
   refuses({ ...b, model: 'x' }, 'CONFIG_UNKNOWN_KEY', /stages\.1\.model/, /same in all stages/);
   refuses({ ...b, learning_rate: 'fast' }, 'CONFIG_INVALID', /stages\.1\.learning_rate: expected a number/);
   refuses({ ...b, loss_type: 'cispo' }, 'CONFIG_CONFLICT', /cispo needs epsilon_high/);

@@ -56,7 +56,7 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   const parent = path.slice(0, -1);
   const full = dotted(path);
   const siblings = Object.keys(propertiesOf(schemaAt(parent)));
-  const ours = foreignNames[full] ?? (parent.length === 0 ? foreignNames[key] : undefined);
+  const ours = foreignNames[full] ?? (parent.length === 0 || parent[0] === 'stages' ? foreignNames[key] : undefined);
   const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
   const isOfTheRun = parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema());
   const meant = ours ?? nearest(key, siblings) ?? elsewhere[0];

@@ -224,3 +224,14 @@ test('docs/health.md is the table', () => {
   const path = join(import.meta.dirname, '..', '..', 'docs', 'health.md');
   assert.equal(readFileSync(path, 'utf8'), healthDocument(), 'run: node scripts/health-document.ts');
 });
+
+test('what two stages earn is not compared: their rewards are not the same', () => {
+  const steps = (reward: number, stage: number) =>
+    run(60, { reward: noise(stage, reward, 0.02), stage }).metrics.map((line) => ({
+      ...line,
+      step: line.step + 60 * (stage - 1),
+    }));
+  const fired = (metrics: readonly MetricsRecord[]) => replay(metrics, []).alerts.map(({ rule }) => rule);
+  assert.ok(fired(run(120, { reward: (t) => (t < 0.5 ? 0.9 : 0.3) }).metrics).includes('reward_fell'));
+  assert.ok(!fired([...steps(0.9, 1), ...steps(0.3, 2)]).includes('reward_fell'));
+});

@@ -128,3 +128,9 @@ test('a short run without evaluations shows nothing', () => {
   assert.deepEqual([learning, basis], ['inconclusive', 'none']);
   assert.equal(learningVerdict([]).basis, 'none');
 });
+
+test('of a run in stages the training reward of the last one counts', () => {
+  const first = curve(60, () => 0.9, 0.02).map((step) => ({ ...step, stage: 1 }));
+  const second = curve(60, (t) => 0.2 + 0.4 * t, 0.02).map((line) => ({ ...line, step: line.step + 60, stage: 2 }));
+  assert.equal(learningVerdict([...first, ...second]).learning, 'improved');
+});
