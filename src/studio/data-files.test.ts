@@ -120,8 +120,9 @@ test('a data set of the hub is one by its id, and may be asked for a revision', 
       revisions: { old: 'c'.repeat(40) },
     },
   });
-  const before = { ...process.env };
-  Object.assign(process.env, { HF_ENDPOINT: hub.endpoint, HF_HOME: join(folder, 'home'), HF_HUB_OFFLINE: '0' });
+  const settings = { HF_ENDPOINT: hub.endpoint, HF_HOME: join(folder, 'home'), HF_HUB_OFFLINE: '0' };
+  const before = Object.keys(settings).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, settings);
   try {
     assert.equal((await loadRows('org/sums')).length, 12);
     assert.deepEqual(await loadRows('org/sums@old', { config: 'main', split: 'test' }), [
@@ -133,7 +134,10 @@ test('a data set of the hub is one by its id, and may be asked for a revision', 
     assert.equal(hub.requests.length, asked);
     await assert.rejects(loadRows('org/other'), isError('DATASET_NOT_FOUND', /org\/other is not on this machine/));
   } finally {
-    process.env = before;
+    for (const [name, value] of before) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
   }
 });
 
