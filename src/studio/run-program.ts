@@ -71,7 +71,7 @@ async function trySandbox(language: CodeLanguage): Promise<boolean> {
 
 /**
  * Mounts a small root: the folders given, read-only, the devices that programs expect, and one folder to write to; then drops every right.
- * $1 is an empty folder, $2 the megabytes of files, $3 who to become (or nobody else), $4 how many folders follow; the rest is the program.
+ * $1 is an empty folder, $2 the megabytes of files, $3 setpriv’s options to become somebody else, $4 how many folders follow; the rest is the program.
  */
 const enter = `set -e
 root=$1 size=$2 become=$3 count=$4; shift 4
