@@ -34,7 +34,12 @@ export interface Fault {
 
 /** What one call of a reward function came to: for each completion a score, `null` or a fault, or else the fault of all. */
 export type RewardOutcome =
-  | { readonly scores: readonly (number | null | Fault)[]; readonly metrics: Readonly<Record<string, number>> }
+  | {
+      readonly scores: readonly (number | null | Fault)[];
+      readonly metrics: Readonly<Record<string, number>>;
+      /** What is kept beside each completion, by names: TRL's `log_extra`. */
+      readonly extra?: Readonly<Record<string, readonly unknown[]>>;
+    }
   | { readonly fault: Fault };
 
 /** A reward function that is called elsewhere, in another process, where it can be stopped. */

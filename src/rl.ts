@@ -128,6 +128,8 @@ export interface Reward {
   readonly errors?: Readonly<Record<string, string>>;
   /** Where in the user's code, for those of which that is known. */
   readonly stacks?: Readonly<Record<string, string>>;
+  /** What rewards wanted kept beside the completion, by names. */
+  readonly extra?: Readonly<Record<string, unknown>>;
   /** Further numbers that rewards wanted logged; averaged over a step. */
   readonly metrics?: Readonly<Record<string, number>>;
 }

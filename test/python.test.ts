@@ -27,6 +27,7 @@ test('a reward in Python scores a run', async () => {
 def score(prompts, completions, answer, log_metric, **kwargs):
     print("not for stdout")
     log_metric("seen", len(completions))
+    kwargs["log_extra"]("length", [len(text) for text in completions])
     return [len(text) / 100 for text in completions]
 `,
   );
@@ -36,6 +37,8 @@ def score(prompts, completions, answer, log_metric, **kwargs):
   );
   assert.equal(result.run.status, 'completed');
   assert.equal(result.metrics.seen, 2);
+  const [line] = readFileSync(join(folder, 'scored', 'rollouts', 'step_000001.jsonl'), 'utf8').split('\n');
+  for (const { text, extra } of JSON.parse(line!).completions) assert.deepEqual(extra, { length: text.length });
   assert.ok(result.metrics['rewards/score/mean']! >= 0);
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GradusError } from '../errors.ts';
-import type { RewardFunction, RewardInput } from '../rewards.ts';
+import type { RemoteReward, RewardFunction, RewardInput } from '../rewards.ts';
 import type { StopReason, Trajectory } from '../rl.ts';
 import { weightedRewards } from './weighted.ts';
 
@@ -319,6 +319,23 @@ test('what functions log is averaged and kept, unless the function fails', async
   assert.deepEqual(
     rewards.map(({ metrics }) => metrics),
     [{ length: 3 }, { length: 3 }],
+  );
+});
+
+test('what a reward elsewhere keeps stays with its own completion, even where another spoils the call', async () => {
+  const score: RemoteReward = {
+    async call({ completions }) {
+      if (completions.includes('three')) return { fault: { message: 'three' } };
+      return { scores: completions.map(() => 1), metrics: {}, extra: { said: completions } };
+    },
+  };
+  const model = weightedRewards([{ name: 'mine', score }]);
+  const group = [trajectory('three'), trajectory('2'), trajectory('4')];
+  const [guilty, ...others] = await model.score(example, group);
+  assert.equal(guilty!.errors?.mine, 'three');
+  assert.deepEqual(
+    others.map(({ extra }) => extra),
+    [{ said: '2' }, { said: '4' }],
   );
 });
 

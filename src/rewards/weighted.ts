@@ -65,6 +65,7 @@ const leastShare = 2000;
 interface Verdict {
   readonly scores: readonly (number | null | Fault)[];
   readonly metrics: Readonly<Record<string, number>>;
+  readonly extra?: Readonly<Record<string, readonly unknown[]>>;
 }
 
 /** Scores all that can be scored: a completion on which the function fails takes no other with it. */
@@ -81,7 +82,10 @@ async function judge(score: NamedReward['score'], group: Judged, timeLimit: numb
     if ('fault' in outcome) return outcome.fault;
     return 'fault' in again ? again.fault : again.scores[innocent.indexOf(i)]!;
   });
-  return { scores, metrics: 'fault' in again ? {} : again.metrics };
+  if ('fault' in again) return { scores, metrics: {} };
+  const { metrics, extra = {} } = again;
+  const spread = Object.entries(extra).map(([name, values]) => [name, rows.map((i) => values[innocent.indexOf(i)])]);
+  return { scores, metrics, extra: Object.fromEntries(spread) };
 }
 
 async function call(score: NamedReward['score'], judged: Judged, timeLimit: number): Promise<RewardOutcome> {
@@ -119,11 +123,13 @@ function combine(rewards: readonly NamedReward[], verdicts: readonly Verdict[], 
   }
   const failed = Object.keys(errors).length > 0;
   const metrics = meanMetrics(verdicts.map(({ metrics }) => metrics));
+  const kept = verdicts.flatMap(({ extra = {} }) => Object.entries(extra).map(([name, values]) => [name, values[i]]));
   return {
     score: failed ? null : score,
     parts,
     ...(failed && { errors }),
     ...(Object.keys(stacks).length > 0 && { stacks }),
     ...(Object.keys(metrics).length > 0 && { metrics }),
+    ...(kept.length > 0 && { extra: Object.fromEntries(kept) }),
   };
 }

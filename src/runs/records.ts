@@ -149,6 +149,8 @@ export interface RolloutCompletion {
   readonly errors?: Readonly<Record<string, string>>;
   /** Where rewards failed, in the user's code, by their names. */
   readonly stacks?: Readonly<Record<string, string>>;
+  /** What rewards wanted kept beside it. */
+  readonly extra?: Readonly<Record<string, unknown>>;
   readonly advantage: number;
   readonly stop_reason: StopReason;
   /** What went wrong in the environment, and where. */

@@ -18,7 +18,7 @@ export function rolloutRecord(group: GroupOutcome): RolloutRecord {
 }
 
 function completionRecord(trajectory: Trajectory, group: Group, i: number, advantage: number): RolloutCompletion {
-  const { score, parts, errors, stacks } = group.rewards[i]!;
+  const { score, parts, errors, stacks, extra } = group.rewards[i]!;
   const { error } = trajectory;
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
@@ -28,6 +28,7 @@ function completionRecord(trajectory: Trajectory, group: Group, i: number, advan
     rewards: parts,
     ...(errors && { errors }),
     ...(stacks && { stacks }),
+    ...(extra && { extra }),
     advantage,
     stop_reason: trajectory.stopReason,
     ...(error && { error: error.message, ...(error.stack !== undefined && { stack: error.stack }) }),

@@ -44,10 +44,11 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
     assert [len(ids) for ids in completion_ids] == [1, 5]
     assert "prompt" not in kwargs
     log_metric("answered", 1)
+    kwargs["log_extra"]("said", [completion[0]["content"] for completion in completions])
     return [float(completion[0]["content"] == gold) for completion, gold in zip(completions, answer)]
 `);
   const outcome = await score.call(judged('2', 'three'), 10_000);
-  assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 } });
+  assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
 });
 
 test('without a chat template prompts and completions are texts', async () => {
@@ -106,6 +107,11 @@ for (const [what, text, message] of [
   ['returns too few', 'def fn(completions): return []', /it returned 0 scores for 1 completions/],
   ['returns no list', 'def fn(completions): return 1.0', /it returned float, not a list of scores/],
   ['logs no number', 'def fn(completions, log_metric): log_metric("x", "y")', /log_metric\('x'\) is of type str/],
+  [
+    'keeps too little',
+    'def fn(completions, log_extra): log_extra("x", [])',
+    /log_extra\('x'\) has 0 values for 1 completions/,
+  ],
   ['asks for what there is not', 'def fn(completions, gold): return [1]', /missing 1 required .*'gold'/],
   ['ends its process', 'import os\ndef fn(completions): os._exit(7)', /^the python worker ended with code 7$/],
   ['is killed', 'import os\ndef fn(completions): os.kill(os.getpid(), 9)', /^the python worker was killed by SIGKILL$/],
@@ -118,7 +124,7 @@ for (const [what, text, message] of [
   test(`a function that ${what} fails, and the next call works`, async () => {
     const once = `${text.replace('fn(', 'bad(')}\nimport inspect\ndef fn(completions, answer, **kwargs):
     if completions[0][0]["content"] == "good": return [5]
-    return bad(completions, *([kwargs["log_metric"]] if "log_metric" in inspect.signature(bad).parameters else []))`;
+    return bad(completions, *(kwargs[name] for name in inspect.signature(bad).parameters if name.startswith("log_")))`;
     const score = await load(once);
     const outcome = await score.call(judged('a'), 300);
     assert.match('fault' in outcome ? outcome.fault.message : 'none', message);

@@ -10,6 +10,7 @@ import { PythonCode, type PythonCodeOptions } from '../workers/python-code.ts';
 interface Scored {
   readonly scores: readonly (number | null | Fault)[];
   readonly metrics: readonly (readonly [name: string, value: number])[];
+  readonly extra: Readonly<Record<string, readonly unknown[]>>;
 }
 
 export interface PythonRewardOptions extends PythonCodeOptions {
@@ -43,8 +44,8 @@ export async function loadPythonReward(
       const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));
       const params = { path, name, ...(conversational ? asMessages(judged) : asTexts(judged)) };
       try {
-        const { scores, metrics } = (await python.call('score', params, timeLimit)) as Scored;
-        return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))) };
+        const { scores, metrics, extra } = (await python.call('score', params, timeLimit)) as Scored;
+        return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
       } catch (error) {
         return { fault: { message: messageOf(error) } };
       }

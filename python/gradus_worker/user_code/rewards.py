@@ -9,22 +9,29 @@ _taken = ("prompt", "completion", "completion_ids")
 
 def score(function, prompts, completions, completion_ids, columns, resolve):
     """
-    One call: `{"scores", "metrics": [[name, value], …]}`. A score is a number, None, or `{"message"}` where it is neither.
+    One call: `{"scores", "metrics": [[name, value], …], "extra": {column: values}}`. A score is a number, None, or `{"message"}` where it is neither.
 
     A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
     """
     metrics = []
+    extra = {}
 
     def log_metric(name, value):
         metrics.append([name, finite(value, f"log_metric({name!r})")])
 
+    def log_extra(column, values):
+        values = list(values)
+        if len(values) != len(completions):
+            raise TypeError(f"log_extra({column!r}) has {len(values)} values for {len(completions)} completions")
+        extra[column] = values
+
     arguments = {
         **{name: values for name, values in columns.items() if name not in _taken},
         **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
-        "log_metric": log_metric,
+        **{"log_metric": log_metric, "log_extra": log_extra},
     }
     answer = resolve(function(**accepted(function, arguments)))
-    return {"scores": _scores(answer, len(completions)), "metrics": metrics}
+    return {"scores": _scores(answer, len(completions)), "metrics": metrics, "extra": extra}
 
 
 def finite(value, what):

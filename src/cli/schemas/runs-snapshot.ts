@@ -19,6 +19,7 @@ const completion = z.strictObject({
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
   stacks: z.record(z.string(), z.string()).describe('where rewards failed').exactOptional(),
+  extra: z.record(z.string(), z.unknown()).describe('what rewards wanted kept beside it').exactOptional(),
   advantage: z.number(),
   stop_reason: stopReason,
   error: z.string().exactOptional(),
