@@ -120,6 +120,8 @@ describe('a run', () => {
   test('is evaluated as during training, and sampled from', async () => {
     const { evaluation } = await evaluate(place('whole'), { checkpoint: '6' });
     assert.deepEqual(evaluation, readEvaluations(place('whole')).at(-1));
+    assert.ok(evaluation.metrics['eval/num_turns/mean']! >= 1);
+    assert.ok(evaluation.metrics['eval/talk/letters']! > 0);
     const { samples } = await sample(place('whole'), { n: 3 });
     assert.equal(samples.length, 3);
     assert.ok(samples.every(({ rewards }) => typeof rewards.digits === 'number'));

@@ -93,6 +93,7 @@ export function isTruncated({ stopReason }: Trajectory): boolean {
   return stopReason === 'max_tokens' || stopReason === 'context_overflow';
 }
 
-function sampledTokens({ steps }: Trajectory): number {
+/** The tokens that the policy sampled in all turns of a trajectory. */
+export function sampledTokens({ steps }: Trajectory): number {
   return steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
 }

@@ -1,5 +1,6 @@
 // How good a policy is on given problems: greedy and sampled accuracy, rewards, pass@k, each with what it may be off by.
 import type { Generator, Policy, RolloutOptions } from '../generation.ts';
+import { sampledTokens } from '../grpo/metrics.ts';
 import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
 import { streamSeed } from '../random.ts';
@@ -43,9 +44,10 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * Answers each problem greedily once, and max(k) times by sampling. `undefined` if it was cancelled.
  *
  * - `eval/accuracy`, `eval/reward`: of the greedy answers
- * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/completions/…`: of the samples
+ * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/num_turns/mean`, `eval/completions/…`: of
+ *   the samples
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
- * - `eval/<name>`: whatever rewards log, of the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
+ * - `eval/<name>`: whatever rewards and environments log, of the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
  * What no reward could judge counts in nothing but `eval/unscored`, its fraction among the samples.
  */
@@ -126,16 +128,17 @@ async function answer(
 }
 
 function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
-  const lengths = samples.map(({ trajectory }) => trajectory.steps.at(-1)?.tokens.completionIds.length ?? 0);
-  const clipped = samples.filter(({ trajectory }) => trajectory.stopReason === 'max_tokens').length;
+  const trajectories = samples.map(({ trajectory }) => trajectory);
+  const clipped = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
   const parts = samples.map(({ reward }) => {
     const applied = Object.entries(reward.parts).filter((part): part is [string, number] => part[1] !== null);
     return Object.fromEntries(applied.map(([name, value]) => [`rewards/${name}/mean`, value]));
   });
   return {
-    ...meanMetrics(samples.map(({ reward }) => reward.metrics ?? {})),
+    ...meanMetrics(samples.flatMap(({ reward, trajectory }) => [reward.metrics ?? {}, trajectory.metrics ?? {}])),
     ...meanMetrics(parts),
-    'completions/mean_length': mean(lengths),
+    'num_turns/mean': mean(trajectories.map(({ steps }) => steps.length)),
+    'completions/mean_length': mean(trajectories.map(sampledTokens)),
     'completions/clipped_ratio': clipped / samples.length,
     unscored: samples.filter(({ reward }) => reward.score === null).length / samples.length,
   };
