@@ -166,8 +166,21 @@ describe('runs', () => {
     }
   });
 
-  describe('interrupted', () => {
+  describe('beside a run in one piece', () => {
     before(async () => assert.equal((await train('whole')).code, 0));
+
+    test('in two processes it learns the same', async () => {
+      const { code, answer } = await train('two', {}, ' --set trl.num_processes=2 --set max_steps=4');
+      assert.equal(code, 0, JSON.stringify(answer.error));
+      const rows = (name: string) => readMetrics(join(folder, 'runs', name)).slice(0, 4);
+      for (const name of ['reward', 'loss', 'grad_norm', 'entropy']) {
+        for (const [i, row] of rows('two').entries()) {
+          const [value, expected] = [row[name] as number, rows('whole')[i]![name] as number];
+          assert.ok(Math.abs(value - expected) < 1e-3, `${name} of step ${i + 1}: ${value} and ${expected}`);
+        }
+      }
+      await assertNoWorkerLeft();
+    });
 
     test('killed, it takes its worker with it; resumed, its metrics are those of a run that was not', async () => {
       await gradus(['train', 'tiny.yaml', '--no-preflight', '--name', 'killed'], {

@@ -4,7 +4,8 @@ import sys
 
 from ..channel import Channel
 
-channel = Channel()
+is_first = os.environ.get("RANK", "0") == "0"
+channel = Channel() if is_first else None
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # models are folders by now
 try:
@@ -14,9 +15,11 @@ try:
     import transformers
     import trl
 
+    from . import ranks
     from .engine import Engine
 except ImportError as error:
-    channel.fatal(error)
+    if is_first:
+        channel.fatal(error)
     sys.exit(1)
 
 OPEN = {
@@ -41,14 +44,16 @@ UPDATE = {"rows": ([ROW], None), "learning_rate": float}
 FOLDER = {"directory": str}
 
 engine = Engine()
+HANDLERS = {
+    "open": (OPEN, lambda params, call: engine.open(**params)),
+    "sample": (SAMPLE, lambda params, call: engine.sample(params, call)),
+    "logprobs": (LOGPROBS, lambda params, call: engine.logprobs(**params)),
+    "update": (UPDATE, lambda params, call: engine.update(**params)),
+    "save": (FOLDER, lambda params, call: engine.save(**params)),
+    "load": (FOLDER, lambda params, call: engine.load(**params)),
+}
+ranks.join()
+if not is_first:
+    ranks.follow(HANDLERS)
 channel.hello("trl", {module.__name__: module.__version__ for module in (torch, transformers, peft, trl, accelerate)})
-channel.serve(
-    {
-        "open": (OPEN, lambda params, call: engine.open(**params)),
-        "sample": (SAMPLE, lambda params, call: engine.sample(params, call)),
-        "logprobs": (LOGPROBS, lambda params, call: engine.logprobs(**params)),
-        "update": (UPDATE, lambda params, call: engine.update(**params)),
-        "save": (FOLDER, lambda params, call: engine.save(**params)),
-        "load": ({**FOLDER, "weights_only": bool}, lambda params, call: engine.load(**params)),
-    }
-)
+channel.serve(ranks.handing_on(HANDLERS))

@@ -8,12 +8,14 @@ import tempfile
 import threading
 
 import torch
+from accelerate import DistributedType
 from peft import LoraConfig
 from transformers import AutoTokenizer, BitsAndBytesConfig
 from trl import GRPOConfig
 from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
 
 from ..channel import WorkerError
+from . import ranks
 from .sampler import sample
 from .stepwise_trainer import StepwiseTrainer
 
@@ -42,6 +44,7 @@ class Engine:
         )
         shutil.rmtree(scratch, ignore_errors=True)
         self.name, self.is_peft = name, lora is not None
+        self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
         self.reference = None
         self.thread = None
         parameters = list(self.trainer.model.parameters())
@@ -56,18 +59,18 @@ class Engine:
 
     def sample(self, options, call):
         with self._resting() as model:
-            if self.trainer.use_vllm:
-                return self._sample_with_vllm(options)
-            return sample(model, options["requests"], options, lambda: call.cancelled)
+            # Where models are split among processes, all must do the same steps: nothing is cut short.
+            is_cancelled = (lambda: call.cancelled) if call and (self.replicated or ranks.COUNT == 1) else (lambda: False)
+            work = self._sample_with_vllm if self.trainer.use_vllm else sample
+            return ranks.shared(options["requests"], lambda requests: work(model, requests, options, is_cancelled), self.replicated)
 
-    def _sample_with_vllm(self, options):
+    def _sample_with_vllm(self, model, requests, options, is_cancelled):
         """Through TRL's own vLLM client, with the weights of now. What is drawn depends on vLLM's random numbers alone, and it tells
         log-probabilities after temperature and filters only."""
         trainer, vllm = self.trainer, self.trainer.vllm_generation
         if trainer._last_loaded_step != trainer.state.global_step:
             vllm.sync_weights()
             trainer._last_loaded_step = trainer.state.global_step
-        requests = options["requests"]
         vllm.max_completion_length = max(request["max_tokens"] for request in requests)
         vllm.temperature, vllm.top_k, vllm.top_p, vllm.min_p = (options[name] for name in ("temperature", "top_k", "top_p", "min_p"))
         _, completions, logprobs, _ = vllm.generate([request["prompt_ids"] for request in requests], None, num_generations=1)
@@ -81,16 +84,17 @@ class Engine:
     def logprobs(self, sequences, weights):
         with self._resting():
             if weights == "current":
-                return self._score(self.trainer.model, sequences)
+                return self._scores(self.trainer.model, sequences)
             if self.is_peft:
                 with self.trainer.accelerator.unwrap_model(self.trainer.model).disable_adapter():
-                    return self._score(self.trainer.model, sequences)
-            return self._score(self._reference(), sequences)
+                    return self._scores(self.trainer.model, sequences)
+            return self._scores(self._reference(), sequences)
 
     def update(self, rows, learning_rate):
         self._start()
         outcome = self.trainer.request(rows, learning_rate)
-        return {"metrics": outcome["metrics"], "logprobs": outcome["logprobs"], "advantages": outcome.get("advantages")}
+        advantages = ranks.gathered(outcome["advantages"]) if rows is not None else None
+        return {"metrics": outcome["metrics"], "logprobs": ranks.gathered(outcome["logprobs"]), "advantages": advantages}
 
     def save(self, directory):
         self._start()
@@ -102,6 +106,9 @@ class Engine:
             if shutil.disk_usage(directory).free < 2**20:
                 raise OSError(errno.ENOSPC, f"no space left on the disk of {directory}") from error
             raise
+        ranks.wait()
+        if ranks.RANK > 0:
+            return
         written = os.path.join(directory, f"checkpoint-{self.trainer.state.global_step}")
         for file in os.listdir(written):
             if file not in UNWANTED:
@@ -132,6 +139,9 @@ class Engine:
                 yield model
         finally:
             model.train()
+
+    def _scores(self, model, sequences):
+        return ranks.shared(sequences, lambda part: self._score(model, part), self.replicated)
 
     def _score(self, model, sequences):
         """Log-probabilities of completion tokens, as the loss computes them."""

@@ -41,19 +41,17 @@ export function testedVersions(): Record<string, string> {
   return Object.fromEntries([...project.matchAll(/"(\w+)==([\d.]+)"/g)].map(([, name, version]) => [name, version]));
 }
 
-/** How the worker is started: by itself, or by accelerate in several processes. */
+/** How the worker is started: by itself, or in several processes by PyTorch or, where it has a configuration, accelerate. */
 export function workerOptions(config: Config, environment: Environment = process.env): WorkerOptions {
   const { accelerate_config: file } = config.trl;
-  const processes = trainingProcesses(config);
-  const launcher = [
-    ...['-m', 'accelerate.commands.launch', '--num_processes', String(processes)],
-    ...(file === null ? [] : ['--config_file', file]),
-    '--module',
-  ];
+  const processes = String(trainingProcesses(config));
+  const torchrun = ['-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', processes, '--module'];
+  const accelerate = ['-m', 'accelerate.commands.launch', '--config_file', file ?? '', '--num_processes', processes];
+  const launcher = file !== null ? [...accelerate, '--module'] : processes === '1' ? ['-m'] : torchrun;
   return {
     name: 'trl',
     command: trlPython(environment),
-    args: [...(processes > 1 || file !== null ? launcher : ['-m']), 'gradus_worker.trl'],
+    args: [...launcher, 'gradus_worker.trl'],
     environment: { PYTHONPATH: pythonFolder },
     fix: trlFix,
   };
