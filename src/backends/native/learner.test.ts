@@ -94,6 +94,25 @@ for (const [how, limits] of Object.entries({ together: {}, alone: { rows: 1 } })
   });
 }
 
+test('what has nothing to teach is measured all the same, without gradients', async () => {
+  const silent = batch.map((sequence, i) => (i < 3 ? { ...sequence, advantage: 0 } : sequence));
+  using opened = await openLearner(tinyLlama);
+  // A divergence that weighs next to nothing lets every sequence teach.
+  using taught = await openLearner({ ...tinyLlama, objective: { ...LOSS, beta: 1e-30 } });
+  const [skipped, whole] = [await gradientOf(opened, silent), await gradientOf(taught, silent)];
+  assert.ok(largestDifference(skipped.gradient, whole.gradient) <= 1e-6);
+  assert.ok(largestDifference(skipped.logprobs.flat(), whole.logprobs.flat()) <= 1e-5);
+  for (const [metric, value] of Object.entries(skipped.metrics)) {
+    assert.ok(Math.abs(whole.metrics[metric]! - value) <= 1e-5, metric);
+  }
+  const none = await gradientOf(
+    opened,
+    batch.map((sequence) => ({ ...sequence, advantage: 0 })),
+  );
+  assert.ok(none.gradient.every((entry) => entry === 0));
+  assert.ok(none.metrics.entropy! > 0);
+});
+
 test('without old log-probabilities they are the new ones: ratios are 1', async () => {
   using opened = await openLearner(tinyLlama);
   const first = batch.map(({ oldLogprobs: _, ...sequence }) => sequence);

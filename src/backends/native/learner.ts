@@ -1,28 +1,29 @@
 // Forward and backward passes over a batch, micro-batch by micro-batch; gradients add up in one flat vector.
-import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { topEntropyMask } from '../../grpo/entropy-mask.ts';
 import { foldMetrics } from '../../grpo/loss-metrics.ts';
-import type { LossSettings } from '../../grpo/loss-settings.ts';
-import { grpoLoss } from '../../grpo/losses.ts';
 import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
-import { C, G, U } from '../../models/prefix-attention.ts';
-import { type TrainingGraph, trainingGraph } from '../../models/training-graph.ts';
+import { trainingGraph } from '../../models/training-graph.ts';
 import { createSession, type Session, type SessionOptions } from '../../runtime/session.ts';
 import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
-import { gradients } from '../../tensor/gradients.ts';
 import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
-import { add, div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
-import { size, times } from '../../tensor/shape.ts';
+import { add, input } from '../../tensor/ops.ts';
+import { size } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
 import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
+import {
+  gradientName,
+  keptFraction,
+  lossOutputs,
+  METRIC,
+  type Objective,
+  teaches,
+  trainingOutputs,
+} from './objective.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
-
-/** What is learnt: rewards by GRPO, or the completions themselves. */
-export type Objective = LossSettings | 'supervised';
 
 export interface LearnerOptions {
   readonly architecture: Architecture;
@@ -47,11 +48,17 @@ export interface PassResult {
   readonly logprobs: number[][];
 }
 
+interface Compiled {
+  readonly session: Session;
+  readonly inputs: ReadonlySet<string>;
+}
+
 /** A compiled objective. */
 export class Learner {
   readonly #options: LearnerOptions;
-  readonly #session: Session;
-  readonly #inputs: ReadonlySet<string>;
+  readonly #training: Compiled;
+  /** The same without gradients, for what has nothing to teach; compiled when there is such a thing. */
+  #measuring: Compiled | undefined;
   readonly #metricNames: readonly string[];
   readonly #accumulator: Session;
   /** Where the loss learns from tokens of high entropy alone: which those are must be known before the first micro-batch. */
@@ -60,10 +67,10 @@ export class Learner {
 
   constructor(options: LearnerOptions) {
     this.#options = options;
-    const outputs = trainingOutputs(options);
+    const names = options.layout.entries.map(({ name }) => name);
+    const outputs = trainingOutputs(options, names);
     this.#metricNames = Object.keys(outputs).filter((name) => name.startsWith(METRIC));
-    this.#session = compile(outputs, options, 'training step');
-    this.#inputs = new Set(this.#session.inputs);
+    this.#training = compile(outputs, options, 'training step');
     this.#accumulator = createSession(accumulatorModel(), { name: 'gradient sum' });
     if (keptFraction(options.objective) < 1) this.#entropies = new Scorer(options, 'entropy');
   }
@@ -82,16 +89,20 @@ export class Learner {
     const step = { entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
-    for (const [index, part] of microBatches(sequences, this.#options.limits).entries()) {
-      const target = index === 0 ? into : this.#scratchArena();
+    into.buffer.data.fill(0);
+    const { limits, objective } = this.#options;
+    const parts = microBatches(sequences, limits, (sequence) => teaches(objective, sequence));
+    for (const [index, part] of parts.entries()) {
+      const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
       metrics.push(await this.#run(part, sequences, step, values, target, logprobs));
-      if (index > 0) await this.#accumulate(into, target);
+      if (target && index > 0) await this.#accumulate(into, target);
     }
     return { metrics: foldMetrics(metrics), logprobs };
   }
 
   dispose(): void {
-    this.#session.dispose();
+    this.#training.session.dispose();
+    this.#measuring?.session.dispose();
     this.#accumulator.dispose();
     this.#entropies?.dispose();
     this.#scratch?.dispose();
@@ -109,28 +120,34 @@ export class Learner {
     sequences: readonly TrainingSequence[],
     step: StepInputs,
     values: Arena,
-    into: Arena,
+    into: Arena | undefined,
     logprobs: number[][],
   ): Promise<Record<string, number>> {
+    const { session, inputs } = into ? this.#training : this.#measure();
     using run = new RunTensors();
-    using binding = this.#session.bind();
+    using binding = session.bind();
     const rows = part.rows.length;
     const { C: width } = part.sizes;
-    bindInputs(binding, this.#inputs, values.tensors);
-    bindInputs(binding, this.#inputs, layoutInputs(part, sequences, run));
-    bindInputs(binding, this.#inputs, lossInputs(part, sequences, step, run));
+    bindInputs(binding, inputs, values.tensors);
+    bindInputs(binding, inputs, layoutInputs(part, sequences, run));
+    bindInputs(binding, inputs, lossInputs(part, sequences, step, run));
     const { adapters, dropout = 0 } = this.#options;
-    if (adapters && dropout > 0) bindInputs(binding, this.#inputs, dropoutInputs(part, adapters, step.seed, run));
+    if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
     const outputs = new Map<string, BoundTensor<'float32'>>();
     for (const name of ['loss', ...this.#metricNames]) outputs.set(name, run.create('float32', []));
     outputs.set('logprobs', run.create('float32', [rows, width]));
     for (const [name, value] of outputs) binding.output(name, value);
-    for (const [name, value] of into.tensors) binding.output(gradientName(name), value);
+    for (const [name, value] of into?.tensors ?? []) binding.output(gradientName(name), value);
     await binding.run();
     readRows(part, sequences, outputs.get('logprobs')!.buffer.data, logprobs);
     return Object.fromEntries(
       ['loss', ...this.#metricNames].map((name) => [name.replace(METRIC, ''), outputs.get(name)!.buffer.data[0]!]),
     );
+  }
+
+  #measure(): Compiled {
+    this.#measuring ??= compile(lossOutputs(this.#options).outputs, this.#options, 'measuring');
+    return this.#measuring;
   }
 
   async #accumulate(sum: Arena, addend: Arena): Promise<void> {
@@ -151,26 +168,25 @@ export class Learner {
 export class Scorer {
   readonly #options: Omit<LearnerOptions, 'objective'>;
   readonly #output: 'logprobs' | 'entropy';
-  readonly #session: Session;
-  readonly #inputs: ReadonlySet<string>;
+  readonly #compiled: Compiled;
 
   /** @param output log-probabilities of the tokens, or entropies of the distributions that they are drawn from */
   constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
     this.#options = options;
     this.#output = output;
     const graph = trainingGraph(options.architecture, { ...options, dropout: 0 });
-    this.#session = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
-    this.#inputs = new Set(this.#session.inputs);
+    this.#compiled = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
   }
 
   /** For each sequence the number of each completion token at `values`; 0 where the mask is false. */
   async score(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
+    const { session, inputs } = this.#compiled;
     const scores: number[][] = [];
     for (const part of microBatches(sequences, this.#options.limits)) {
       using run = new RunTensors();
-      using binding = this.#session.bind();
-      bindInputs(binding, this.#inputs, values.tensors);
-      bindInputs(binding, this.#inputs, layoutInputs(part, sequences, run));
+      using binding = session.bind();
+      bindInputs(binding, inputs, values.tensors);
+      bindInputs(binding, inputs, layoutInputs(part, sequences, run));
       const output = run.create('float32', [part.rows.length, part.sizes.C]);
       binding.output(this.#output, output);
       await binding.run();
@@ -180,90 +196,17 @@ export class Scorer {
   }
 
   dispose(): void {
-    this.#session.dispose();
+    this.#compiled.session.dispose();
   }
 }
 
-const METRIC = 'metric:';
-const gradientName = (parameter: string) => `gradient:${parameter}`;
-
-/** The loss, its metrics, and the gradient of every trainable parameter. */
-function trainingOutputs(options: LearnerOptions): Record<string, Tensor> {
-  const graph = trainingGraph(options.architecture, options);
-  const { loss, metrics } =
-    options.objective === 'supervised' ? supervisedLoss(graph) : rewardLoss(graph, options.objective);
-  const outputs: Record<string, Tensor> = { loss, logprobs: graph.logprobs };
-  for (const [name, metric] of Object.entries(metrics)) outputs[METRIC + name] = metric;
-  const inputs = inputsOf([loss]);
-  const names = options.layout.entries.map(({ name }) => name);
-  const parameters = names.map((name) => {
-    const parameter = inputs.get(name);
-    if (!parameter) throw new Error(`the loss does not depend on ${name}`);
-    return parameter;
-  });
-  for (const [i, gradient] of gradients(loss, parameters).entries()) outputs[gradientName(names[i]!)] = gradient;
-  return outputs;
-}
-
-const scalar = (name: string) => input(name, 'float32', []);
-const perToken = (name: string) => input(name, 'float32', [times(U, G), C]);
-const TOTALS = {
-  tokens: scalar('total_tokens'),
-  sequences: scalar('total_sequences'),
-  entropyTokens: scalar('total_entropy_tokens'),
-};
-
-function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings) {
-  const mask = perToken('mask');
-  const usesReference = settings.beta !== 0 || settings.log_kl;
-  const usesSampler = Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
-  const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
-  const { loss, metrics } = grpoLoss(
-    {
-      logprobs,
-      // On the first update of a batch the old weights are these very ones.
-      oldLogprobs: where(greater(scalar('has_old'), 0), perToken('old_logprobs'), stopGradient(logprobs)),
-      ...(usesReference && { referenceLogprobs: perToken('reference_logprobs') }),
-      ...(usesSampler && { samplerLogprobs: perToken('sampler_logprobs') }),
-      ...(entropyMask && { entropyMask }),
-      ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
-      advantages: input('advantages', 'float32', [times(U, G), 1]),
-      mask,
-      totals: entropyMask ? TOTALS : { tokens: TOTALS.tokens, sequences: TOTALS.sequences },
-    },
-    settings,
-  );
-  const entropies = {
-    entropy: meanOver(mask, TOTALS.tokens, entropy),
-    ...(entropyMask && { top_entropy: meanOver(entropyMask, TOTALS.entropyTokens, entropy) }),
-  };
-  return { loss, metrics: { ...metrics, ...entropies } };
-}
-
-/** The fraction of tokens, those of the highest entropy, that an objective learns from. */
-function keptFraction(objective: Objective): number {
-  return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
-}
-
-/** Cross-entropy of the completions: the mean over tokens. */
-function supervisedLoss({ logprobs, entropy }: TrainingGraph) {
-  const mask = perToken('mask');
-  return {
-    loss: neg(meanOver(mask, TOTALS.tokens, logprobs)),
-    metrics: { entropy: meanOver(mask, TOTALS.tokens, entropy) },
-  };
-}
-
-function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
-  return div(reduceSum(mul(x, mask)), maximum(total, 1));
-}
-
-function compile(outputs: Record<string, Tensor>, options: Omit<LearnerOptions, 'objective'>, name: string): Session {
+function compile(outputs: Record<string, Tensor>, options: Omit<LearnerOptions, 'objective'>, name: string): Compiled {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map([...options.frozen].filter(([parameter]) => used.has(parameter)));
   const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
   // Not pre-packed: the sampler reads the same memory, and large products gain little.
-  return createSession(model, { ...options.session, name, initializers, prepack: false });
+  const session = createSession(model, { ...options.session, name, initializers, prepack: false });
+  return { session, inputs: new Set(session.inputs) };
 }
 
 function accumulatorModel(): Uint8Array {

@@ -53,7 +53,7 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
   ];
   const batch = [sequence(a, 2), sequence(b, 4), sequence(a, 3), sequence([1, 2], 1)];
   assert.deepEqual(microBatches(batch, { rows: 1000, completionTokens: 1000 }), [
-    { prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
+    { prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 }, teaches: true },
   ]);
 });
 
@@ -61,6 +61,19 @@ test('a group too large is split evenly', () => {
   const batch = Array.from({ length: 6 }, () => sequence([1, 2, 3], 4));
   const sizes = microBatches(batch, { rows: 1000, completionTokens: 19 }).map(({ rows }) => rows.length);
   assert.deepEqual(sizes, [3, 3]);
+});
+
+test('prompts none of whose completions teaches are kept apart, and come last', () => {
+  const silent = sequence([1, 2], 3);
+  const batch = [silent, { ...sequence([4, 5], 3), advantage: 1 }, silent, sequence([4, 5], 2)];
+  const parts = microBatches(batch, { rows: 1000, completionTokens: 1000 }, ({ advantage }) => advantage !== 0);
+  assert.deepEqual(
+    parts.map(({ rows, teaches }) => ({ rows, teaches })),
+    [
+      { rows: [1, 3], teaches: true },
+      { rows: [0, 2], teaches: false },
+    ],
+  );
 });
 
 test('no sequences make no micro-batch', () => {

@@ -15,6 +15,8 @@ export interface MicroBatch {
   /** The batch's index of the sequence in each place [U·G]; undefined where a group has fewer than G. */
   readonly rows: readonly (number | undefined)[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
+  /** Whether any of it has something to teach: what has not needs no gradients. */
+  readonly teaches: boolean;
 }
 
 export interface MicroBatchLimits {
@@ -33,21 +35,40 @@ export function microBatchLimits({ vocabularySize }: Pick<ModelConfig, 'vocabula
   return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
 }
 
-/** Splits a batch so that each part keeps to the limits where one sequence alone does. Equal prompts go together. */
-export function microBatches(sequences: readonly TrainingSequence[], limits: MicroBatchLimits): MicroBatch[] {
-  const groups = groupByPrompt(sequences).flatMap((group) => splitGroup(group, sequences, limits));
+/**
+ * Splits a batch so that each part keeps to the limits where one sequence alone does. Equal prompts go together.
+ * @param teaches which sequences have something to teach; prompts none of whose completions does are kept apart, and come last
+ */
+export function microBatches(
+  sequences: readonly TrainingSequence[],
+  limits: MicroBatchLimits,
+  teaches: (sequence: TrainingSequence) => boolean = () => true,
+): MicroBatch[] {
+  const groups = groupByPrompt(sequences);
+  const isTeaching = ({ members }: PromptGroup) => members.some((member) => teaches(sequences[member]!));
+  const [teaching, silent] = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
+  return [...packed(teaching, sequences, limits, true), ...packed(silent, sequences, limits, false)];
+}
+
+function packed(
+  whole: readonly PromptGroup[],
+  sequences: readonly TrainingSequence[],
+  limits: MicroBatchLimits,
+  teaches: boolean,
+): MicroBatch[] {
+  const groups = whole.flatMap((group) => splitGroup(group, sequences, limits));
   const parts: MicroBatch[] = [];
   let open: PromptGroup[] = [];
   for (const group of groups) {
     const wider = [...open, group];
     if (open.length > 0 && !fits(layoutSizes(wider, sequences), limits)) {
-      parts.push(microBatch(open, sequences));
+      parts.push(microBatch(open, sequences, teaches));
       open = [group];
     } else {
       open = wider;
     }
   }
-  if (open.length > 0) parts.push(microBatch(open, sequences));
+  if (open.length > 0) parts.push(microBatch(open, sequences, teaches));
   return parts;
 }
 
@@ -89,10 +110,14 @@ function fits({ U, P, G, C }: MicroBatch['sizes'], limits: MicroBatchLimits): bo
   return U * (P + G * C) <= limits.rows && U * G * C <= limits.completionTokens;
 }
 
-function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[]): MicroBatch {
+function microBatch(
+  groups: readonly PromptGroup[],
+  sequences: readonly TrainingSequence[],
+  teaches: boolean,
+): MicroBatch {
   const sizes = layoutSizes(groups, sequences);
   const rows = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  return { prompts: groups.map(({ promptIds }) => promptIds), rows, sizes };
+  return { prompts: groups.map(({ promptIds }) => promptIds), rows, sizes, teaches };
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

@@ -25,11 +25,12 @@ import { type Tensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
-import { Learner, type Objective, Scorer } from './learner.ts';
+import { Learner, Scorer } from './learner.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
 import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
+import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 

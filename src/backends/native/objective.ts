@@ -1,0 +1,106 @@
+// What is learnt, as the outputs of a graph: a loss, what is measured beside it, and gradients.
+import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
+import type { LossSettings } from '../../grpo/loss-settings.ts';
+import { grpoLoss } from '../../grpo/losses.ts';
+import type { TrainingSequence } from '../../model.ts';
+import type { Architecture } from '../../models/families.ts';
+import { C, G, U } from '../../models/prefix-attention.ts';
+import { type TrainingGraph, type TrainingGraphOptions, trainingGraph } from '../../models/training-graph.ts';
+import { gradients } from '../../tensor/gradients.ts';
+import { inputsOf, type Tensor } from '../../tensor/graph.ts';
+import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
+import { times } from '../../tensor/shape.ts';
+
+/** What is learnt: rewards by GRPO, or the completions themselves. */
+export type Objective = LossSettings | 'supervised';
+
+export interface ObjectiveOptions extends TrainingGraphOptions {
+  readonly architecture: Architecture;
+  readonly objective: Objective;
+}
+
+/** What the names of metrics begin with, among those of outputs. */
+export const METRIC = 'metric:';
+export const gradientName = (parameter: string) => `gradient:${parameter}`;
+
+/** The loss, its metrics and the log-probabilities. */
+export function lossOutputs(options: ObjectiveOptions): { loss: Tensor; outputs: Record<string, Tensor> } {
+  const graph = trainingGraph(options.architecture, options);
+  const { loss, metrics } =
+    options.objective === 'supervised' ? supervisedLoss(graph) : rewardLoss(graph, options.objective);
+  const outputs: Record<string, Tensor> = { loss, logprobs: graph.logprobs };
+  for (const [name, metric] of Object.entries(metrics)) outputs[METRIC + name] = metric;
+  return { loss, outputs };
+}
+
+/** The same, and the gradients of parameters. */
+export function trainingOutputs(options: ObjectiveOptions, names: readonly string[]): Record<string, Tensor> {
+  const { loss, outputs } = lossOutputs(options);
+  const inputs = inputsOf([loss]);
+  const parameters = names.map((name) => {
+    const parameter = inputs.get(name);
+    if (!parameter) throw new Error(`the loss does not depend on ${name}`);
+    return parameter;
+  });
+  for (const [i, gradient] of gradients(loss, parameters).entries()) outputs[gradientName(names[i]!)] = gradient;
+  return outputs;
+}
+
+const scalar = (name: string) => input(name, 'float32', []);
+const perToken = (name: string) => input(name, 'float32', [times(U, G), C]);
+const TOTALS = {
+  tokens: scalar('total_tokens'),
+  sequences: scalar('total_sequences'),
+  entropyTokens: scalar('total_entropy_tokens'),
+};
+
+function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings) {
+  const mask = perToken('mask');
+  const usesReference = settings.beta !== 0 || settings.log_kl;
+  const usesSampler = Boolean(settings.sampling_correction) || settings.off_policy_mask_threshold !== null;
+  const entropyMask = keptFraction(settings) < 1 ? perToken('entropy_mask') : undefined;
+  const { loss, metrics } = grpoLoss(
+    {
+      logprobs,
+      // On the first update of a batch the old weights are these very ones.
+      oldLogprobs: where(greater(scalar('has_old'), 0), perToken('old_logprobs'), stopGradient(logprobs)),
+      ...(usesReference && { referenceLogprobs: perToken('reference_logprobs') }),
+      ...(usesSampler && { samplerLogprobs: perToken('sampler_logprobs') }),
+      ...(entropyMask && { entropyMask }),
+      ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
+      advantages: input('advantages', 'float32', [times(U, G), 1]),
+      mask,
+      totals: entropyMask ? TOTALS : { tokens: TOTALS.tokens, sequences: TOTALS.sequences },
+    },
+    settings,
+  );
+  const entropies = {
+    entropy: meanOver(mask, TOTALS.tokens, entropy),
+    ...(entropyMask && { top_entropy: meanOver(entropyMask, TOTALS.entropyTokens, entropy) }),
+  };
+  return { loss, metrics: { ...metrics, ...entropies } };
+}
+
+/** The fraction of tokens, those of the highest entropy, that an objective learns from. */
+export function keptFraction(objective: Objective): number {
+  return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
+}
+
+/** Cross-entropy of the completions: the mean over tokens. */
+function supervisedLoss({ logprobs, entropy }: TrainingGraph) {
+  const mask = perToken('mask');
+  return {
+    loss: neg(meanOver(mask, TOTALS.tokens, logprobs)),
+    metrics: { entropy: meanOver(mask, TOTALS.tokens, entropy) },
+  };
+}
+
+function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
+  return div(reduceSum(mul(x, mask)), maximum(total, 1));
+}
+
+/** Whether a sequence adds to the gradient: where rewards alone teach, one without an advantage does not. */
+export function teaches(objective: Objective, { advantage, mask }: TrainingSequence): boolean {
+  if (objective === 'supervised' || objective.beta !== 0 || hasEntropyBonus(objective)) return true;
+  return advantage !== 0 && mask.includes(true);
+}
