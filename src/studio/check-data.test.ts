@@ -10,10 +10,13 @@ import { loadConfigObject } from '../config/load.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { checkData } from './check-data.ts';
 import { blocking } from './checks.ts';
+import { isSandboxed } from './run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
 after(() => rmSync(folder, { recursive: true }));
 const model = writeTinyModel(join(folder, 'model'));
+
+const sandboxed = await isSandboxed('javascript');
 
 let files = 0;
 
@@ -158,6 +161,18 @@ describe('gold answers', () => {
       detail: '1 of 4 (25 %) gold answers score 1, 0 score 0',
       hint: undefined,
     });
+  });
+
+  test('that are code are run against their tests', {
+    skip: !sandboxed && 'this system offers no sandbox',
+  }, async () => {
+    const row = (answer: string) => ({ question: 'Double x.', answer, tests: ['assert.equal(double(2), 4)'] });
+    const reward = { reward: { name: 'code_tests', config: { language: 'javascript' } } };
+    const good = row('const double = (x) => 2 * x;');
+    assert.equal((await found('gold_answers/code_tests', [good], reward)).level, 'ok');
+    const { level, hint } = await found('gold_answers/code_tests', [row('const double = (x) => x;')], reward);
+    assert.equal(level, 'warning');
+    assert.match(hint!, /row 1: .* scores 0/);
   });
 
   test('rewards that judge the form alone are left out', async () => {

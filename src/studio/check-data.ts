@@ -20,9 +20,9 @@ export interface DataCheck {
   readonly prompt_lengths?: LengthDistribution;
 }
 
-/** Answers that are scored at most; fewer where a function of the user's, which may be slow, scores them. */
+/** Answers that are scored at most; fewer where tests or a function of the user's, which may be slow, score them. */
 const scoredAnswers = 5000;
-const scoredByUser = 64;
+const scoredSlowly = 64;
 const openedEpisodes = 500;
 
 /** Throws what opening the data, the rewards and the tokenizer throws. */
@@ -36,7 +36,8 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const prompt = (row: Example) => opening(row).messages;
   const measured = promptLengths(rows, opening, renderer);
   const lengths = measured && measured.max > 0 ? measured : undefined;
-  const scored = rows.slice(0, config.reward_fn === null ? scoredAnswers : scoredByUser);
+  const isSlow = task.rewards.some(({ judges }) => judges === 'unknown');
+  const scored = rows.slice(0, isSlow ? scoredSlowly : scoredAnswers);
   const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
@@ -47,7 +48,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
       leakage(problems, prompt, config),
       ...(lengths ? [longPrompts(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswers(verdict, config.max_error_fraction)),
-      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, scoredByUser))]),
+      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, scoredSlowly))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },
     ...(lengths && { prompt_lengths: lengths }),

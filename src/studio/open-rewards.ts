@@ -13,7 +13,7 @@ import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 import { loadRewardFunction } from './user-code.ts';
 
 export interface OpenReward extends NamedReward {
-  /** What decides the score: the right answer of the row, the form of the completion alone, or whatever a function of the user's likes. */
+  /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
   readonly judges: 'answer' | 'form' | 'unknown';
   /** The column with the right answer. */
   readonly answerColumn: string;
@@ -124,7 +124,7 @@ export function builtinReward(
       name,
       weight: finalWeight(weight),
       score: isolated ?? score,
-      judges: compares ? 'answer' : 'form',
+      judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
       answerColumn: String(answer_column),
       ...pattern,
     };
