@@ -22,6 +22,10 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
     lr_scheduler_type: 'linear',
   };
   const tiny: ConfigInput = { ...tinyConfig(folder), ...common, num_generations: 4, learning_rate: 0.005 };
+  const dataset = join(folder, 'sums.jsonl');
+  const rows = Array.from({ length: 24 }, (_, i) => ({ question: `${i}+${i}=`, answer: String(2 * i) }));
+  writeFileSync(dataset, rows.map((row) => JSON.stringify(row)).join('\n'));
+  const { max_steps: _, taskset: __, taskset_config: ___, ...untasked } = tiny;
   return {
     'a table of logits (builtin)': {
       backend: 'builtin',
@@ -36,6 +40,15 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
       ...tiny,
       ...{ lora: { r: 4 }, group_policy: 'resample', resample_limit: 2, adaptive_reward_scaling: true },
       reward: [{ name: 'length', weight: { from: 1, to: 0.2, steps: 15 }, config: { max: 6, unit: 'characters' } }],
+    },
+    'adapters in stages, supervised and with a curriculum, two updates a step': {
+      ...untasked,
+      ...{ lora: { r: 4 }, dataset, num_iterations: 2, curriculum: { target: 0.5, candidates: 3 } },
+      stages: [
+        { name: 'imitate', method: 'sft', steps: 5 },
+        { name: 'form', steps: 5, reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }], reward_fn: null },
+        { name: 'rest', steps: 10, keep_optimizer: true },
+      ],
     },
   };
 }
