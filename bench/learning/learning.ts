@@ -39,7 +39,7 @@ const tasks: readonly Task[] = [
     seeds: 5,
     tiny: 'countdown',
   },
-  { name: 'arithmetic-smollm2', about: 'sums and differences, SmolLM2-135M-Instruct with LoRA', seeds: 3 },
+  { name: 'arithmetic-smollm2', about: 'sums and differences, SmolLM2-135M-Instruct with LoRA', seeds: 2 },
 ];
 
 const arms = ['seed', 'control'] as const;
