@@ -82,6 +82,8 @@ def train() -> dict:
 @app.local_entrypoint()
 def main(directory: str, mode: str = "new", pid: int = 0):
     """Starts training, or finds it still running, and copies its run into a directory here until it is over."""
+    # A shell that starts something in the background lets it ignore this signal, which is how training is stopped.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     follow(Copy(volume, Path(directory), pid or os.getpid()), mode)
 
 

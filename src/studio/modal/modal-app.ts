@@ -53,7 +53,14 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
       const configFile = join(folder, 'config.json');
       writeFileSync(configFile, `${JSON.stringify(remote, null, 2)}\n`);
       const spec = {
-        ...{ app: `gradus-${run}`, run, gpu, volume, secrets, timeout: milliseconds(timeout) / 1000 },
+        ...{
+          app: `gradus-${run.replaceAll(/[^\w.-]/g, '-').slice(0, 50)}`,
+          run,
+          gpu,
+          volume,
+          secrets,
+          timeout: milliseconds(timeout) / 1000,
+        },
         ...{ node: process.versions.node, lock: join(root, 'python', 'trl'), ignore: ignored },
         package: packageParts
           .filter((part) => existsSync(join(root, part)))

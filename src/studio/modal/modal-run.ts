@@ -107,7 +107,8 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // Ctrl-C is for this process to act on
   });
-  const cancel = () => child.kill('SIGINT');
+  // uvx and the client that it started: the whole group.
+  const cancel = () => child.exitCode === null && process.kill(-child.pid!, 'SIGINT');
   signal?.addEventListener('abort', cancel);
   const logFile = join(directory, runFiles.logs, 'modal.log');
   mkdirSync(join(directory, runFiles.logs), { recursive: true });
