@@ -1,9 +1,6 @@
 // Plays an environment without a model: by who knows the answers, by who says nothing, by chance, and with tool calls that are none.
 
-import { resolve } from 'node:path';
-import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { GradusError, messageOf } from '../errors.ts';
 import { type Policy, RolloutGenerator } from '../generation.ts';
 import { mean } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
@@ -45,51 +42,6 @@ interface Played {
   readonly example: Example;
   readonly trajectory: Trajectory;
   readonly reward: Reward;
-}
-
-/** What an environment is checked with. */
-export interface EnvironmentCheckOptions {
-  /** `FILE:NAME`. @default that of the configuration */
-  readonly reference?: string;
-  /** The environment's settings as a JSON object, or the path of a configuration. */
-  readonly config?: string;
-  /** Changes to the configuration. */
-  readonly settings?: readonly string[];
-  /** Problems, in place of those that the environment or the configuration brings. */
-  readonly dataset?: string;
-}
-
-/** Throws `USAGE` without an environment, and what loading a configuration throws. */
-export function environmentConfig({ reference, config, settings = [], dataset }: EnvironmentCheckOptions): Config {
-  const own = {
-    ...(reference !== undefined && { environment: resolve(reference) }),
-    ...(dataset !== undefined && { dataset: resolve(dataset) }),
-  };
-  if (config !== undefined && !config.trimStart().startsWith('{')) {
-    const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
-    const loaded = loadConfigFile(config, [...settings, ...changes]).config;
-    if (loaded.environment !== null) return loaded;
-    throw new GradusError('USAGE', `${config} names no environment`, { hint: 'give one: gradus env check FILE:NAME' });
-  }
-  if (reference === undefined) {
-    throw new GradusError('USAGE', 'there is no environment to check', {
-      hint: 'gradus env check FILE:NAME, or --config CONFIG with a configuration that names one',
-    });
-  }
-  const given = config !== undefined && { environment_config: parseSettings(config) };
-  // Nothing is taught or held out: any model's name will do.
-  return loadConfigObject({ model: 'none', eval: null, ...own, ...given }, settings).config;
-}
-
-function parseSettings(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
-      hint: `for example --config '{"difficulty": "hard"}'`,
-      path: '--config',
-    });
-  }
 }
 
 /**
@@ -239,7 +191,7 @@ function counted<K>(values: readonly K[]): Map<K, number> {
 /** What went wrong in an episode, each in one line. */
 function faults({ trajectory, reward }: Played): string[] {
   const rewardFaults = Object.entries(reward.errors ?? {}).map(([name, message]) => `${name}: ${message}`);
-  return [...(trajectory.error ? [messageOf(trajectory.error.message)] : []), ...rewardFaults].map((text) =>
+  return [...(trajectory.error ? [trajectory.error.message] : []), ...rewardFaults].map((text) =>
     text.replaceAll(/\s+/g, ' '),
   );
 }

@@ -40,7 +40,8 @@ export function envCommand(cli: Cli): Command {
 }
 
 async function runCheck({ output }: Cli, reference: string | undefined, { config, set, input, n }: CheckFlags) {
-  const { checkEnvironment, environmentConfig } = await import('../../studio/check-environment.ts');
+  const { checkEnvironment } = await import('../../studio/check-environment.ts');
+  const { environmentConfig } = await import('../../studio/environment-config.ts');
   const result = await checkEnvironment(
     environmentConfig({
       settings: set,
