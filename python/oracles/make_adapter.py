@@ -15,5 +15,5 @@ if __name__ == "__main__":
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:
-                parameter.copy_(torch.randn_like(parameter) * (0.3 if "lora_B" in name else parameter.shape[1] ** -0.5))
+                parameter.copy_(torch.randn_like(parameter) * (0.3 if "lora_B" in name else parameter.shape[-1] ** -0.5))
     model.save_pretrained(sys.argv[2])

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { stringify } from 'yaml';
+import { startHubServer } from '../../test/hub-server.ts';
 import { GradusError } from '../errors.ts';
 import { type DoctorOptions, type DoctorResult, doctor } from './doctor.ts';
 import { type CheckId, hardwareFinding } from './machine-checks.ts';
@@ -77,6 +78,14 @@ test('a configuration is judged by what it needs', async () => {
   assert.equal(absent.error?.code, 'NOT_READY');
   assert.match(found(absent, 'model').fix!, /hf download Org\/No-Such-Model/);
   assert.equal(found(absent, 'memory').ok, true);
+
+  const hub = await startHubServer({});
+  hub.intercept = (_, __, response) => response.end();
+  const environment = { ...bare, HF_ENDPOINT: hub.endpoint };
+  const online = await doctor({ config: writeConfig({ model: 'Org/No-Such-Model' }), environment });
+  assert.equal(online.ok, true, online.error?.message);
+  assert.match(found(online, 'model').detail, /Org\/No-Such-Model is not on this machine: training downloads it/);
+  hub[Symbol.dispose]();
 
   const onGpu = await examine({ config: writeConfig({ model: tinyModel, native: { device: 'cuda' } }) });
   assert.equal(found(onGpu, 'cuda').required, true);

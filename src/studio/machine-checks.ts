@@ -10,6 +10,7 @@ import { openModelFiles } from '../backends/native/model-files.ts';
 import { installCommand, testedVersions, trlFix, trlPython } from '../backends/trl/python-environment.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError, messageOf } from '../errors.ts';
+import { hubSettings } from '../hub/hub-settings.ts';
 import type { Device, DeviceStatus } from '../runtime/device.ts';
 import { isTestedPlatform, libraryPath } from '../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../runtime/onnxruntime.ts';
@@ -122,16 +123,7 @@ export const machineChecks = {
       };
     }
   },
-  hub: async ({ environment }) => {
-    const hub = environment.HF_ENDPOINT ?? 'https://huggingface.co';
-    try {
-      const { status } = await fetch(hub, { method: 'HEAD', signal: AbortSignal.timeout(hubTimeout) });
-      return { ok: status < 500, detail: `${hub} answers ${status}` };
-    } catch {
-      const fix = 'models and data that are on this machine work without it; GRADUS_MODELS names their folder';
-      return { ok: false, detail: `${hub} is not reachable within ${hubTimeout / 1000} s`, fix };
-    }
-  },
+  hub: ({ environment }) => hubFinding(environment),
   hf_token: ({ environment }) => {
     const home = environment.HF_HOME ?? join(homedir(), '.cache', 'huggingface');
     return credentials(
@@ -151,14 +143,37 @@ export const machineChecks = {
     ),
   tinker_key: ({ environment }) =>
     credentials({ TINKER_API_KEY: ['TINKER_API_KEY'] }, environment, 'set TINKER_API_KEY'),
-  model: async ({ config }) => {
+  model: async ({ config, environment }) => {
     if (!config) return { ok: true, detail: 'no configuration, no model' };
-    const found = await modelOf(config);
+    const found = await modelOf(config).catch(async (error) => {
+      if (await isDownloadable(error, environment)) return 'downloadable' as const;
+      throw error;
+    });
+    if (found === 'downloadable') {
+      return { ok: true, detail: `${config.model} is not on this machine: training downloads it` };
+    }
     return found
       ? { ok: true, detail: `${found.type}, ${millions(found.parameters)} parameters, ${found.path}` }
       : { ok: true, detail: 'the task of this backend needs no model' };
   },
 } as const satisfies Record<string, Check>;
+
+async function hubFinding(environment: CheckSubject['environment']): Promise<Finding> {
+  const { endpoint } = hubSettings(environment);
+  try {
+    const { status } = await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(hubTimeout) });
+    return { ok: status < 500, detail: `${endpoint} answers ${status}` };
+  } catch {
+    const fix = 'models and data that are on this machine work without it; GRADUS_MODELS names their folder';
+    return { ok: false, detail: `${endpoint} is not reachable within ${hubTimeout / 1000} s`, fix };
+  }
+}
+
+/** Whether what is wrong is that a model is on the hub and not here. */
+async function isDownloadable(error: unknown, environment: CheckSubject['environment']): Promise<boolean> {
+  const isAbsent = error instanceof GradusError && error.code === 'MODEL_NOT_FOUND' && error.kind === 'not_ready';
+  return isAbsent && !hubSettings(environment).offline && (await hubFinding(environment)).ok;
+}
 
 /** Whether ONNX Runtime exists for a platform, and whether we have been seen to work there. */
 export function hardwareFinding(platform: string, arch: string, cpus: readonly { readonly model: string }[]): Finding {
