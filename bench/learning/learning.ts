@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import {
+  bootstrapInterval,
   type EvaluationRecord,
   type MetricsRecord,
   readEvaluations,
@@ -142,11 +143,26 @@ function runsOf(task: Task): Run[] {
       .filter(({ out }) => isFinished(out))
       .map(({ seed, out }) => {
         const metrics = readMetrics(out);
-        const { difference, interval } = readRun(out).verdict!.held_out!;
+        const evaluations = readEvaluations(out);
+        const changes = changesOf(evaluations);
         const kl = metrics.at(-1)!.kl as number;
-        return { arm, seed, metrics, evaluations: readEvaluations(out), kl, difference, interval: interval! };
+        return {
+          arm,
+          seed,
+          metrics,
+          evaluations,
+          kl,
+          difference: average(changes),
+          interval: bootstrapInterval(changes),
+        };
       }),
   );
+}
+
+/** Of the accuracy of each problem's samples, which both evaluations have in the same order. */
+function changesOf(evaluations: readonly EvaluationRecord[]): number[] {
+  const [before, after] = [evaluations[0]!.per_problem, evaluations.at(-1)!.per_problem];
+  return after.map((value, i) => value! - before[i]!);
 }
 
 const header = [
