@@ -513,13 +513,15 @@ describe('episodes that fail', () => {
   });
 
   test('stop everything, if they are to', async () => {
-    const { policy } = scripted(() => 'hm');
+    const { policy, calls } = scripted(() => 'hm');
     const generator = new RolloutGenerator(flaky(), renderer, { maxTokens: 10, failFast: true });
     await assert.rejects(generator.generate(problems('0', '1'), policy, { samplesPerExample: 1, seed: 0 }), {
       code: 'EPISODE_FAILED',
       kind: 'failed',
       message: /attempt 1/,
     });
+    // It was known before anything was sampled.
+    assert.equal(calls.length, 0);
   });
 });
 

@@ -92,7 +92,7 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signa
 }
 
 /** An episode that is to be played. */
-interface Part<E> {
+interface Assignment<E> {
   readonly example: E;
   readonly seed: number;
 }
@@ -115,16 +115,18 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
     const { samplesPerExample, seed, signal } = options;
     const { retries = 0 } = this.#options;
-    const parts = examples.flatMap((given, problem) => {
+    const assignments = examples.flatMap((given, problem) => {
       const example = frozenCopy(given);
-      return Array.from({ length: samplesPerExample }, (_, sample) => ({
-        ...{ example, seed: streamSeed(seed, problem, sample) },
-      }));
+      const seedOf = (sample: number) => streamSeed(seed, problem, sample);
+      return Array.from({ length: samplesPerExample }, (_, sample) => ({ example, seed: seedOf(sample) }));
     });
-    const trajectories = await this.#play(parts, policy, signal);
+    const trajectories = await this.#play(assignments, policy, signal);
     for (let attempt = 1; attempt <= retries && !signal?.aborted; attempt++) {
       const failed = [...trajectories.keys()].filter((i) => hasFailed(trajectories[i]!));
-      const again = failed.map((i) => ({ ...parts[i]!, seed: streamSeed(parts[i]!.seed, 'retry', attempt) }));
+      const again = failed.map((i) => ({
+        ...assignments[i]!,
+        seed: streamSeed(assignments[i]!.seed, 'retry', attempt),
+      }));
       const played = await this.#play(again, policy, signal);
       for (const [j, i] of failed.entries()) trajectories[i] = { ...played[j]!, retries: attempt };
     }
@@ -132,11 +134,16 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     return examples.map((_, problem) => counted.slice(problem * samplesPerExample, (problem + 1) * samplesPerExample));
   }
 
-  async #play(parts: readonly Part<E>[], policy: Policy, signal: AbortSignal | undefined): Promise<Trajectory[]> {
+  async #play(
+    assignments: readonly Assignment<E>[],
+    policy: Policy,
+    signal: AbortSignal | undefined,
+  ): Promise<Trajectory[]> {
     const { maxTurns = 1, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
     const limits = { step: stepTimeout, episode: episodeTimeout };
-    const episodes = parts.map(({ seed }) => new Episode(seed, limits));
-    await inTurn(episodes.entries(), ([i, episode]) => episode.start(this.#builder, parts[i]!.example));
+    const episodes = assignments.map(({ seed }) => new Episode(seed, limits));
+    await inTurn(episodes.entries(), ([i, episode]) => episode.start(this.#builder, assignments[i]!.example));
+    this.#assertNoneFailed(episodes);
     for (let turn = 0; turn < maxTurns; turn++) {
       const active = episodes.filter(({ isOver }) => !isOver);
       if (active.length === 0) break;
