@@ -12,8 +12,6 @@ process.on('message', async (request: Request) => process.send!(await answer(req
 process.on('disconnect', () => process.exit());
 // An error that nobody waits for, a moment after the answer or before it: whatever is asked of this process now has failed.
 process.on('uncaughtException', (error) => process.send!({ crashed: messageOf(error) } satisfies Answer));
-// A signal to the whole group of processes, as Ctrl-C sends it, is for the one that trains: it still needs its answer.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 watch();
 
 async function answer({ source, judged }: Request): Promise<Answer> {

@@ -131,8 +131,12 @@ class RewardProcess {
   }
 
   #start(): ChildProcess {
-    // Whatever rewards write goes to stderr: stdout is the command's.
-    const child = fork(program, { execArgv: [], serialization: 'advanced', stdio: ['ignore', 2, 2, 'ipc'] });
+    // Whatever rewards write goes to stderr: stdout is the command's. A signal to the whole group of processes, as Ctrl-C sends it, is for the one
+    // that trains, which still needs its answer: hence a group of its own.
+    const child = fork(program, {
+      ...{ execArgv: [], serialization: 'advanced', detached: true },
+      stdio: ['ignore', 2, 2, 'ipc'],
+    });
     child.unref();
     child.channel!.unref();
     child.on('exit', () => {
