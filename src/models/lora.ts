@@ -21,7 +21,7 @@ export interface LoraSettings {
   readonly rslora?: boolean;
   /** How likely an adapter does not see a number of what its layer reads, while training. @default 0 */
   readonly dropout?: number;
-  /** Modules that are trained themselves and saved with the adapters, such as `embed_tokens` and `lm_head`. @default none */
+  /** Ends of the names of modules that are trained themselves and saved with the adapters, such as `embed_tokens`. @default none */
   readonly modulesToSave?: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
   const saved = settings.modulesToSave ?? [];
   const chosen = linear
     .filter(({ name }) => targets.some((target) => fits(name, target)))
-    .filter(({ name }) => !saved.some((module) => endsWith(name, module)));
+    .filter(({ name }) => !saved.some((module) => name.endsWith(module)));
   return new Map(
     chosen.map(({ name, shape }) => {
       const rank = patternValue(settings.rankPattern, name) ?? settings.r;

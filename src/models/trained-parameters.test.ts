@@ -26,6 +26,7 @@ test('what is saved with adapters is trained itself and carries none', () => {
   const lora = { ...LORA, modulesToSave: ['embed_tokens', 'down_proj'] };
   const { adapters, own, whole } = trainedParameters(untied, lora);
   assert.deepEqual([adapters!.size, own.length, whole], [3 * 6, 1 + 3, false]);
+  assert.equal(ownNames(untied, { ...LORA, modulesToSave: ['norm'] }).length, 2 * 3 + 1, 'every norm, as with PEFT');
   const entries = trainedEntries({ adapters: adapters!, own, whole });
   assert.equal(entries.length, 2 * 18 + 4);
   assert.ok(entries.every(({ decays }) => decays));

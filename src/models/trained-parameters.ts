@@ -22,11 +22,11 @@ export function trainedParameters(
   trainable?: string | readonly string[] | null,
 ): TrainedParameters {
   if (lora) {
-    const own = chosen(parameters, lora.modulesToSave ?? [], 'lora.modules_to_save');
+    const own = chosen(parameters, lora.modulesToSave ?? [], isSaved, 'lora.modules_to_save');
     return { adapters: loraAdapters(parameters, lora), own, whole: false };
   }
   if (!trainable) return { own: parameters, whole: true };
-  const own = chosen(parameters, trainable, 'trainable');
+  const own = chosen(parameters, trainable, isNamed(trainable), 'trainable');
   return { own, whole: own.length === parameters.length };
 }
 
@@ -39,13 +39,24 @@ export function trainedEntries({ adapters, own }: TrainedParameters) {
   ];
 }
 
+type Fits = (parameter: string, target: string) => boolean;
+
+/** As PEFT: a module is saved if its name ends so, whole parts or not. */
+const isSaved: Fits = (parameter, module) => module !== '' && moduleOf(parameter).endsWith(module);
+
+const isNamed = (targets: string | readonly string[]): Fits =>
+  typeof targets === 'string'
+    ? (parameter, expression) => matchesWhole(parameter, expression, 'trainable')
+    : (parameter, part) => `.${parameter}.`.includes(`.${part}.`);
+
+const moduleOf = (parameter: string) => parameter.replace(/\.(weight|bias)$/, '');
+
 function chosen(
   parameters: readonly ParameterSpec[],
   targets: string | readonly string[],
+  fits: Fits,
   key: string,
 ): ParameterSpec[] {
-  const fits = (name: string, target: string) =>
-    typeof targets === 'string' ? matchesWhole(name, target, key) : `.${name}.`.includes(`.${target}.`);
   for (const target of [targets].flat()) {
     if (parameters.some(({ name }) => fits(name, target))) continue;
     const isTied = target === 'lm_head' && !parameters.some(({ name }) => name.startsWith('lm_head'));
@@ -61,7 +72,7 @@ function chosen(
 
 /** `embed_tokens`, `layers.0`, `q_proj`, … */
 function exampleParts(parameters: readonly ParameterSpec[]): string[] {
-  const modules = parameters.map(({ name }) => name.replace(/\.(weight|bias)$/, '').replace(/^model\./, ''));
+  const modules = parameters.map(({ name }) => moduleOf(name).replace(/^model\./, ''));
   return [
     ...new Set(modules.flatMap((name) => [/^layers\.\d+/.exec(name)?.[0] ?? name, name.split('.').at(-1)!])),
   ].slice(0, 12);
