@@ -168,7 +168,11 @@ for (const [what, program, error] of [
     `console.error('no such image'); process.exit(1);`,
     { code: 'MODAL_FAILED', message: /code 1: no such image/ },
   ],
-  ['loses its client', `process.kill(process.pid, 'SIGKILL');`, { code: 'MODAL_FAILED', hint: /modal\.log/ }],
+  [
+    'loses its client',
+    `report({ call: 'fc-1' }); process.kill(process.pid, 'SIGKILL');`,
+    { code: 'MODAL_FAILED', hint: /modal\.log; .*may go on there.*--resume/ },
+  ],
 ] as const) {
   test(`a run that ${what} is one error, which its record keeps`, async () => {
     withCredentials();

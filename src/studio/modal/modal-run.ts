@@ -126,7 +126,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
     const [[code]] = await Promise.all([once(child, 'exit'), read(child.stdout), read(child.stderr)]);
     if (reported.exit_code !== undefined || reported.error !== undefined || reported.stopped) return reported;
     throw new GradusError('MODAL_FAILED', `modal run ended with code ${code}: ${last}`, {
-      hint: `its log is ${logFile}`,
+      hint: `its log is ${logFile}${reported.call ? '; what it started may go on there, and costs: --resume finds it' : ''}`,
       kind: 'failed',
     });
   } finally {
