@@ -2,6 +2,7 @@
 import { GradusError } from '../errors.ts';
 import type { Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
+import { recordRun } from './recording.ts';
 import type { Tensor } from './tensor.ts';
 
 /** What a binding needs to know of its session. */
@@ -11,6 +12,8 @@ interface BoundSession {
   outputs: readonly string[];
   session: Pointer;
   runOptions: Pointer;
+  /** The same once more, for a run that is to be recorded. */
+  createRunOptions: () => Pointer;
   device: Device;
 }
 
@@ -57,10 +60,12 @@ export class Binding implements Disposable {
    */
   async run(): Promise<void> {
     this.#prepare();
+    const { name, session, runOptions, createRunOptions } = this.#session;
+    using recorded = recordRun(name, createRunOptions);
     this.#running = true;
     try {
-      const { session, runOptions } = this.#session;
-      await loadOnnxRuntime().callAsync('RunWithBinding', session, runOptions, this.#binding);
+      await loadOnnxRuntime().callAsync('RunWithBinding', session, recorded?.runOptions ?? runOptions, this.#binding);
+      recorded?.ended();
     } finally {
       this.#running = false;
     }
@@ -69,8 +74,10 @@ export class Binding implements Disposable {
   /** The same on this thread, for runs shorter than the way to another. */
   runSync(): void {
     this.#prepare();
-    const { session, runOptions } = this.#session;
-    loadOnnxRuntime().call('RunWithBinding', session, runOptions, this.#binding);
+    const { name, session, runOptions, createRunOptions } = this.#session;
+    using recorded = recordRun(name, createRunOptions);
+    loadOnnxRuntime().call('RunWithBinding', session, recorded?.runOptions ?? runOptions, this.#binding);
+    recorded?.ended();
   }
 
   /** Lets go of everything bound. Throws `SESSION_BUSY` during a run. */

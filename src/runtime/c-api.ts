@@ -2,7 +2,7 @@
 // The struct only ever grows at its end, so these places hold for every library since API_VERSION.
 
 /** The oldest API whose table has every function below; newer libraries still hand it out. */
-export const API_VERSION = 23;
+export const API_VERSION = 25;
 
 /** ONNX Runtime's path character is the system's: sixteen bits wide on Windows. */
 const PATH = process.platform === 'win32' ? 'str16' : 'str';
@@ -14,7 +14,6 @@ export const C_API = {
   DisableTelemetryEvents: [6, 'void *(void *env)'],
   CreateSessionFromArray: [8, 'void *(void *env, void *model, size_t bytes, void *options, _Out_ void **session)'],
   CreateSessionOptions: [10, 'void *(_Out_ void **options)'],
-  EnableProfiling: [14, `void *(void *options, ${PATH} prefix)`],
   DisableMemPattern: [17, 'void *(void *options)'],
   SetSessionGraphOptimizationLevel: [23, 'void *(void *options, int level)'],
   SetIntraOpNumThreads: [24, 'void *(void *options, int threads)'],
@@ -57,6 +56,7 @@ export const C_API = {
     216,
     'void *(void *options, str name, const char **keys, const char **values, size_t count)',
   ],
+  RunOptionsEnableProfiling: [415, `void *(void *options, ${PATH} prefix)`],
 } as const satisfies Record<string, readonly [place: number, prototype: string]>;
 
 /** ONNX's element types that a tensor here may have, by ONNX's own number. */

@@ -34,8 +34,6 @@ export interface SessionOptions {
   shrinkMemory?: boolean;
   /** How long idle threads wait actively for work. More is faster on an idle machine and slower on a busy one. @default 100 */
   spinMicroseconds?: number;
-  /** Write a profile of every run to a file whose name starts with this, when the session is disposed of. */
-  profile?: string;
 }
 
 const OPTIMIZATION_LEVEL = { none: 0, basic: 1, all: 99 };
@@ -48,6 +46,7 @@ export class Session implements Disposable {
   readonly outputs: readonly string[];
   readonly #onnxRuntime: OnnxRuntime;
   readonly #session: Pointer;
+  readonly #createRunOptions: () => Pointer;
   readonly #runOptions: Pointer;
   readonly #device: Device;
   readonly #bindings = new Set<Binding>();
@@ -62,7 +61,9 @@ export class Session implements Disposable {
     this.#session = compile(this.#onnxRuntime, model, options);
     this.inputs = this.#onnxRuntime.names('Input', this.#session);
     this.outputs = this.#onnxRuntime.names('Output', this.#session);
-    this.#runOptions = createRunOptions(this.#onnxRuntime, options);
+    const { shrinkMemory = false } = options;
+    this.#createRunOptions = () => createRunOptions(this.#onnxRuntime, shrinkMemory);
+    this.#runOptions = this.#createRunOptions();
     this.#letGo = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
   }
 
@@ -72,7 +73,10 @@ export class Session implements Disposable {
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
     }
     const { name, inputs, outputs } = this;
-    const handles = { session: this.#session, runOptions: this.#runOptions };
+    const handles = {
+      ...{ session: this.#session, runOptions: this.#runOptions },
+      createRunOptions: this.#createRunOptions,
+    };
     const binding = new Binding({ name, inputs, outputs, ...handles, device: this.#device }, () => {
       this.#bindings.delete(binding);
     });
@@ -124,7 +128,6 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
   onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
   if (!options.memoryPattern) onnxRuntime.call('DisableMemPattern', native);
-  if (options.profile !== undefined) onnxRuntime.call('EnableProfiling', native, options.profile);
   if (options.initializers) addInitializers(onnxRuntime, native, options.initializers, options.device ?? 'cpu');
   appendDevice(onnxRuntime, native, options.device ?? 'cpu');
 }
@@ -147,9 +150,9 @@ function addInitializers(
   onnxRuntime.call('AddSessionConfigEntry', native, key, 'ConstantFolding');
 }
 
-function createRunOptions(onnxRuntime: OnnxRuntime, options: SessionOptions): Pointer {
+function createRunOptions(onnxRuntime: OnnxRuntime, shrinkMemory: boolean): Pointer {
   const native = onnxRuntime.create('CreateRunOptions');
-  if (options.shrinkMemory) {
+  if (shrinkMemory) {
     onnxRuntime.call('AddRunConfigEntry', native, 'memory.enable_memory_arena_shrinkage', 'cpu:0');
   }
   return native;

@@ -39,7 +39,7 @@ export interface LearnerOptions {
   readonly limits: MicroBatchLimits;
   /** Compute layers again for their gradients instead of keeping what they computed. @default false */
   readonly recompute?: boolean;
-  readonly session: Pick<SessionOptions, 'threads' | 'device' | 'profile'>;
+  readonly session: Pick<SessionOptions, 'threads' | 'device'>;
 }
 
 export interface PassResult {
