@@ -48,5 +48,5 @@ function watch(): void {
     setInterval(() => {
       if (process.ppid !== parent || process.memoryUsage.rss() > bytes) process.kill(process.pid, 'SIGKILL');
     }, 100);`;
-  new Worker(program, { eval: true, workerData: { parent: process.ppid, bytes: 2 ** 30 } }).unref();
+  new Worker(program, { eval: true, workerData: { parent: Number(process.argv[2]), bytes: 2 ** 30 } }).unref();
 }

@@ -133,7 +133,7 @@ class RewardProcess {
   #start(): ChildProcess {
     // Whatever rewards write goes to stderr: stdout is the command's. A signal to the whole group of processes, as Ctrl-C sends it, is for the one
     // that trains, which still needs its answer: hence a group of its own.
-    const child = fork(program, {
+    const child = fork(program, [String(process.pid)], {
       ...{ execArgv: [], serialization: 'advanced', detached: true },
       stdio: ['ignore', 2, 2, 'ipc'],
     });
