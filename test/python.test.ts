@@ -69,6 +69,16 @@ class Echo:
   assert.match(JSON.parse(group!).prompt[0].content, /^(one|two|three|four)$/);
 });
 
+test('what it prints is on stderr, and stdout is one object', () => {
+  const file = write('printing.py', 'def score(completions):\n    print("I was here")\n    return [1]');
+  const cases = write('cases.jsonl', '{"completion": "x"}\n');
+  const args = ['rewards', 'test', '--reward', `${file}:score`, '--input', cases, '--json'];
+  const { PYTHONUNBUFFERED: _, ...env } = process.env;
+  const { stdout, stderr } = spawnSync(process.execPath, [launcher, ...args], { encoding: 'utf8', env });
+  assert.deepEqual(JSON.parse(stdout).scores, [1]);
+  assert.match(stderr, /^I was here$/m);
+});
+
 test('without a Python the command says so, and leaves with 3', () => {
   const file = write('any.py', 'def score(completions): return [1]');
   const cases = write('cases.jsonl', '{"completion": "x"}\n');

@@ -19,6 +19,7 @@ EPISODE = {"path": str, "episode": int}
 def main():
     sys.path.append(os.path.join(os.path.dirname(__file__), "stand_ins"))  # the last place that is looked at
     channel = Channel()
+    sys.stdout.reconfigure(line_buffering=True)  # what is printed is seen at once, and not lost with the process
     loop = asyncio.new_event_loop()  # one for good, so that clients of asynchronous functions may live in it
 
     def resolve(value):
