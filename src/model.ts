@@ -42,6 +42,8 @@ export interface Model {
   policy(): Policy;
   /** Log-probabilities of completion tokens: under the current weights, or under the frozen ones they started from. */
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
+  /** Whether updates find out by themselves what the frozen weights say, so that `referenceLogprobs` need not be given. @default false */
+  readonly scoresReference?: boolean;
   /** One optimiser step. */
   update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
   /** One optimiser step towards the completions themselves, whatever their advantages; absent where a model learns from scores alone. */

@@ -223,7 +223,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const { model, useReference = false } = this.#options;
     if (sequences.length === 0) return [];
     let batch = sequences;
-    if (useReference) {
+    if (useReference && !model.scoresReference) {
       const reference = await model.logprobs(batch, 'reference');
       batch = batch.map((sequence, i) => ({ ...sequence, referenceLogprobs: reference[i]! }));
     }

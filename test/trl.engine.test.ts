@@ -256,6 +256,11 @@ describe('runs', () => {
 });
 
 describe('not ready, exit 3', () => {
+  test('without the GPU that the configuration asks for', async () => {
+    const { code, answer } = await train('refused', {}, ' --set trl.bf16=true');
+    assert.deepEqual([code, answer.error?.code], [3, 'GPU_MISSING']);
+  });
+
   const refused = async (env: Record<string, string>) => {
     const { code, stderr, answer } = await train('refused', { env });
     assert.equal(code, 3, JSON.stringify(answer.error));

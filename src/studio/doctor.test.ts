@@ -91,6 +91,16 @@ test('a configuration is judged by what it needs', async () => {
   assert.equal(found(onGpu, 'cuda').required, true);
 });
 
+test('TRL needs a GPU where it is told to do what no CPU does', async () => {
+  const required = async (trl: object) => {
+    const { checks } = await examine({ config: writeConfig({ model: tinyModel, backend: 'trl', trl }) });
+    return checks.find(({ id }) => id === 'gpu')!.required;
+  };
+  assert.equal(await required({}), false);
+  assert.equal(await required({ bf16: true }), true);
+  assert.equal(await required({ use_vllm: true }), true);
+});
+
 test('where nothing but credentials is missing, that is said', async () => {
   stage('uv', 'echo uv 9.9.9');
   const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });

@@ -26,6 +26,7 @@ export async function openTrlModel(worker: Worker, options: TrlModelOptions): Pr
 
 export class TrlModel implements TrainableModel {
   readonly parameters: TrainableModel['parameters'];
+  readonly scoresReference = true;
   readonly contextLength: number;
   /** As PyTorch names it. */
   readonly device: string;
