@@ -103,21 +103,23 @@ function encodeValue({ name, type, shape }: OnnxValue): Message {
 
 const encoder = new TextEncoder();
 
-/** A protobuf message under construction: a list of byte chunks. */
+/** A protobuf message under construction: bytes in a buffer that doubles when it is full. */
 class Message {
-  readonly #chunks: Uint8Array[] = [];
+  #buffer = new Uint8Array(64);
   #length = 0;
 
   integer(field: number, value: number): this {
-    return this.#push(varint(field << 3), varint(value));
+    return this.#varint(field << 3).#varint(value);
   }
 
   float(field: number, value: number): this {
-    return this.#push(varint((field << 3) | 5), new Uint8Array(Float32Array.of(value).buffer));
+    return this.#varint((field << 3) | 5).#append(new Uint8Array(Float32Array.of(value).buffer));
   }
 
   bytes(field: number, value: Uint8Array): this {
-    return this.#push(varint((field << 3) | 2), varint(value.length), value);
+    return this.#varint((field << 3) | 2)
+      .#varint(value.length)
+      .#append(value);
   }
 
   text(field: number, value: string): this {
@@ -125,38 +127,38 @@ class Message {
   }
 
   message(field: number, value: Message): this {
-    this.#push(varint((field << 3) | 2), varint(value.#length));
-    for (const chunk of value.#chunks) this.#push(chunk);
-    return this;
+    return this.bytes(field, value.finish());
   }
 
   finish(): Uint8Array {
-    const result = new Uint8Array(this.#length);
-    let offset = 0;
-    for (const chunk of this.#chunks) {
-      result.set(chunk, offset);
-      offset += chunk.length;
-    }
-    return result;
+    return this.#buffer.subarray(0, this.#length);
   }
 
-  #push(...chunks: Uint8Array[]): this {
-    for (const chunk of chunks) {
-      this.#chunks.push(chunk);
-      this.#length += chunk.length;
+  #varint(value: number): this {
+    this.#reserve(10);
+    let rest = value;
+    if (rest < 0 || rest >= 2 ** 31) {
+      // Negative numbers are written as their 64-bit two's complement, whose lowest bits come first.
+      let wide = BigInt.asUintN(64, BigInt(value));
+      for (; wide >= 128n; wide >>= 7n) this.#buffer[this.#length++] = Number(wide & 127n) | 128;
+      rest = Number(wide);
     }
+    for (; rest >= 128; rest >>>= 7) this.#buffer[this.#length++] = (rest & 127) | 128;
+    this.#buffer[this.#length++] = rest;
     return this;
   }
-}
 
-function varint(value: number): Uint8Array {
-  // Negative numbers are written as their 64-bit two's complement.
-  let rest = BigInt.asUintN(64, BigInt(value));
-  const bytes: number[] = [];
-  do {
-    const low = Number(rest & 127n);
-    rest >>= 7n;
-    bytes.push(rest === 0n ? low : low | 128);
-  } while (rest !== 0n);
-  return Uint8Array.from(bytes);
+  #append(bytes: Uint8Array): this {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(2 * this.#buffer.length, this.#length + count));
+    larger.set(this.finish());
+    this.#buffer = larger;
+  }
 }

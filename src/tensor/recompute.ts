@@ -28,11 +28,7 @@ export class Recomputation {
     if (section === 0 || section === this.#last) return node;
     const known = this.#copies.get(node);
     if (known) return known;
-    const copy =
-      node.op === 'checkpoint'
-        ? // Without something to wait for, the copy would be computed at once, and kept.
-          add(node, this.#done!)
-        : ({ ...node, inputs: node.inputs.map((operand) => this.#within(operand, section)) } as Tensor);
+    const copy = node.op === 'checkpoint' ? this.#later(node) : this.#copy(node, section);
     this.#copies.set(node, copy);
     return copy;
   }
@@ -51,6 +47,15 @@ export class Recomputation {
       0,
     );
     this.#found = [];
+  }
+
+  /** A checkpoint that is there only once the next section is done: copies of what follows it would be computed at once otherwise, and kept. */
+  #later(node: Tensor): Tensor {
+    return this.#done ? add(node, this.#done) : node;
+  }
+
+  #copy(node: Tensor, section: number): Tensor {
+    return { ...node, inputs: node.inputs.map((operand) => this.#within(operand, section)) } as Tensor;
   }
 
   #within(operand: Tensor, section: number): Tensor {
