@@ -11,7 +11,6 @@ import type { RunRecord } from '../runs/records.ts';
 import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
-import { trainAtModal } from './modal/modal-run.ts';
 import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
@@ -64,7 +63,10 @@ export async function* trainEvents(
   assertRunPlace(loaded, options);
   let setup: Setup | undefined;
   try {
-    if (loaded.config.compute === 'modal') return yield* trainAtModal(loaded, { ...options, requirements });
+    if (loaded.config.compute === 'modal') {
+      const { trainAtModal } = await import('./modal/modal-run.ts');
+      return yield* trainAtModal(loaded, { ...options, requirements });
+    }
     setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);

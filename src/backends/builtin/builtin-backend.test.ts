@@ -143,7 +143,9 @@ describe('what the table would ignore is refused, with the reason', () => {
   }
 
   test('a data set, and a task set whose answers are text', async () => {
-    assert.throws(() => loadConfigFile(toy, ['taskset=null', 'dataset=x']), { code: 'CONFIG_UNSUPPORTED' });
+    assert.throws(() => loadConfigFile(toy, ['taskset=null', 'taskset_config={}', 'dataset=x', 'reward=f1']), {
+      code: 'CONFIG_UNSUPPORTED',
+    });
     const { config } = loadConfigFile(toy, ['taskset=arithmetic', 'taskset_config={}', 'reward=numeric_match']);
     await assert.rejects((await backends.builtin()).open(config), { code: 'CONFIG_UNSUPPORTED', path: 'taskset' });
   });
