@@ -10,11 +10,5 @@ useOraclePython();
 backendContract({
   backend: 'trl',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: [
-    'compute=modal',
-    'advantage_baseline=leave_one_out',
-    'scale_rewards=mean',
-    'kl_estimator=k1',
-    'log_kl=true',
-  ],
+  ignored: ['advantage_baseline=leave_one_out', 'scale_rewards=mean', 'kl_estimator=k1', 'log_kl=true'],
 });
