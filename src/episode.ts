@@ -123,7 +123,7 @@ export class Episode {
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);
     const start = performance.now();
     try {
-      return await withinTime(async () => call(), Math.min(step, left), method);
+      return await withinTime(call, Math.min(step, left), method);
     } finally {
       this.#spent += performance.now() - start;
     }

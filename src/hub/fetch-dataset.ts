@@ -1,16 +1,14 @@
 // Files of a data set of the hub, fetched: those of one split of one configuration, and the card that tells which they are.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { GradusError } from '../errors.ts';
+import { CARD, readCard } from './dataset-card.ts';
 import { cachedSnapshot } from './hub-cache.ts';
 import type { HubId } from './hub-id.ts';
 import { fetchFiles, type HubRepo, openHubRepo } from './hub-repo.ts';
 import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 import { type DatasetPart, type PlacedFile, partOf, placedFiles } from './placed-files.ts';
-
-const CARD = 'README.md';
 
 /** Where the hub keeps its own copy of a data set, in Parquet, whatever its files are. */
 const CONVERTED = 'refs/convert/parquet';
@@ -86,17 +84,6 @@ function areWhole(paths: readonly string[]): boolean {
     const [, before, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(path) ?? [];
     return count === undefined || paths.filter((other) => other.startsWith(`${before}-`)).length >= Number(count);
   });
-}
-
-/** The header of a folder's card, as far as it can be read. */
-export function readCard(folder: string): unknown {
-  const path = join(folder, CARD);
-  const header = existsSync(path) ? /^---\r?\n(.*?)\r?\n---/s.exec(readFileSync(path, 'utf8'))?.[1] : undefined;
-  try {
-    return header === undefined ? undefined : parse(header);
-  } catch {
-    return undefined;
-  }
 }
 
 function notFound(subject: HubSubject, fault: string, hint: string): GradusError {

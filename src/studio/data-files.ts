@@ -4,9 +4,8 @@ import { extname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { readParquet } from '../formats/parquet.ts';
-import { fetchDataset, readCard } from '../hub/fetch-dataset.ts';
+import { readCard } from '../hub/dataset-card.ts';
 import { parseHubId } from '../hub/hub-id.ts';
-import { hubSettings } from '../hub/hub-settings.ts';
 import { partOf, placedFiles } from '../hub/placed-files.ts';
 import { existingNames } from '../nearest.ts';
 import { shuffled, streamSeed } from '../random.ts';
@@ -111,7 +110,13 @@ export function splitRows<E extends Example>(
 async function findFiles(path: string, { split = 'train', config }: LoadRowsOptions): Promise<string[]> {
   const kind = await kindOf(path);
   const id = kind === undefined && !isDataFile(path) ? parseHubId(path) : undefined;
-  if (id) return fetchDataset(hubSettings(), id, { split, ...(config !== undefined && { config }) });
+  if (id) {
+    const [{ fetchDataset }, { hubSettings }] = await Promise.all([
+      import('../hub/fetch-dataset.ts'),
+      import('../hub/hub-settings.ts'),
+    ]);
+    return fetchDataset(hubSettings(), id, { split, ...(config !== undefined && { config }) });
+  }
   if (kind === undefined) {
     throw new GradusError('DATASET_NOT_FOUND', `there is no data set at ${path}`, {
       hint: `give the path of a file (${formats}) or of a folder with train.jsonl, or the id of a data set of the hub`,

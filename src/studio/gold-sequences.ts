@@ -1,11 +1,10 @@
 // Right answers as the policy would have written them: what supervised stages learn.
-import { findModel } from '../backends/find-model.ts';
-import { openModelText } from '../backends/open-renderer.ts';
 import type { Stage } from '../config/stages.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { TrainingSequence } from '../model.ts';
 import type { Example } from '../rl.ts';
+import { openConfiguredText } from './model-text.ts';
 import { promptOf } from './problems.ts';
 import type { Setup } from './setup.ts';
 
@@ -14,7 +13,7 @@ export async function goldSequences(
   { config, renderer, model }: Setup,
   { completionTemplate }: Stage,
 ): Promise<(example: Example) => TrainingSequence> {
-  const { tokenizer } = await openModelText(findModel(config.model!), config.chat_template);
+  const { tokenizer } = await openConfiguredText(config);
   const { contextLength } = model.policy();
   const prompt = promptOf(config);
   return (example) => {

@@ -8,9 +8,7 @@ import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { atPath } from './open-rewards.ts';
 import { PolicyCalls } from './policy-calls.ts';
-import { isPython } from './python-code.ts';
-import { loadPythonEnvironment } from './python-environment.ts';
-import { loadExport, loadFailed, type UserExport } from './user-module.ts';
+import { isPython, loadExport, loadFailed, type UserExport } from './user-module.ts';
 
 const wanted: UserExport = {
   what: 'environment',
@@ -61,7 +59,10 @@ export async function loadEnvironment(
   settings: Readonly<Record<string, unknown>>,
   { path = 'environment_config', handlers = {} }: LoadEnvironmentOptions = {},
 ): Promise<Environment> {
-  if (isPython(reference)) return loadPythonEnvironment(reference, settings, handlers);
+  if (isPython(reference)) {
+    const { loadPythonEnvironment } = await import('./python-environment.ts');
+    return loadPythonEnvironment(reference, settings, handlers);
+  }
   const { file, value } = await loadExport(reference, wanted);
   if (isConfigurable(value)) return checked(file, created(value, settings, path));
   const environment = checked(file, value);

@@ -7,10 +7,10 @@ import { existingNames } from '../nearest.ts';
 import { finalWeight } from '../reward-weights.ts';
 import type { NamedReward } from '../rewards.ts';
 import { openTaskset } from './problems.ts';
-import { isPython, loadPythonReward } from './python-code.ts';
 import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 import { loadRewardFunction } from './user-code.ts';
+import { isPython } from './user-module.ts';
 
 export interface OpenReward extends NamedReward {
   /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
@@ -149,8 +149,11 @@ export async function userReward(
   { processes, conversational = true, workers = 1 }: UserRewardOptions = {},
 ): Promise<OpenReward> {
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
-  const open = () => {
-    if (isPython(reference)) return loadPythonReward(reference, { conversational, processes: workers });
+  const open = async () => {
+    if (isPython(reference)) {
+      const { loadPythonReward } = await import('./python-code.ts');
+      return loadPythonReward(reference, { conversational, processes: workers });
+    }
     return processes ? processes.open({ file: reference }) : loadRewardFunction(reference);
   };
   return { name, score: await open(), judges: 'unknown', answerColumn };

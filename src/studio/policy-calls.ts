@@ -1,12 +1,11 @@
 // What environments in Python may ask of the model that is trained and of its tokenizer.
 import { z } from 'zod';
-import { findModel } from '../backends/find-model.ts';
-import { type ModelText, openModelText } from '../backends/open-renderer.ts';
+import type { ModelText } from '../backends/open-renderer.ts';
 import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
 import type { Policy } from '../generation.ts';
 import { streamSeed } from '../random.ts';
 import type { CallHandler } from '../workers/worker.ts';
+import { openConfiguredText } from './model-text.ts';
 
 const ids = z.array(z.int());
 const encode = z.strictObject({ text: z.string(), special: z.boolean() });
@@ -71,10 +70,8 @@ export class PolicyCalls {
   }
 
   /** Opened when it is first asked for: environments may want the tokenizer before there is a model. */
-  async #text(): Promise<ModelText> {
-    const { model, chat_template } = this.#config;
-    if (model === null) throw new GradusError('TOKENIZER_NOT_FOUND', 'there is no model, and so no tokenizer');
-    this.#opened ??= openModelText(findModel(model), chat_template);
+  #text(): Promise<ModelText> {
+    this.#opened ??= openConfiguredText(this.#config);
     return this.#opened;
   }
 }

@@ -23,11 +23,6 @@ export interface PythonRewardOptions extends PythonCodeOptions {
 /** Milliseconds that a file may take to load: it may import large packages. */
 const loadLimit = 120_000;
 
-/** Whether `path/to/file.py:name` is Python. */
-export function isPython(reference: string): boolean {
-  return /\.py(:\w+)?$/.test(reference);
-}
-
 /**
  * A function of TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, asynchronous or not; `reward` where the reference names
  * none. Its process is replaced when a call takes too long or ends it. Throws `REWARD_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.

@@ -82,8 +82,8 @@ export async function openings(environment: Environment, rows: readonly Example[
   const known = new Map<Example, State>();
   for (const [i, row] of rows.entries()) {
     try {
-      const env = checkedEnv(await withinTime(async () => environment.build(frozenCopy(row)), startLimit));
-      known.set(row, checkedState(await withinTime(async () => env.start(), startLimit)));
+      const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), startLimit));
+      known.set(row, checkedState(await withinTime(() => env.start(), startLimit)));
     } catch (error) {
       if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
       const message = messageOf(error).replaceAll(/\s+/g, ' ');

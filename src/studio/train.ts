@@ -1,8 +1,11 @@
 // Trains a model as a configuration says: what `gradus train` does, for programs.
 import { join } from 'node:path';
+import type { Profiler } from '../backends/backend.ts';
+import { backends } from '../backends/backends.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
-import type { ConfigInput } from '../config/schema.ts';
+import type { Config, ConfigInput } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
+import type { SupportedBackend } from '../config/support.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { NotFiniteError } from '../not-finite.ts';
 import { runFiles } from '../runs/layout.ts';
@@ -11,7 +14,6 @@ import type { RunRecord } from '../runs/records.ts';
 import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
-import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
@@ -30,6 +32,8 @@ export interface TrainOptions extends RunPlace {
   readonly preflight?: boolean;
   /** Whether to spend what the plan says, where a machine is rented. @default false */
   readonly yes?: boolean;
+  /** Whether to record where the first few steps spend time and memory; it makes those slower. @default false */
+  readonly profile?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
 }
 
@@ -59,10 +63,14 @@ export async function* trainEvents(
   const loaded = loadConfig(config, options.settings);
   const requirements = (options.require ?? []).map(parseRequirement);
   assertMeasurable(requirements, loaded.config);
-  assertConfirmed(loaded.config, options.yes ?? false);
+  if (loaded.config.compute === 'modal') {
+    const { assertConfirmed } = await import('./modal/rental.ts');
+    assertConfirmed(loaded.config, options.yes ?? false);
+  }
   assertRunPlace(loaded, options);
   let setup: Setup | undefined;
   try {
+    const profiler = options.profile ? await findProfiler(loaded.config) : undefined;
     if (loaded.config.compute === 'modal') {
       const { trainAtModal } = await import('./modal/modal-run.ts');
       return yield* trainAtModal(loaded, { ...options, requirements });
@@ -71,7 +79,7 @@ export async function* trainEvents(
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
-    const run = new TrainingRun(setup, store, options.signal);
+    const run = new TrainingRun(setup, store, { signal: options.signal, profiler });
     return yield* recorded(store, told(report, run.run()), (record) =>
       trainResult({
         ...{ directory: store.directory, record, requirements, alerts: run.alerts },
@@ -107,6 +115,16 @@ async function* told(
 ): AsyncGenerator<TrainEvent, void> {
   if (report) yield { type: 'preflight', step: 0, checks: report.checks, metrics: report.metrics };
   yield* events;
+}
+
+/** Throws `PROFILE_UNSUPPORTED`. */
+async function findProfiler({ backend }: Config): Promise<Profiler> {
+  // Others were refused when the configuration was loaded.
+  const { profiler } = await backends[backend as SupportedBackend]();
+  if (profiler) return profiler;
+  throw new GradusError('PROFILE_UNSUPPORTED', `backend ${backend} does not tell what its steps spend their time on`, {
+    hint: 'leave --profile out, or set backend: native',
+  });
 }
 
 export function loadConfig(config: string | ConfigInput, settings: readonly string[] = []): LoadedConfig {

@@ -1,0 +1,14 @@
+// The tokenizer and the renderer of a configuration's model, loaded when they are asked for: a policy without text has neither.
+import type { ModelText } from '../backends/open-renderer.ts';
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+
+/** Throws `TOKENIZER_NOT_FOUND` where there is no model, and what `openModelText` throws. */
+export async function openConfiguredText({ model, chat_template }: Config): Promise<ModelText> {
+  if (model === null) throw new GradusError('TOKENIZER_NOT_FOUND', 'there is no model, and so no tokenizer');
+  const [{ findModel }, { openModelText }] = await Promise.all([
+    import('../backends/find-model.ts'),
+    import('../backends/open-renderer.ts'),
+  ]);
+  return openModelText(findModel(model), chat_template);
+}
