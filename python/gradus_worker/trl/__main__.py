@@ -50,7 +50,7 @@ HANDLERS = {
     "logprobs": (LOGPROBS, lambda params, call: engine.logprobs(**params)),
     "update": (UPDATE, lambda params, call: engine.update(**params)),
     "save": (FOLDER, lambda params, call: engine.save(**params)),
-    "load": (FOLDER, lambda params, call: engine.load(**params)),
+    "load": ({**FOLDER, "weights_only": bool}, lambda params, call: engine.load(**params)),
 }
 ranks.join()
 if not is_first:
