@@ -33,12 +33,14 @@ export class SupervisedTrainer<E extends Example = Example> {
       const rate = typeof learningRate === 'number' ? learningRate : learningRate(step);
       const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
       const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
-      const seconds = (performance.now() - start) / 1000;
+      const milliseconds = performance.now() - start;
+      const seconds = milliseconds / 1000;
       yield {
         step: step + 1,
         groups: [],
         metrics: { ...metrics, 'completions/mean_length': tokens / sequences.length, learning_rate: rate },
         timings: { step_time: seconds, 'time/update': seconds },
+        phases: [{ name: 'update', start, milliseconds }],
       };
     }
   }

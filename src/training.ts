@@ -63,6 +63,16 @@ export interface StepReport<E extends Example = Example> {
   readonly metrics: Readonly<Record<string, number>>;
   /** Seconds: step_time and its parts time/generate, time/score, time/update. */
   readonly timings: Readonly<Record<string, number>>;
+  /** What it did one after another, from its beginning to its end. */
+  readonly phases: readonly Phase[];
+}
+
+/** A part of a step; one that samples again for groups that teach nothing has several of a name. */
+export interface Phase {
+  readonly name: 'generate' | 'score' | 'update';
+  /** By `performance.now()`. */
+  readonly start: number;
+  readonly milliseconds: number;
 }
 
 export interface StepsOptions {
@@ -117,7 +127,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const groups = this.#withAdvantages(sampled, weights);
     const learningRate = this.#learningRate(step);
     const updates = await this.#update(this.#batch(groups), learningRate, numIterations);
-    clock.lap('time/update');
+    clock.lap('update');
 
     return {
       step: step + 1,
@@ -130,7 +140,8 @@ export class GrpoTrainer<E extends Example = Example> {
         ...meanMetrics(updates),
         learning_rate: learningRate,
       },
-      timings: clock.laps(),
+      timings: clock.timings(),
+      phases: clock.phases,
     };
   }
 
@@ -155,10 +166,10 @@ export class GrpoTrainer<E extends Example = Example> {
         ...(signal && { signal }),
       });
       if (signal?.aborted) return undefined;
-      clock.lap('time/generate');
+      clock.lap('generate');
 
       const rewards = await Promise.all(examples.map((example, i) => rewardModel.score(example, rollouts[i]!)));
-      clock.lap('time/score');
+      clock.lap('score');
 
       missing = 0;
       for (const [i, example] of examples.entries()) {
@@ -271,15 +282,21 @@ function weightMetrics(weights: Weights): Record<string, number> {
 type Stopwatch = ReturnType<typeof stopwatch>;
 
 function stopwatch() {
-  const start = performance.now();
-  const seconds: Record<string, number> = {};
-  let last = start;
+  const phases: Phase[] = [];
+  let last = performance.now();
   return {
-    lap(name: string) {
+    phases,
+    lap(name: Phase['name']) {
       const now = performance.now();
-      seconds[name] = (seconds[name] ?? 0) + (now - last) / 1000;
+      phases.push({ name, start: last, milliseconds: now - last });
       last = now;
     },
-    laps: () => ({ step_time: (last - start) / 1000, ...seconds }),
+    timings() {
+      const seconds: Record<string, number> = { step_time: 0 };
+      for (const { name, milliseconds } of phases) {
+        for (const key of ['step_time', `time/${name}`]) seconds[key] = (seconds[key] ?? 0) + milliseconds / 1000;
+      }
+      return seconds;
+    },
   };
 }

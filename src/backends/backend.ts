@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { Model } from '../model.ts';
 import type { Architecture } from '../models/families.ts';
 import type { Renderer } from '../rendering.ts';
+import type { SessionRun } from '../runtime/recording.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep: trained in this process, with weights in checkpoints. */
@@ -70,6 +71,15 @@ export interface OpenBackend extends ModelInterface {
   keepLogs?(folder: string): void;
 }
 
+/** Records what the computations of this process spend their time on. */
+export interface Profiler {
+  start(): void;
+  /** The runs that have ended since the last time, in order. */
+  take(): Iterable<SessionRun>;
+  /** Forgets what was not taken. */
+  stop(): void;
+}
+
 /** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
 export interface Backend {
   /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
@@ -79,4 +89,6 @@ export interface Backend {
    * @param signal ends a download
    */
   open(config: Config, signal?: AbortSignal): Promise<OpenBackend>;
+  /** Absent where it cannot tell. */
+  readonly profiler?: Profiler;
 }

@@ -13,6 +13,7 @@
 //   checkpoints/step_000100/  the model's files, the optimizer, state.json
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
 //   failed_batch.jsonl        the sequences of an update that came to NaN or infinity, and was not made
+//   profile/trace.json        what `--profile` recorded, for chrome://tracing and Perfetto; profile.md says it in tables
 //   result.json               what `--json` printed at the end
 //   logs/train.log            stderr of a run in the background
 //   modal/                    the app of a run at Modal, and what is uploaded with it
@@ -36,7 +37,11 @@ export const runFiles = {
   failedBatch: 'failed_batch.jsonl',
   logs: 'logs',
   modal: 'modal',
+  profile: 'profile',
 } as const;
+
+/** The files of the profile. */
+export const profileFiles = { trace: 'trace.json', table: 'profile.md' } as const;
 
 /** The files of a checkpoint that are ours; the rest is the model's. */
 export const checkpointFiles = { state: 'state.json' } as const;

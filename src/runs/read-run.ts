@@ -5,7 +5,7 @@ import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import { damaged, readJson, readLines } from './files.ts';
-import { checkpointFolder, rolloutsFile, runFiles } from './layout.ts';
+import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
 import type { Alert, EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './records.ts';
 
@@ -82,7 +82,11 @@ export function runArtifacts(directory: string): Record<string, string> {
       return existsSync(path) ? [[file === 'resolvedConfig' ? 'config' : file, path]] : [];
     },
   );
-  return Object.fromEntries([...pointers, ...files]);
+  const profile = (['trace', 'table'] as const).flatMap((file) => {
+    const path = join(directory, runFiles.profile, profileFiles[file]);
+    return existsSync(path) ? [[file === 'table' ? 'profile' : file, path]] : [];
+  });
+  return Object.fromEntries([...pointers, ...files, ...profile]);
 }
 
 /**

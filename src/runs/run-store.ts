@@ -25,7 +25,15 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { readLines, replaceFile, replaceJson } from './files.ts';
-import { type CheckpointPointer, pointerFile, rolloutsFile, runFiles, stepName, stepOf } from './layout.ts';
+import {
+  type CheckpointPointer,
+  pointerFile,
+  profileFiles,
+  rolloutsFile,
+  runFiles,
+  stepName,
+  stepOf,
+} from './layout.ts';
 import { processStart } from './processes.ts';
 import { isActive, readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
@@ -176,6 +184,12 @@ export class RunStore {
   async settle(): Promise<void> {
     await Promise.all(this.#pending);
     for (const descriptor of this.#appending.values()) fsyncSync(descriptor);
+  }
+
+  profile(contents: Readonly<Record<keyof typeof profileFiles, string>>): void {
+    const folder = join(this.directory, runFiles.profile);
+    mkdirSync(folder, { recursive: true });
+    for (const file of ['trace', 'table'] as const) replaceFile(join(folder, profileFiles[file]), contents[file]);
   }
 
   result(result: object): void {

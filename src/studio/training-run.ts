@@ -1,6 +1,7 @@
 // One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
 
 import { isDeepStrictEqual } from 'node:util';
+import type { Profiler } from '../backends/backend.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { streamSeed } from '../random.ts';
 import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
@@ -18,6 +19,7 @@ import { haveSameData } from './problems.ts';
 import { samplePolicy } from './sample-policy.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
 import type { Setup } from './setup.ts';
+import { StepProfile } from './step-profile.ts';
 import { changesOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
@@ -25,11 +27,17 @@ type Events = AsyncGenerator<TrainEvent, void>;
 /** Held-out problems whose completions are kept to be read. */
 const sampledProblems = 4;
 
+export interface TrainingRunOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly profiler?: Profiler | undefined;
+}
+
 export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
   readonly #health: HealthMonitor;
+  readonly #profile: StepProfile | undefined;
   #trainer: StageTrainer | undefined;
   /** The steps that were last evaluated, sampled and saved. */
   #evaluated: number | undefined;
@@ -39,10 +47,12 @@ export class TrainingRun {
   #best = Number.NEGATIVE_INFINITY;
   #bestStep: number | undefined;
 
-  constructor(setup: Setup, store: RunStore, signal?: AbortSignal) {
+  /** @param options a profiler has the first steps profiled */
+  constructor(setup: Setup, store: RunStore, { signal, profiler }: TrainingRunOptions = {}) {
     this.#setup = setup;
     this.#store = store;
     this.#signal = signal;
+    this.#profile = profiler && new StepProfile(profiler, store);
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
     if (this.#saved !== undefined) {
@@ -94,7 +104,8 @@ export class TrainingRun {
     if (name !== undefined) {
       yield { type: 'stage', step: from, name, method, stage: index + 1, steps: stage.to - stage.from };
     }
-    for await (const report of this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) })) {
+    const steps = this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
+    for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = await this.#record(report, stage);
       yield event;
       yield* this.#alert(this.#health.step(record));

@@ -2,6 +2,7 @@
 import type { Config } from '../../config/schema.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
+import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
 import type { Backend } from '../backend.ts';
 import { obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
@@ -21,6 +22,7 @@ export const nativeBackend: Backend = {
     const versions = { onnxruntime: loadOnnxRuntime().version };
     return { ...text, model, versions, contextLength: model.architecture.config.contextLength };
   },
+  profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
 
 async function openModel(config: Config, modelPath: string): Promise<NativeModel> {

@@ -32,6 +32,7 @@ interface TrainFlags {
   readonly require: readonly string[];
   readonly detach?: boolean;
   readonly preflight: boolean;
+  readonly profile?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
 }
@@ -49,6 +50,7 @@ export function trainCommand(cli: Cli): Command {
     .option('--overwrite', 'replace the run that is there')
     .option('--dry-run', 'tell what it would take, and do nothing')
     .option('--no-preflight', 'do not look first whether anything stands in the way of learning')
+    .option('--profile', 'record where steps 2 to 4 spend their time and memory, as a trace for browsers and as tables')
     .option('--require <bar>', 'exit 5 below it: a metric, >=, >, <= or <, and a number (repeatable)', collect, [])
     .option(
       '--detach',
@@ -73,7 +75,7 @@ async function runTraining(cli: Cli, config: string, flags: TrainFlags) {
 }
 
 async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
-  const { name, out, resume, overwrite, require, preflight, yes } = flags;
+  const { name, out, resume, overwrite, require, preflight, yes, profile } = flags;
   const { output } = cli;
   const { train } = await import('../../studio/train.ts');
   const progress = new Progress(output);
@@ -81,7 +83,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
   try {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
-        ...given({ name, out, resume, overwrite, yes }),
+        ...given({ name, out, resume, overwrite, yes, profile }),
         ...{ settings: settingsOf(flags), require, preflight },
         signal,
         onEvent(event) {
@@ -131,7 +133,10 @@ function settingsOf({ set, backend, compute }: TrainFlags): string[] {
   return [...set, ...(backend ? [`backend=${backend}`] : []), ...(compute ? [`compute=${compute}`] : [])];
 }
 
-export function trainSummary({ run, metrics, evals, verdict, alerts, next }: TrainResult, seconds: number): string {
+export function trainSummary(
+  { run, metrics, evals, verdict, alerts, artifacts, next }: TrainResult,
+  seconds: number,
+): string {
   const last = evals.at(-1);
   const before = metrics.random_baseline;
   const after = metrics.final_success_rate;
@@ -146,6 +151,7 @@ export function trainSummary({ run, metrics, evals, verdict, alerts, next }: Tra
       : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(({ level, rule, text }) => `${level} ${rule}: ${text}`),
+    ...(artifacts.profile === undefined ? [] : [`profile: ${artifacts.profile}, ${artifacts.trace}`]),
     ...next.map((command) => `next: ${command}`),
   ].join('\n');
 }
