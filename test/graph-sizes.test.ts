@@ -1,0 +1,57 @@
+// What sampling and training compute, counted instead of timed: ONNX nodes and bytes of the models, by which CI sees a graph that has grown.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readArchitecture } from '../src/backends/native/model-files.ts';
+import { trainingOutputs } from '../src/backends/native/objective.ts';
+import { decodingGraph } from '../src/models/decoding-graph.ts';
+import { loraAdapters } from '../src/models/lora.ts';
+import { int8 } from '../src/models/quantized.ts';
+import { ROTARY_COS, ROTARY_SIN } from '../src/models/rotary-tables.ts';
+import type { Tensor } from '../src/tensor/graph.ts';
+import { lowerToOnnx } from '../src/tensor/onnx.ts';
+import { fixturePath, LORA, LOSS } from './native-models.ts';
+import { onnxOperators } from './onnx-operators.ts';
+
+const architecture = await readArchitecture(fixturePath('tiny-llama-a'));
+const adapters = loraAdapters(architecture.parameters, LORA);
+const trained = [...adapters.values()].flatMap(({ a, b }) => [a.name, b.name]);
+const positions = architecture.config.contextLength;
+const weights = new Set([ROTARY_COS, ROTARY_SIN, ...architecture.parameters.map(({ name }) => name)]);
+
+const training = (recompute: boolean) =>
+  trainingOutputs({ architecture, adapters, positions, recompute, objective: LOSS, temperature: 1 }, trained);
+
+interface Size {
+  readonly nodes: number;
+  /** Products of matrices, where most of the time goes. */
+  readonly products: number;
+  readonly bytes: number;
+}
+
+/** Two layers with adapters. Whoever makes a graph smaller writes the smaller numbers here. */
+const graphs: Readonly<Record<string, readonly [graph: Record<string, Tensor>, recorded: Size]>> = {
+  'sampling, float32': [
+    decodingGraph(architecture, { adapters, positions }),
+    { nodes: 125, products: 43, bytes: 15_557 },
+  ],
+  'sampling, int8': [
+    decodingGraph(architecture, { adapters, positions, quantization: int8 }),
+    { nodes: 129, products: 43, bytes: 18_477 },
+  ],
+  training: [training(false), { nodes: 622, products: 144, bytes: 63_035 }],
+  'training, layers computed again': [training(true), { nodes: 778, products: 169, bytes: 75_821 }],
+};
+
+const TOLERANCE = 0.03;
+const PRODUCTS = new Set(['MatMul', 'Gemm', 'MatMulNBits']);
+
+for (const [name, [graph, recorded]] of Object.entries(graphs)) {
+  test(`${name}: as large as recorded`, () => {
+    const model = lowerToOnnx(graph, { initializers: weights });
+    const operators = onnxOperators(model);
+    const products = operators.filter((operator) => PRODUCTS.has(operator)).length;
+    const size: Size = { nodes: operators.length, products, bytes: model.length };
+    const near = (key: keyof Size) => Math.abs(size[key] / recorded[key] - 1) <= TOLERANCE;
+    assert.ok(near('nodes') && near('products') && near('bytes'), `it is ${JSON.stringify(size)}`);
+  });
+}
