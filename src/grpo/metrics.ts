@@ -1,6 +1,7 @@
 // What a step's rollouts looked like: lengths, truncation and rewards under TRL's names.
+import { mean } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
-import { type Group, type Reward, stopReasons, type Trajectory } from '../rl.ts';
+import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
 import { moments, scoreMetrics } from './advantages.ts';
 
 /**
@@ -58,12 +59,15 @@ function completionMetrics(trajectories: readonly Trajectory[]): Record<string, 
 }
 
 function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
-  const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? { 'num_turns/mean': steps.length } : []));
-  const ends = trajectories.map(({ stopReason }) =>
-    Object.fromEntries(stopReasons.map((reason) => [`stop/${reason}`, Number(reason === stopReason)])),
-  );
-  const retries = trajectories.flatMap(({ retries: count }) => (count === undefined ? [] : { 'retries/mean': count }));
-  return meanMetrics([...turns, ...ends, ...retries]);
+  if (trajectories.length === 0) return {};
+  const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));
+  const retries = trajectories.flatMap(({ retries: count }) => count ?? []);
+  const ended = (reason: StopReason) => trajectories.filter(({ stopReason }) => stopReason === reason).length;
+  return {
+    ...(turns.length > 0 && { 'num_turns/mean': mean(turns) }),
+    ...Object.fromEntries(stopReasons.map((reason) => [`stop/${reason}`, ended(reason) / trajectories.length])),
+    ...(retries.length > 0 && { 'retries/mean': mean(retries) }),
+  };
 }
 
 /** From the counts that tool environments keep. */

@@ -41,6 +41,8 @@ export function environmentScores<E extends Example = Example>(
   };
   return {
     async score(example, trajectories) {
+      const judges = names.length > 0 || environment.scoreGroup || trajectories.some(({ scores }) => scores);
+      if (!judges) return rewards.score(example, trajectories);
       const played = trajectories.filter(wasPlayed);
       const groupScores = await scoreGroup(environment, example, played);
       const others = await rewards.score(example, trajectories);

@@ -41,7 +41,7 @@ import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 200;
 /** Files of rollouts that are being written at once, at most. */
-const PENDING_WRITES = 8;
+const PENDING_WRITES = 64;
 
 type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
 
@@ -176,7 +176,7 @@ export class RunStore {
     const slot = step % PENDING_WRITES;
     await this.#pending[slot];
     // A step that was cut short is made again, so that a torn file is never read for good.
-    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''), { flush: true });
+    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''));
     this.#pending[slot].catch(() => {}); // whoever waits for it hears of it
   }
 

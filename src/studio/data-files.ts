@@ -3,7 +3,6 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
-import { readParquet } from '../formats/parquet.ts';
 import { readCard } from '../hub/dataset-card.ts';
 import { parseHubId } from '../hub/hub-id.ts';
 import { partOf, placedFiles } from '../hub/placed-files.ts';
@@ -160,6 +159,7 @@ function textOf(bytes: Uint8Array): string {
 }
 
 async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
+  const { readParquet } = await import('../formats/parquet.ts');
   try {
     return await readParquet(bytes);
   } catch (error) {
