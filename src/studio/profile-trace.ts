@@ -2,7 +2,7 @@
 import type { SessionRun } from '../runtime/recording.ts';
 import type { RecordedStep } from './profile-summary.ts';
 
-/** Operators that are shown one by one, in the order in which they ran: 20 MB. Of later runs only the whole is shown. */
+/** Operators that are shown one by one, in the order in which they ran: some 25 MB. Of later runs only the whole is shown. */
 const OPERATOR_EVENTS = 200_000;
 
 /** Rows of the picture; each session has one of its own behind them. */
