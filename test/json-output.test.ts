@@ -30,7 +30,6 @@ mkdirSync('other-version/gradus', { recursive: true });
 writeFileSync('other-version/gradus/SKILL.md', 'of long ago');
 writeFileSync('modal.yaml', stringify({ ...config, compute: 'modal' }));
 writeFileSync('rented.yaml', stringify({ ...config, backend: 'trl', compute: 'modal' }));
-writeFileSync('rented.yaml', stringify({ ...config, backend: 'trl', compute: 'modal' }));
 writeFileSync('absent-model.yaml', stringify({ ...config, model: 'Org/No-Such-Model' }));
 writeFileSync('blank.jsonl', '{"question": "1+1=", "answer": "2"}\n{"question": " ", "answer": "2"}\n');
 writeFileSync(
@@ -81,12 +80,11 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train tiny.yaml', 2, 'error/1'],
     ['train tiny.yaml --name barred --overwrite --require mean_reward>=2', 5, 'train.result/1'],
     ['train tiny.yaml --name barred --require mean_reward=2', 2, 'error/1'],
+    ['train tiny.yaml --name profiled --profile', 0, 'train.result/1'],
     ['train tiny.yaml --detach', 2, 'error/1'],
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
     ['train tiny.yaml --dry-run', 0, 'train.plan/1'],
-    ['train rented.yaml --dry-run', 0, 'train.plan/1'],
-    ['train rented.yaml', 2, 'train.plan/1'],
     ['train rented.yaml --dry-run', 0, 'train.plan/1'],
     ['train rented.yaml', 2, 'train.plan/1'],
     ['train absent-model.yaml --dry-run', 3, 'error/1'],
