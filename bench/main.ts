@@ -1,6 +1,9 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
+import { benchmarkGeneration } from './generation/generation.ts';
+import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
+import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
 
@@ -11,7 +14,19 @@ interface Benchmark {
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
+  generation: {
+    about: 'tokens a second of sampling SmolLM2-135M, against transformers and llama.cpp',
+    run: benchmarkGeneration,
+  },
+  growth: {
+    about: 'how a step’s time grows with completions, prompts and threads',
+    run: benchmarkGrowth,
+  },
   learning: { about: 'held-out accuracy before and after, several seeds, a control', run: benchmarkLearning },
+  passes: {
+    about: 'forward and backward alone, against PyTorch and ONNX Runtime’s bare products',
+    run: benchmarkPasses,
+  },
   shapes: {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',
     run: benchmarkShapes,

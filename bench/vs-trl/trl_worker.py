@@ -5,7 +5,6 @@
 import argparse
 import json
 import os
-import random
 import re
 import sys
 import tempfile
@@ -39,51 +38,26 @@ LOGGED = {
 def arguments():
     parser = argparse.ArgumentParser(description="GRPO with TRL on the CPU, one JSON line a step")
     parser.add_argument("--model", required=True, help="Hugging Face model folder")
-    parser.add_argument("--task", choices=["arithmetic", "gsm8k"], required=True)
-    parser.add_argument("--data", help="GSM8K's train.jsonl")
+    parser.add_argument("--data", required=True, help="JSONL of questions, one for each prompt of all steps")
     parser.add_argument("--prompts-per-step", type=int, default=4)
     parser.add_argument("--generations", type=int, default=8, help="completions of each prompt")
-    parser.add_argument("--max-tokens", type=int, default=24, help="new tokens of a completion at most")
+    parser.add_argument("--tokens", type=int, default=24, help="of every completion: none ends before")
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--dtype", choices=["bf16", "fp32"], default="bf16")
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
-    options = parser.parse_args()
-    if options.task == "gsm8k" and not options.data:
-        parser.error("--task gsm8k needs --data")
-    return options
+    return parser.parse_args()
 
 
-def row(question, answer):
-    return {"prompt": [{"role": "user", "content": question}], "answer": answer}
+def rows(path):
+    questions = [json.loads(line)["question"] for line in Path(path).read_text().splitlines()]
+    return [{"prompt": [{"role": "user", "content": question}]} for question in questions]
 
 
-def arithmetic_rows(count, seed):
-    """Sums and products of the numbers 2 to 9."""
-    stream = random.Random(seed)
-    for _ in range(count):
-        a, b, operator = stream.randint(2, 9), stream.randint(2, 9), stream.choice("+*")
-        yield row(f"What is {a} {operator} {b}? Reply with just the number.", str(a + b if operator == "+" else a * b))
-
-
-def gsm8k_rows(path, count, seed):
-    problems = [json.loads(line) for line in Path(path).read_text().splitlines()]
-    random.Random(seed).shuffle(problems)
-    for problem in problems[:count]:
-        yield row(problem["question"], problem["answer"].split("####")[1].strip().replace(",", ""))
-
-
-def correct(completions, answer, **_):
-    """1 if the last number of the reply is the answer."""
-    numbers = [re.findall(r"-?\d+", completion[0]["content"].replace(",", "")) for completion in completions]
-    return [float(bool(found) and found[-1] == expected) for found, expected in zip(numbers, answer)]
-
-
-def correct_or_long(completions, answer, **_):
-    """Correctness plus a thousandth a character: groups differ even when no reply is right, as most are not on GSM8K."""
-    lengths = [len(completion[0]["content"]) for completion in completions]
-    return [right + 0.001 * length for right, length in zip(correct(completions, answer), lengths)]
+def alternating(completions, **_):
+    """Whatever is said: every group has something to teach."""
+    return [float(i % 2) for i in range(len(completions))]
 
 
 class Lines(TrainerCallback):
@@ -128,25 +102,21 @@ def peak_memory():
 
 def main(options):
     torch.set_num_threads(options.threads)
-    rows_needed = options.prompts_per_step * options.steps
-    if options.task == "arithmetic":
-        rows, reward = arithmetic_rows(rows_needed, options.seed), correct
-    else:
-        rows, reward = gsm8k_rows(options.data, rows_needed, options.seed), correct_or_long
     bf16 = options.dtype == "bf16"
     lines = Lines()
     with tempfile.TemporaryDirectory() as folder:
         trainer = GRPOTrainer(
             model=options.model,
-            reward_funcs=reward,
-            train_dataset=Dataset.from_list(list(rows)),
+            reward_funcs=alternating,
+            train_dataset=Dataset.from_list(rows(options.data)),
             peft_config=LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
             callbacks=[lines],
             args=GRPOConfig(
                 output_dir=folder,
                 per_device_train_batch_size=options.prompts_per_step * options.generations,
                 num_generations=options.generations,
-                max_completion_length=options.max_tokens,
+                max_completion_length=options.tokens,
+                generation_kwargs={"min_new_tokens": options.tokens},
                 max_steps=options.steps,
                 learning_rate=options.learning_rate,
                 lr_scheduler_type="constant",

@@ -1,26 +1,37 @@
-// GRPO steps of ours and of TRL on this machine's CPU, in alternation on the same task, model and sizes: medians, ratios, peak memory.
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+// GRPO steps of ours and of TRL on this machine's CPU, in alternation on the same problems, model and sizes: medians, ratios, peak memory.
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { memoryPlan } from '../../src/backends/native/memory-plan.ts';
+import { readArchitecture } from '../../src/backends/native/model-files.ts';
+import { loadConfigObject } from '../../src/config/load.ts';
+import { GradusError } from '../../src/errors.ts';
+import {
+  cache,
+  huggingFaceFolder,
+  inTurn,
+  jsonLines,
+  machine,
+  modelsFolder,
+  preparePython,
+  python,
+  root,
+  smollm2,
+  table,
+} from '../peers.ts';
 import { median, watched } from '../watched.ts';
-
-const root = join(import.meta.dirname, '..', '..');
-const python = join(root, 'python', '.venv', 'bin', 'python');
-
-interface Task {
-  readonly name: string;
-  readonly task: 'arithmetic' | 'gsm8k';
-  readonly prompts: number;
-  readonly generations: number;
-  readonly tokens: number;
-}
-
-const tasks: readonly Task[] = [
-  { name: 'GSM8K, 1 × 8 × 64 tokens', task: 'gsm8k', prompts: 1, generations: 8, tokens: 64 },
-  { name: 'arithmetic, 4 × 8 × 24 tokens', task: 'arithmetic', prompts: 4, generations: 8, tokens: 24 },
-];
+import { type Case, cases, promptLength } from './cases.ts';
 
 /** What one run of one system took; the first step, which compiles and warms up, is left out. */
 interface Measurement {
@@ -28,57 +39,69 @@ interface Measurement {
   readonly peakBytes: number;
 }
 
+/** A case with its questions written down. */
+interface Task extends Case {
+  /** JSONL of questions, one for each prompt of all steps. */
+  readonly dataset: string;
+  readonly longestPrompt: number;
+}
+
 const { values: flags } = parseArgs({
   options: {
+    cases: { type: 'string', default: Object.keys(cases).join() },
     rounds: { type: 'string', default: '2' },
     steps: { type: 'string', default: '5' },
-    models: { type: 'string', default: process.env.GRADUS_MODELS ?? join(root, '..', 'shared', 'models') },
+    models: { type: 'string', default: modelsFolder },
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'vs-trl' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts vs-trl [--rounds N] [--steps N] [--models DIR] [--data DIR]
+const usage = `node bench/main.ts vs-trl [--cases a,b,c,d] [--rounds N] [--steps N] [--models DIR] [--data DIR]
+${Object.entries(cases)
+  .map(([name, { title }]) => `  ${name}  ${title}`)
+  .join('\n')}
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
 export async function benchmarkVsTrl(): Promise<void> {
   if (flags.help) return console.log(usage);
-  const gguf = join(flags.models, 'smollm2-135m-instruct');
-  if (!existsSync(gguf)) throw new Error(`${gguf} is missing; name the folder that holds it with --models`);
-  execFileSync(join(root, 'python', 'setup.sh'), { stdio: ['ignore', 'inherit', 'inherit'] });
-  const folders = { bf16: hugFolder(gguf, 'bfloat16'), fp32: hugFolder(gguf, 'float32') };
-  const systems: Record<string, (task: Task) => Promise<Measurement>> = {
-    'gradus, float32 rollouts': (task) => runOurs(task, gguf, 'float32'),
-    'gradus, int8 rollouts': (task) => runOurs(task, gguf, 'int8'),
-    'TRL 1.16, bfloat16': (task) => runTrl(task, folders.bf16, 'bf16'),
-    'TRL 1.16, float32': (task) => runTrl(task, folders.fp32, 'fp32'),
-  };
-  console.log(
-    `${cpus()[0]?.model.trim()}, ${availableParallelism()} cores; medians of ${flags.rounds} × ${Number(flags.steps) - 1} steps\n`,
-  );
-  for (const task of tasks) console.log(table(task, await measure(task, systems)));
-}
-
-/** Every system once a round, one after another, so that a machine that slows down slows all of them. */
-async function measure(
-  task: Task,
-  systems: Record<string, (task: Task) => Promise<Measurement>>,
-): Promise<Map<string, Measurement[]>> {
-  const measured = new Map<string, Measurement[]>(Object.keys(systems).map((name) => [name, []]));
-  for (let round = 0; round < Number(flags.rounds); round++) {
-    for (const [name, run] of Object.entries(systems)) {
-      const measurement = await run(task);
-      measured.get(name)!.push(measurement);
-      process.stderr.write(
-        `${task.name}, round ${round + 1}: ${name} ${median(measurement.stepSeconds).toFixed(2)} s\n`,
-      );
+  const model = smollm2(flags.models);
+  const chosen = flags.cases.split(',').map((name) => cases[name] ?? unknownCase(name));
+  preparePython();
+  const endless = endlessFolder(model);
+  const peers = { bf16: huggingFaceFolder(model, 'bfloat16'), fp32: huggingFaceFolder(model, 'float32') };
+  const length = await promptLength(model);
+  console.log(`${machine}; medians of ${flags.rounds} × ${Number(flags.steps) - 1} steps\n`);
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
+  try {
+    for (const given of chosen) {
+      const questions = await given.questions(given.prompts * Number(flags.steps), { model, gsm8k: flags.data });
+      const dataset = join(folder, 'questions.jsonl');
+      writeFileSync(dataset, questions.map((question) => `${JSON.stringify({ question })}\n`).join(''));
+      const task = { ...given, dataset, longestPrompt: Math.max(...questions.map(length)) };
+      const least = await leastBudget(task, endless);
+      const systems: Record<string, () => Promise<Measurement>> = {
+        'gradus, float32 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'float32' }),
+        'gradus, int8 rollouts': () => runOurs(task, endless, folder, { rollout_dtype: 'int8' }),
+        [`gradus, int8 rollouts, memory_budget ${least}`]: () =>
+          runOurs(task, endless, folder, { rollout_dtype: 'int8', memory_budget: least }),
+        'TRL 1.16, bfloat16': () => runTrl(task, peers.bf16, 'bf16'),
+        'TRL 1.16, float32': () => runTrl(task, peers.fp32, 'fp32'),
+      };
+      const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;
+      console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), systems, seconds))}`);
     }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
-  return measured;
 }
 
-function table(task: Task, measured: ReadonlyMap<string, readonly Measurement[]>): string {
+function unknownCase(name: string): never {
+  throw new Error(`there is no case ${name}; there are ${Object.keys(cases).join(', ')}`);
+}
+
+function report(measured: ReadonlyMap<string, readonly Measurement[]>): string {
   const rows = [...measured].map(([name, runs]) => ({
     name,
     seconds: median(runs.flatMap(({ stepSeconds }) => stepSeconds)),
@@ -87,98 +110,102 @@ function table(task: Task, measured: ReadonlyMap<string, readonly Measurement[]>
   const peers = rows.filter(({ name }) => name.startsWith('TRL'));
   const fastest = Math.min(...peers.map(({ seconds }) => seconds));
   const leanest = Math.min(...peers.map(({ peak }) => peak));
-  const line = ({ name, seconds, peak }: (typeof rows)[number]) =>
-    `| ${name} | ${seconds.toFixed(2)} | ${(fastest / seconds).toFixed(2)} × | ${(peak / 1e9).toFixed(2)} | ${(peak / leanest).toFixed(2)} |`;
-  return [
-    `### ${task.name}\n`,
-    '| system | s a step | faster than TRL’s faster | peak GB | of TRL’s leaner |',
-    '|---|---|---|---|---|',
-    ...rows.map(line),
-    '',
-  ].join('\n');
+  return table(
+    ['system', 's a step', 'faster than TRL’s faster', 'peak GB', 'of TRL’s leaner'],
+    rows.map(({ name, seconds, peak }) => [
+      ...[name, seconds.toFixed(2), `${(fastest / seconds).toFixed(2)} ×`],
+      ...[(peak / 1e9).toFixed(2), (peak / leanest).toFixed(2)],
+    ]),
+  );
 }
 
-async function runOurs(
-  { task, prompts, generations, tokens }: Task,
-  model: string,
-  rolloutDtype: string,
-): Promise<Measurement> {
-  const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
-  const config = {
-    model,
-    ...(task === 'arithmetic' ? { taskset: 'arithmetic' } : { dataset: join(flags.data, 'train.jsonl') }),
-    reward: 'numeric_match',
-    prompts_per_step: prompts,
-    num_generations: generations,
-    max_completion_length: tokens,
-    learning_rate: 2e-4,
-    max_steps: Number(flags.steps),
-    eval: null,
-    save: { every_steps: null, best: null },
-    sample_every_steps: null,
-    native: { rollout_dtype: rolloutDtype },
-  };
-  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
-  try {
-    const out = join(folder, 'run');
-    const { peakBytes } = await watched(process.execPath, [
-      join(root, 'bin', 'gradus'),
-      'train',
-      join(folder, 'config.json'),
-      '--out',
-      out,
-      '--no-preflight',
-      '--json',
-    ]);
-    const timings = readFileSync(join(out, 'timings.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { step_time: number });
-    return { stepSeconds: timings.slice(1).map(({ step_time }) => step_time), peakBytes };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+/** The model without a token that ends a text: every completion is as long as it may be. */
+function endlessFolder(model: string): string {
+  const folder = join(cache, 'endless');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  cpSync(model, folder, { recursive: true, filter: (path) => path === model || path.endsWith('.json') });
+  for (const name of ['config.json', 'generation_config.json', 'tokenizer_config.json', 'special_tokens_map.json']) {
+    const path = join(folder, name);
+    if (!existsSync(path)) continue;
+    const { eos_token_id: _, eos_token: __, ...rest } = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify(rest));
   }
-}
-
-async function runTrl(
-  { task, prompts, generations, tokens }: Task,
-  model: string,
-  dtype: string,
-): Promise<Measurement> {
-  const sizes = {
-    '--prompts-per-step': prompts,
-    '--generations': generations,
-    '--max-tokens': tokens,
-    '--steps': flags.steps,
-  };
-  const args = [
-    join(import.meta.dirname, 'trl_worker.py'),
-    ...['--model', model, '--task', task, '--dtype', dtype, '--threads', String(availableParallelism())],
-    ...(task === 'gsm8k' ? ['--data', join(flags.data, 'train.jsonl')] : []),
-    ...Object.entries(sizes).flatMap(([flag, value]) => [flag, String(value)]),
-  ];
-  const { output, peakBytes } = await watched(python, args);
-  const lines = output
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { step?: number; step_s: number });
-  return {
-    stepSeconds: lines
-      .filter(({ step }) => step !== undefined)
-      .slice(1)
-      .map(({ step_s }) => step_s),
-    peakBytes,
-  };
-}
-
-/** The folder that transformers reads, made once from the GGUF file. */
-function hugFolder(gguf: string, dtype: 'bfloat16' | 'float32'): string {
-  const folder = join(root, '.cache', 'vs-trl', dtype);
-  if (!existsSync(join(folder, 'model.safetensors'))) {
-    mkdirSync(folder, { recursive: true });
-    execFileSync(python, [join(root, 'python', 'gguf_to_hf.py'), gguf, folder, dtype], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    });
-  }
+  const [weights] = globSync('*.gguf', { cwd: model });
+  symlinkSync(join(model, weights!), join(folder, weights!));
   return folder;
+}
+
+/** Alternating scores, whatever is said: every group has something to teach, so that nobody may skip its gradients. */
+const alternating = 'export const alternating = ({ completions }) => completions.map((_, i) => i % 2);';
+
+type NativeSettings = Readonly<Record<string, string>>;
+
+function configuration(task: Task, model: string, rewards: string, native: NativeSettings) {
+  return {
+    model,
+    dataset: task.dataset,
+    reward_fn: `${rewards}:alternating`,
+    ...{ prompts_per_step: task.prompts, num_generations: task.generations },
+    ...{ max_completion_length: task.tokens, max_prompt_tokens: task.longestPrompt },
+    ...{ learning_rate: 2e-4, max_steps: Number(flags.steps) },
+    ...{ eval: null, save: { every_steps: null, best: null }, sample_every_steps: null },
+    // TRL calls rewards in its own process too.
+    native: { reward_workers: 0, ...native },
+  };
+}
+
+/** The tightest `memory_budget` with int8 rollouts: what the error about a smaller one says is enough. */
+async function leastBudget(task: Task, model: string): Promise<string> {
+  const architecture = await readArchitecture(model);
+  for (let memory_budget = '1MB'; ; ) {
+    try {
+      const given = configuration(task, model, 'rewards.ts', { rollout_dtype: 'int8', memory_budget });
+      memoryPlan(architecture, loadConfigObject(given).config);
+      return memory_budget;
+    } catch (error) {
+      if (!(error instanceof GradusError) || error.code !== 'MEMORY_BUDGET_TOO_SMALL') throw error;
+      memory_budget = /\d+MB/.exec(error.hint!)![0];
+    }
+  }
+}
+
+async function runOurs(task: Task, model: string, folder: string, native: NativeSettings): Promise<Measurement> {
+  const [rewards, file, out] = [join(folder, 'rewards.ts'), join(folder, 'config.json'), join(folder, 'run')];
+  rmSync(out, { recursive: true, force: true });
+  writeFileSync(rewards, alternating);
+  writeFileSync(file, JSON.stringify(configuration(task, model, rewards, native)));
+  const command = [join(root, 'bin', 'gradus'), 'train', file, '--out', out, '--no-preflight', '--json'];
+  const { peakBytes } = await watched(process.execPath, command);
+  const lines = <T>(name: string) => jsonLines<T>(readFileSync(join(out, name), 'utf8'));
+  const metrics = lines<Readonly<Record<string, number>>>('metrics.jsonl');
+  assertLengths(
+    task,
+    metrics.map((line) => line['completions/mean_length']!),
+  );
+  const timings = lines<{ step_time: number }>('timings.jsonl');
+  return { stepSeconds: timings.slice(1).map(({ step_time }) => step_time), peakBytes };
+}
+
+async function runTrl(task: Task, model: string, dtype: string): Promise<Measurement> {
+  const options = {
+    ...{ model, data: task.dataset, dtype, threads: availableParallelism(), steps: flags.steps },
+    ...{ 'prompts-per-step': task.prompts, generations: task.generations, tokens: task.tokens },
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const { output, peakBytes } = await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]);
+  const steps = jsonLines<{ step?: number; step_s: number; completion_tokens: number }>(output).filter(
+    ({ step }) => step !== undefined,
+  );
+  assertLengths(
+    task,
+    steps.map(({ completion_tokens }) => completion_tokens),
+  );
+  return { stepSeconds: steps.slice(1).map(({ step_s }) => step_s), peakBytes };
+}
+
+/** Mean lengths of the completions of each step. */
+function assertLengths({ title, tokens }: Task, lengths: readonly number[]): void {
+  if (lengths.length === Number(flags.steps) && lengths.every((length) => length === tokens)) return;
+  throw new Error(`${title}: completions of ${lengths.join(', ')} tokens where all should have ${tokens}`);
 }

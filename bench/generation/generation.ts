@@ -1,0 +1,115 @@
+// Tokens a second of sampling alone: ours, transformers' generate and llama.cpp, in alternation from the same prompt and weights.
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openModelText } from '../../src/backends/open-renderer.ts';
+import { messageOf } from '../../src/errors.ts';
+import {
+  cache,
+  huggingFaceFolder,
+  inTurn,
+  jsonLines,
+  machine,
+  modelsFolder,
+  preparePython,
+  python,
+  smollm2,
+  table,
+} from '../peers.ts';
+import { median, watched } from '../watched.ts';
+
+const LLAMA_CPP = '3.22.1';
+
+/** What a worker is told, as JSON, in its only argument. */
+export interface GenerationTask {
+  /** What the system reads: a folder or a file. */
+  readonly model: string;
+  readonly promptIds: readonly number[];
+  /** New tokens of every completion; none ends before. */
+  readonly tokens: number;
+  readonly batches: readonly number[];
+  readonly threads: number;
+}
+
+/** What a worker prints for each batch: sampled after one such batch that was not timed. */
+export interface GenerationLine {
+  readonly batch: number;
+  readonly seconds: number;
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    tokens: { type: 'string', default: '64' },
+    batches: { type: 'string', default: '1,8,16' },
+    models: { type: 'string', default: modelsFolder },
+    help: { type: 'boolean', default: false },
+  },
+  args: process.argv[2] === 'generation' ? process.argv.slice(3) : [],
+});
+
+export async function benchmarkGeneration(): Promise<void> {
+  if (flags.help)
+    return console.log('node bench/main.ts generation [--rounds N] [--tokens N] [--batches 1,8,16] [--models DIR]');
+  const model = smollm2(flags.models);
+  preparePython();
+  const { renderer } = await openModelText(model, 'auto');
+  const question = { role: 'user' as const, content: 'Why is the sky blue? Explain it to a child.' };
+  const shared = {
+    promptIds: renderer.render({ messages: [question] }).ids,
+    tokens: Number(flags.tokens),
+    batches: flags.batches.split(',').map(Number),
+    threads: availableParallelism(),
+  };
+  type Run = () => Promise<GenerationLine[]>;
+  const worker = (command: string, file: string, task: object) => async () => {
+    const argument = JSON.stringify({ ...shared, ...task });
+    const { output } = await watched(command, [join(import.meta.dirname, file), argument]);
+    return jsonLines<GenerationLine>(output);
+  };
+  const systems: Record<string, Run> = {};
+  for (const rolloutDtype of ['float32', 'int8', 'int4'])
+    systems[`gradus, ${rolloutDtype}, with adapters`] = worker(process.execPath, 'gradus-worker.ts', {
+      ...{ model, rolloutDtype },
+    });
+  for (const dtype of ['float32', 'bfloat16'] as const)
+    systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
+      ...{ model: huggingFaceFolder(model, dtype), dtype },
+    });
+  const [gguf] = globSync(join(model, '*.gguf'));
+  const llamaCpp = (sizes: object) =>
+    worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder(), ...sizes });
+  const absent: string[][] = [];
+  try {
+    await llamaCpp({ tokens: 1, batches: [1] })();
+    systems[`llama.cpp, node-llama-cpp ${LLAMA_CPP}, Q4_1`] = llamaCpp({});
+  } catch (error) {
+    const reason = messageOf(error).trim().split('\n').at(-1)!;
+    absent.push([`llama.cpp cannot run here: ${reason}`, ...shared.batches.map(() => '')]);
+  }
+
+  const measured = await inTurn(Number(flags.rounds), systems, (lines) => perSecond(lines).join(', '));
+  const rows = [...measured].map(([name, runs]) => [
+    name,
+    ...shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines)[i]!)).toFixed(0)),
+  ]);
+  const lengths = `${shared.promptIds.length} tokens read, ${shared.tokens} sampled in each completion`;
+  console.log(`${machine}; tokens a second, medians of ${flags.rounds}; ${lengths}\n`);
+  console.log(table(['system', ...shared.batches.map((batch) => `batch ${batch}`)], [...rows, ...absent]));
+}
+
+const perSecond = (lines: readonly GenerationLine[]) =>
+  lines.map(({ batch, seconds }) => Math.round((batch * Number(flags.tokens)) / seconds));
+
+/** Where node-llama-cpp is, installed apart from this package: with the binary for this machine's CPU and nothing that builds. */
+function llamaCppFolder(): string {
+  const folder = join(cache, `node-llama-cpp-${LLAMA_CPP}`);
+  if (!existsSync(join(folder, 'node_modules', 'node-llama-cpp'))) {
+    const packages = ['node-llama-cpp', `@node-llama-cpp/linux-${process.arch}`].map((name) => `${name}@${LLAMA_CPP}`);
+    const options = ['--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
+    execFileSync('npm', ['install', '--prefix', folder, ...options, ...packages], { stdio: 'inherit' });
+  }
+  return folder;
+}

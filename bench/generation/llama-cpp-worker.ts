@@ -1,0 +1,57 @@
+// llama.cpp's side of the benchmark of generation, through node-llama-cpp: all completions of a batch at once, each a sequence of its own.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { GenerationLine, GenerationTask } from './generation.ts';
+
+/** Of node-llama-cpp, which is not a dependency, what is used here. */
+interface Library {
+  getLlama(options: { gpu: false; build: 'never'; maxThreads: number }): Promise<{
+    loadModel(options: { modelPath: string }): Promise<{
+      createContext(options: ContextOptions): Promise<{ getSequence(): Sequence; dispose(): Promise<void> }>;
+    }>;
+  }>;
+}
+
+interface ContextOptions {
+  readonly sequences: number;
+  readonly contextSize: number;
+  readonly batchSize: number;
+  readonly threads: number;
+}
+
+interface Sequence {
+  evaluate(tokens: readonly number[], options: Readonly<Record<string, number | boolean>>): AsyncIterable<number>;
+}
+
+const given: GenerationTask & { readonly library: string } = JSON.parse(process.argv[2]!);
+const { promptIds, tokens, batches, threads } = given;
+
+const entry = createRequire(join(given.library, 'package.json')).resolve('node-llama-cpp');
+const { getLlama }: Library = await import(pathToFileURL(entry).href);
+const llama = await getLlama({ gpu: false, build: 'never', maxThreads: threads });
+const model = await llama.loadModel({ modelPath: given.model });
+
+/** Reads the prompt and samples; ends of texts are tokens like others. */
+async function complete(sequence: Sequence): Promise<void> {
+  const unfiltered = { temperature: 1, topK: 0, topP: 1, minP: 0, yieldEogToken: true };
+  let sampled = 0;
+  for await (const _ of sequence.evaluate(promptIds, unfiltered)) if (++sampled === tokens) break;
+  if (sampled !== tokens) throw new Error('a completion ended early');
+}
+
+for (const batch of batches) {
+  const contextSize = promptIds.length + tokens;
+  const sample = async () => {
+    const context = await model.createContext({ sequences: batch, contextSize, batchSize: 512, threads });
+    const sequences = Array.from({ length: batch }, () => context.getSequence());
+    const began = performance.now();
+    await Promise.all(sequences.map(complete));
+    const seconds = (performance.now() - began) / 1000;
+    await context.dispose();
+    return seconds;
+  };
+  await sample();
+  console.log(JSON.stringify({ batch, seconds: await sample() } satisfies GenerationLine));
+}
+process.exit();

@@ -1,0 +1,74 @@
+// How long ONNX Runtime alone takes for a model's matrix products: the bound of what any graph around them can reach.
+import type { Architecture } from '../src/models/families.ts';
+import { outputName } from '../src/models/layers.ts';
+import { allocate } from '../src/runtime/buffers.ts';
+import { createSession } from '../src/runtime/session.ts';
+import { type Tensor, tensor } from '../src/runtime/tensor.ts';
+import { lowerToOnnx } from '../src/tensor/onnx.ts';
+import { input, matmul } from '../src/tensor/ops.ts';
+import { volume } from '../src/tensor/shape.ts';
+import { median } from './watched.ts';
+
+export interface ProductSizes {
+  /** Tokens that go through the layers. */
+  readonly rows: number;
+  /** Those of them that predict a token which is learnt. */
+  readonly predicted: number;
+  readonly threads: number;
+}
+
+/**
+ * Seconds for the products with frozen matrices of one forward and backward pass: each matrix once with what goes in and once, transposed,
+ * with what comes back. float32, weights pre-packed.
+ */
+export async function secondsOfProducts(
+  { config, parameters }: Architecture,
+  { rows, predicted, threads }: ProductSizes,
+): Promise<number> {
+  const counts = new Map<string, number>();
+  for (const { name, shape, kind } of parameters) {
+    const height = name === outputName(config) ? predicted : kind === 'linear' ? rows : undefined;
+    if (height === undefined) continue;
+    const [out, inner] = shape as [number, number];
+    for (const size of [`${height},${inner},${out}`, `${height},${out},${inner}`])
+      counts.set(size, (counts.get(size) ?? 0) + 1);
+  }
+  let total = 0;
+  for (const [size, count] of counts) {
+    const [height, inner, width] = size.split(',').map(Number) as [number, number, number];
+    total += count * (await secondsOfProduct(height, inner, width, threads));
+  }
+  return total;
+}
+
+/** [height, inner] · [inner, width], the second one frozen. */
+async function secondsOfProduct(height: number, inner: number, width: number, threads: number): Promise<number> {
+  const shapes = { x: [height, inner], weight: [inner, width] };
+  const product = matmul(input('x', 'float32', shapes.x), input('weight', 'float32', shapes.weight));
+  const model = lowerToOnnx({ product }, { initializers: new Set(['weight']) });
+  const [x, weight, result] = [shapes.x, shapes.weight, [height, width]].map(noise) as [Tensor, Tensor, Tensor];
+  const times: number[] = [];
+  {
+    using session = createSession(model, { threads, initializers: new Map([['weight', weight]]) });
+    using binding = session.bind();
+    binding.input('x', x).output('product', result);
+    for (let i = 0; i < 5; i++) {
+      const began = performance.now();
+      await binding.run();
+      times.push((performance.now() - began) / 1000);
+    }
+  }
+  for (const used of [x, weight, result]) {
+    used.dispose();
+    used.buffer.dispose();
+  }
+  return median(times.slice(1));
+}
+
+function noise(shape: readonly number[]): Tensor {
+  const made = tensor(allocate('float32', volume(shape)), shape);
+  made.buffer.data.forEach((_, i, data) => {
+    data[i] = Math.sin(i);
+  });
+  return made;
+}

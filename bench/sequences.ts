@@ -1,0 +1,20 @@
+// Tokens to measure passes with, where what they say does not matter: sizes do, and which prompts are the same.
+
+export interface SequenceSizes {
+  /** Tokens of a prompt. */
+  readonly prompt: number;
+  /** Completions. */
+  readonly generations: number;
+  /** Tokens of a completion. */
+  readonly tokens: number;
+  /** Whether all completions answer one prompt; otherwise no two prompts begin alike. */
+  readonly shared: boolean;
+}
+
+export function sequences({ prompt, generations, tokens, shared }: SequenceSizes) {
+  const ids = (length: number, first: number) => Array.from({ length }, (_, i) => 1000 + ((first + 7919 * i) % 40_000));
+  return Array.from({ length: generations }, (_, row) => ({
+    promptIds: ids(prompt, shared ? 0 : row),
+    completionIds: ids(tokens, 100 + row),
+  }));
+}

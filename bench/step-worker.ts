@@ -1,0 +1,50 @@
+// Times the two halves of a step by themselves, sampling and the update, and the matrix products that the update is made of.
+import type { NativeModelOptions } from '../src/backends/native/native-model.ts';
+import { openWithAdapters } from './native-model.ts';
+import { secondsOfProducts } from './products.ts';
+import { median } from './watched.ts';
+
+/** What the worker is told, as JSON, in its only argument. */
+export interface StepTask extends Required<Pick<NativeModelOptions, 'rolloutDtype' | 'threads'>> {
+  readonly model: string;
+  /** What is learnt from; as many completions of the same prompts and lengths are sampled. */
+  readonly sequences: readonly { readonly promptIds: readonly number[]; readonly completionIds: readonly number[] }[];
+  /** Steps that are timed, after one that is not. */
+  readonly repeats: number;
+}
+
+/** What it prints: seconds, medians. */
+export interface StepTimes {
+  readonly sample: number;
+  readonly update: number;
+  /** Of ONNX Runtime alone, for the products of the update, forward and backward, on pre-packed weights. */
+  readonly products: number;
+}
+
+const { model: path, sequences, repeats, threads, rolloutDtype }: StepTask = JSON.parse(process.argv[2]!);
+const model = await openWithAdapters(path, { threads, rolloutDtype });
+
+const tokens = sequences[0]!.completionIds.length;
+const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
+const batch = sequences.map((sequence, i) => ({
+  ...sequence,
+  mask: sequence.completionIds.map(() => true),
+  advantage: i % 2 === 0 ? 1 : -1,
+}));
+const seconds = async (run: () => Promise<unknown>) => {
+  const times: number[] = [];
+  for (let i = 0; i <= repeats; i++) {
+    const began = performance.now();
+    await run();
+    times.push((performance.now() - began) / 1000);
+  }
+  return median(times.slice(1));
+};
+const sample = await seconds(() => model.policy().sample(requests, { maxTokens: tokens, stopIds: new Set() }));
+const update = await seconds(() => model.update({ sequences: batch }, { learningRate: 1e-5 }));
+const prompts = new Map(sequences.map(({ promptIds }) => [promptIds.join(), promptIds.length]));
+const predicted = sequences.length * tokens;
+const rows = predicted + [...prompts.values()].reduce((sum, length) => sum + length, 0);
+const products = await secondsOfProducts(model.architecture, { rows, predicted, threads });
+model.dispose();
+console.log(JSON.stringify({ sample, update, products } satisfies StepTimes));

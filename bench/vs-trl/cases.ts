@@ -1,0 +1,74 @@
+// What both systems train on: for each case the sizes of a step, and the questions, the same for both.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openModelText } from '../../src/backends/open-renderer.ts';
+import { randomStream } from '../../src/random.ts';
+import { jsonLines } from '../peers.ts';
+
+/** Of SmolLM2's folder and of GSM8K's. */
+export interface Material {
+  readonly model: string;
+  readonly gsm8k: string;
+}
+
+export interface Case {
+  readonly title: string;
+  readonly prompts: number;
+  readonly generations: number;
+  /** Of every completion. */
+  readonly tokens: number;
+  questions(count: number, material: Material): string[] | Promise<string[]>;
+}
+
+const LONG_PROMPT = 1024;
+
+export const cases: Readonly<Record<string, Case>> = {
+  a: { title: 'GSM8K, 1 × 8 × 64 tokens', prompts: 1, generations: 8, tokens: 64, questions: gsm8k },
+  b: { title: 'arithmetic, 4 × 8 × 24 tokens', prompts: 4, generations: 8, tokens: 24, questions: arithmetic },
+  c: { title: 'GSM8K, 2 × 16 × 128 tokens', prompts: 2, generations: 16, tokens: 128, questions: gsm8k },
+  d: { title: 'prompts of 1,024 tokens, 1 × 8 × 64', prompts: 1, generations: 8, tokens: 64, questions: longPrompts },
+};
+
+function problems({ gsm8k }: Material): { question: string; answer: string }[] {
+  return jsonLines(readFileSync(join(gsm8k, 'train.jsonl'), 'utf8'));
+}
+
+function gsm8k(count: number, material: Material): string[] {
+  return problems(material)
+    .slice(0, count)
+    .map(({ question }) => question);
+}
+
+function arithmetic(count: number): string[] {
+  const random = randomStream(0);
+  const digit = () => 2 + Math.floor(8 * random.uniform());
+  return Array.from({ length: count }, () => {
+    const operator = random.uniform() < 0.5 ? '+' : '*';
+    return `What is ${digit()} ${operator} ${digit()}? Reply with just the number.`;
+  });
+}
+
+/** Worked problems, from another one on for each prompt, up to the last word that 1,024 tokens hold, the chat template's included. */
+async function longPrompts(count: number, material: Material): Promise<string[]> {
+  const worked = problems(material).map(({ question, answer }) => `${question}\n${answer}`);
+  const length = await promptLength(material.model);
+  return Array.from({ length: count }, (_, first) => {
+    const words = worked
+      .slice(20 * first, 20 * first + 20)
+      .join('\n\n')
+      .split(' ');
+    let [fits, tooMany] = [1, words.length];
+    while (tooMany - fits > 1) {
+      const middle = Math.floor((fits + tooMany) / 2);
+      if (length(words.slice(0, middle).join(' ')) <= LONG_PROMPT) fits = middle;
+      else tooMany = middle;
+    }
+    return words.slice(0, fits).join(' ');
+  });
+}
+
+/** Tells how many tokens a question becomes. */
+export async function promptLength(model: string): Promise<(question: string) => number> {
+  const { renderer } = await openModelText(model, 'auto');
+  return (question) => renderer.render({ messages: [{ role: 'user', content: question }] }).ids.length;
+}
