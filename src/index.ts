@@ -135,6 +135,7 @@ export type { ToolSyntax } from './tools/tool-syntax.ts';
 export {
   GrpoTrainer,
   type GrpoTrainerOptions,
+  type Phase,
   type StepReport,
   type StepsOptions,
   trainingSequence,

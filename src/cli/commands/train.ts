@@ -18,6 +18,7 @@ const examples = `Examples:
   gradus train grpo.yaml --resume --set max_steps=200
   gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo tells how it ends
   gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
+  gradus train grpo.yaml --profile             where a step's time and memory go, in runs/grpo/profile
   gradus train grpo.yaml --json > result.json
 `;
 
