@@ -125,6 +125,19 @@ test('a run that goes on has the steps after its own first profiled', async () =
   assert.match(read('short', 'profile/profile.md'), /^# Where step 3 went\n/);
 });
 
+test('a run that is stopped keeps what was recorded, and records no more', async () => {
+  const stop = new AbortController();
+  const { run } = await train(config, {
+    ...{ out: place('stopped'), profile: true, signal: stop.signal },
+    onEvent: ({ type, step }) => type === 'step' && step === 2 && stop.abort('the test'),
+  });
+  assert.deepEqual([run.status, run.step], ['stopped', 2]);
+  assert.match(read('stopped', 'profile/profile.md'), /^# Where step 2 went\n/);
+  const before = read('stopped', 'profile/trace.json');
+  await train(config, { out: place('stopped'), resume: true });
+  assert.equal(read('stopped', 'profile/trace.json'), before);
+});
+
 test('what cannot be profiled says so, and is no run', async () => {
   const expected = { code: 'PROFILE_UNSUPPORTED', kind: 'invalid', message: /builtin/ };
   const table = { backend: 'builtin', taskset: 'digit-sum', max_steps: 1 } as ConfigInput;
