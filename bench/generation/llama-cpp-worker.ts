@@ -41,7 +41,8 @@ async function complete(sequence: Sequence): Promise<void> {
 }
 
 for (const batch of batches) {
-  const contextSize = promptIds.length + tokens;
+  // Room to spare, so that nothing is shifted out.
+  const contextSize = 2 * (promptIds.length + tokens);
   const sample = async () => {
     const context = await model.createContext({ sequences: batch, contextSize, batchSize: 512, threads });
     const sequences = Array.from({ length: batch }, () => context.getSequence());

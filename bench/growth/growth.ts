@@ -10,30 +10,36 @@ import { median, watched } from '../watched.ts';
 const { values: flags } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
+    prompt: { type: 'string', default: '256' },
+    generations: { type: 'string', default: '16' },
+    tokens: { type: 'string', default: '64' },
     models: { type: 'string', default: modelsFolder },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'growth' ? process.argv.slice(3) : [],
 });
 
+const usage = 'node bench/main.ts growth [--rounds N] [--prompt TOKENS] [--generations N] [--tokens N] [--models DIR]';
+
 interface Point extends SequenceSizes {
   readonly threads: number;
 }
 
 const threads = availableParallelism();
-const base: Point = { prompt: 256, generations: 16, tokens: 64, shared: true, threads };
+const [prompt, generations, tokens] = [Number(flags.prompt), Number(flags.generations), Number(flags.tokens)];
+const base: Point = { prompt, generations, tokens, shared: true, threads };
 const points = {
-  '8 completions': { ...base, generations: 8 },
-  '16 completions, prompt of 256': base,
-  '16 completions, prompt of 512': { ...base, prompt: 512 },
-  '16 completions, prompts of 256 of their own': { ...base, shared: false },
-  '16 completions, prompts of 512 of their own': { ...base, prompt: 512, shared: false },
-  '16 completions, 1 thread': { ...base, threads: 1 },
-  '16 completions, 2 threads': { ...base, threads: 2 },
+  'half as many completions': { ...base, generations: generations / 2 },
+  base,
+  'prompt twice as long': { ...base, prompt: 2 * prompt },
+  'a prompt for each completion': { ...base, shared: false },
+  'each of these prompts twice as long': { ...base, shared: false, prompt: 2 * prompt },
+  '1 thread': { ...base, threads: 1 },
+  '2 threads': { ...base, threads: 2 },
 } satisfies Record<string, Point>;
 
 export async function benchmarkGrowth(): Promise<void> {
-  if (flags.help) return console.log('node bench/main.ts growth [--rounds N] [--models DIR]');
+  if (flags.help) return console.log(usage);
   const model = smollm2(flags.models);
   const run = (point: Point) => async (): Promise<StepTimes> => {
     const task: StepTask = {
@@ -49,7 +55,9 @@ export async function benchmarkGrowth(): Promise<void> {
   const measured = await inTurn(Number(flags.rounds), runs, (times) => `${step(times).toFixed(2)} s`);
   const medianOf = (name: string, part: (times: StepTimes) => number) => median(measured.get(name)!.map(part));
   const seconds = (name: keyof typeof points) => medianOf(name, step);
-  console.log(`${machine}; completions of ${base.tokens} tokens, medians of ${flags.rounds}\n`);
+  console.log(
+    `${machine}; base: 1 prompt of ${prompt} tokens × ${generations} completions × ${tokens}, medians of ${flags.rounds}\n`,
+  );
   console.log(
     table(
       ['a step', 's', 'sampling', 'update'],
@@ -61,15 +69,13 @@ export async function benchmarkGrowth(): Promise<void> {
       ]),
     ),
   );
-  const longer = seconds('16 completions, prompt of 512') - seconds('16 completions, prompt of 256');
-  const longerUnshared =
-    seconds('16 completions, prompts of 512 of their own') - seconds('16 completions, prompts of 256 of their own');
-  const [one, two] = ['16 completions, 1 thread', '16 completions, 2 threads'] as const;
-  const products = medianOf(one, (times) => times.products) / medianOf(two, (times) => times.products);
+  const longer = seconds('prompt twice as long') - seconds('base');
+  const longerUnshared = seconds('each of these prompts twice as long') - seconds('a prompt for each completion');
+  const products = medianOf('1 thread', (times) => times.products) / medianOf('2 threads', (times) => times.products);
   const ratios = {
-    'time with 16 completions / with 8': seconds('16 completions, prompt of 256') / seconds('8 completions'),
-    'what 256 more tokens of the prompt add / unshared': longer / longerUnshared,
-    'throughput with 2 threads / with 1': seconds(one) / seconds(two),
+    'time / with half as many completions': seconds('base') / seconds('half as many completions'),
+    'what twice the prompt adds / unshared': longer / longerUnshared,
+    'throughput with 2 threads / with 1': seconds('1 thread') / seconds('2 threads'),
     'the same of ONNX Runtime’s products alone': products,
   };
   console.log(
