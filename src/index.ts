@@ -116,14 +116,14 @@ export type {
   Verdict,
 } from './runs/records.ts';
 export { learningVerdict } from './runs/verdict.ts';
-export { type Comparison, compareRuns } from './studio/compare-runs.ts';
-export { loadRows, splitRows } from './studio/data-files.ts';
+export { loadRows, splitRows } from './studio/data/data-files.ts';
+export { saveRows } from './studio/data/save-rows.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
 export { evaluatePolicy } from './studio/evaluate-policy.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
-export { type InspectedRun, inspectRun } from './studio/inspect-run.ts';
+export { type Comparison, compareRuns } from './studio/finished-runs/compare-runs.ts';
+export { type InspectedRun, inspectRun } from './studio/finished-runs/inspect-run.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
-export { saveRows } from './studio/save-rows.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised.ts';

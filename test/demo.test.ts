@@ -9,7 +9,7 @@ import { stringify } from 'yaml';
 import { descriptions, lessons } from '../demo/pretrain.ts';
 import { loadConfigFile } from '../src/config/load.ts';
 import { architectureOf } from '../src/models/families.ts';
-import { loadProblems } from '../src/studio/problems.ts';
+import { loadProblems } from '../src/studio/data/problems.ts';
 import { gradus, onlyObject } from './gradus.ts';
 
 const demo = join(import.meta.dirname, '..', 'demo');

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../src/config/load.ts';
-import { checkEnvironment } from '../src/studio/check-environment.ts';
-import { environmentConfig } from '../src/studio/environment-config.ts';
 import { train } from '../src/studio/train.ts';
+import { checkEnvironment } from '../src/studio/user-code/check-environment.ts';
+import { environmentConfig } from '../src/studio/user-code/environment-config.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 

@@ -12,8 +12,8 @@ import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { State } from '../src/index.ts';
-import { loadEnvironment } from '../src/studio/open-environment.ts';
-import { testReward } from '../src/studio/test-reward.ts';
+import { loadEnvironment } from '../src/studio/user-code/open-environment.ts';
+import { testReward } from '../src/studio/user-code/test-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
 after(() => rmSync(folder, { recursive: true }));

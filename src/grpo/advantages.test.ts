@@ -1,7 +1,7 @@
 // Advantages: TRL's own, what they do not depend on, and groups that teach nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readVectors } from '../studio/conformance.ts';
+import { readVectors } from '../studio/conformance/conformance.ts';
 import {
   type AdvantageBaseline,
   groupAdvantages,

@@ -7,7 +7,7 @@ import { learningVerdict } from '../runs/verdict.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
 import { changesOf } from './train-result.ts';
-import { changedFiles } from './user-files.ts';
+import { changedFiles } from './user-code/user-files.ts';
 
 export interface EvaluateOptions {
   /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */

@@ -4,8 +4,8 @@ import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';
 import type { TrainingSequence } from '../model.ts';
 import type { Example } from '../rl.ts';
+import { promptOf } from './data/problems.ts';
 import { openConfiguredText } from './model-text.ts';
-import { promptOf } from './problems.ts';
 import type { Setup } from './setup.ts';
 
 /** The function that it answers throws `ANSWER_TOO_LONG`. */

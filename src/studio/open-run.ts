@@ -8,9 +8,9 @@ import { GradusError } from '../errors.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import { assertFree, RunStore } from '../runs/run-store.ts';
-import { stepCount } from './problems.ts';
+import { stepCount } from './data/problems.ts';
 import type { Setup } from './setup.ts';
-import { changedFiles, hashUserFiles } from './user-files.ts';
+import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 import { ownVersions } from './versions.ts';
 
 export interface RunPlace {

@@ -5,8 +5,8 @@ import { RewardWeights } from '../reward-weights.ts';
 import type { CheckpointState } from '../runs/records.ts';
 import { SupervisedTrainer } from '../supervised.ts';
 import { GrpoTrainer, type StepReport, type StepsOptions } from '../training.ts';
+import { problemLoader } from './data/problems.ts';
 import { goldSequences } from './gold-sequences.ts';
-import { problemLoader } from './problems.ts';
 import type { Setup } from './setup.ts';
 
 export interface StageTrainer {

@@ -7,13 +7,13 @@ import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import type { SupportedBackend } from '../config/support.ts';
-import { rentalStart } from './gpu-cost.ts';
-import { type GpuEstimate, gpuEstimate } from './gpu-memory.ts';
-import { promptLengths } from './length-distribution.ts';
+import { promptLengths } from './data/length-distribution.ts';
+import { type Problems, promptOf, stepCount } from './data/problems.ts';
+import { fitPrompts } from './data/prompt-lengths.ts';
+import { rentalStart } from './machine/gpu-cost.ts';
+import { type GpuEstimate, gpuEstimate } from './machine/gpu-memory.ts';
 import { type Rental, rentalOf } from './modal/rental.ts';
 import { type RunPlace, runDirectory } from './open-run.ts';
-import { type Problems, promptOf, stepCount } from './problems.ts';
-import { fitPrompts } from './prompt-lengths.ts';
 import { openings, openStageTask, openTask } from './task.ts';
 
 export interface Plan {

@@ -8,13 +8,13 @@ import { streamSeed } from '../random.ts';
 import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training.ts';
-import { goldAnswers, templateCheck } from './check-data.ts';
-import { goldEpisodes } from './check-environment.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
-import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import { goldAnswers, templateCheck } from './data/check-data.ts';
+import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { sampleRecord } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
+import { goldEpisodes } from './user-code/check-environment.ts';
 
 export interface PreflightReport {
   readonly checks: readonly Check[];

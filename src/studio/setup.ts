@@ -12,11 +12,11 @@ import { type Generator, RolloutGenerator, type RolloutOptions } from '../genera
 import { existingNames } from '../nearest.ts';
 import { assertGoesOnAfterTurns } from '../renderers/conversation-check.ts';
 import type { Renderer } from '../rendering.ts';
+import { promptOf, stageProblems } from './data/problems.ts';
+import { fitPrompts } from './data/prompt-lengths.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
-import { PolicyCalls } from './policy-calls.ts';
-import { promptOf, stageProblems } from './problems.ts';
-import { fitPrompts } from './prompt-lengths.ts';
 import { openings, openStageTask, openTask, type Task } from './task.ts';
+import { PolicyCalls } from './user-code/policy-calls.ts';
 
 export interface Setup extends Task {
   readonly config: Config;

@@ -14,11 +14,11 @@ import { weightedRewards } from '../rewards/weighted.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
-import { requireColumns } from './data-files.ts';
-import { openEnvironment } from './open-environment.ts';
-import { type OpenReward, openRewards } from './open-rewards.ts';
-import type { PolicyCalls } from './policy-calls.ts';
-import { loadProblems, type Problems, promptOf } from './problems.ts';
+import { requireColumns } from './data/data-files.ts';
+import { loadProblems, type Problems, promptOf } from './data/problems.ts';
+import { openEnvironment } from './user-code/open-environment.ts';
+import { type OpenReward, openRewards } from './user-code/open-rewards.ts';
+import type { PolicyCalls } from './user-code/policy-calls.ts';
 
 export interface Task {
   readonly problems: Problems;

@@ -1,6 +1,6 @@
 // gradus conformance: losses and advantages recomputed on this machine, beside what TRL made of the same numbers.
 import { Command } from 'commander';
-import type { ConformanceReport } from '../../studio/conformance.ts';
+import type { ConformanceReport } from '../../studio/conformance/conformance.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
@@ -18,7 +18,9 @@ export function conformanceCommand(cli: Cli): Command {
 }
 
 async function run({ output }: Cli) {
-  const { conformance, distinct, largestDifference, lossTable } = await import('../../studio/conformance.ts');
+  const { conformance, distinct, largestDifference, lossTable } = await import(
+    '../../studio/conformance/conformance.ts'
+  );
   const report = conformance();
   const failed = report.checks.filter(({ ok }) => !ok);
   const error = failed.length > 0 && {

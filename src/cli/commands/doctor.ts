@@ -1,7 +1,7 @@
 // gradus doctor: whether this machine is ready, for a backend or for a configuration.
 import { Command, Option } from 'commander';
 import type { Config } from '../../config/schema.ts';
-import type { CheckResult, DoctorOptions } from '../../studio/doctor.ts';
+import type { CheckResult, DoctorOptions } from '../../studio/machine/doctor.ts';
 import { given } from '../arguments.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -26,7 +26,7 @@ export function doctorCommand(cli: Cli): Command {
 }
 
 async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) {
-  const { doctor } = await import('../../studio/doctor.ts');
+  const { doctor } = await import('../../studio/machine/doctor.ts');
   const onCommand = (command: string) => output.note(`running: ${command}`);
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
   const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;

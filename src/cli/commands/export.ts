@@ -1,7 +1,7 @@
 // gradus export: what a run learnt, as a model's folder or as an adapter.
 import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
-import type { ExportOptions } from '../../studio/export.ts';
+import type { ExportOptions } from '../../studio/finished-runs/export.ts';
 import { given } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 
@@ -37,7 +37,7 @@ async function runExport({ output }: Cli, run: string, { out, merge, format, dty
       hint: `leave out ${conflict}, or write --format merged`,
     });
   }
-  const { exportRun } = await import('../../studio/export.ts');
+  const { exportRun } = await import('../../studio/finished-runs/export.ts');
   const result = await exportRun(run, { out, ...given({ format, dtype, checkpoint }) });
   const what = result.format === 'peft' ? 'the adapter' : 'the model';
   output.result(

@@ -1,6 +1,6 @@
 // gradus replay: what a run sampled, scored again with another reward.
 import { Command } from 'commander';
-import type { Replay } from '../../studio/replay-run.ts';
+import type { Replay } from '../../studio/finished-runs/replay-run.ts';
 import { given, positiveInteger } from '../arguments.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -31,7 +31,7 @@ export function replayCommand(cli: Cli): Command {
 }
 
 async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = '{}', steps }: ReplayFlags) {
-  const { replayRun } = await import('../../studio/replay-run.ts');
+  const { replayRun } = await import('../../studio/finished-runs/replay-run.ts');
   const result = await replayRun(run, { reward, rewardConfig: rewardSettings(rewardConfig), ...given({ steps }) });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };

@@ -18,7 +18,7 @@ import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/
 import { emptyRun, reserveRun, stopReserved } from '../../runs/run-store.ts';
 import type { TimedEvent } from '../events.ts';
 import { healthSettings } from '../health-settings.ts';
-import { findOut } from '../machine-checks.ts';
+import { findOut } from '../machine/machine-checks.ts';
 import { type RunPlace, runDirectory } from '../open-run.ts';
 import type { Requirement } from '../requirements.ts';
 import { type TrainResult, trainResult } from '../train-result.ts';

@@ -3,7 +3,7 @@ import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
-import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../gpu-cost.ts';
+import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost.ts';
 import { modalApp } from './modal-app.ts';
 
 export interface Rental extends GpuCost {

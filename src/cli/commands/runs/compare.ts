@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
-import type { Comparison } from '../../../studio/compare-runs.ts';
+import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
 import { interval95, oneLine, table } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
 
@@ -25,8 +25,8 @@ async function compare({ output }: Cli, names: readonly string[]) {
     throw new GradusError('USAGE', 'one run cannot be compared', { hint: 'name at least two runs' });
   }
   const { findRun } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/inspect-run.ts');
-  const { compareRuns } = await import('../../../studio/compare-runs.ts');
+  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
+  const { compareRuns } = await import('../../../studio/finished-runs/compare-runs.ts');
   const comparison = compareRuns(names.map((name) => inspectRun(findRun(name))));
   output.result(
     { ok: true, schema: 'runs.compare.result/1', command: 'runs compare', ...comparison },

@@ -1,6 +1,6 @@
 // gradus runs diagnose: what the rules of run health find.
 import { Command } from 'commander';
-import type { InspectedRun } from '../../../studio/inspect-run.ts';
+import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../main.ts';
 import { runArgument } from './run-argument.ts';
@@ -21,7 +21,7 @@ export function diagnoseCommand(cli: Cli): Command {
 
 async function diagnose({ output }: Cli, name: string) {
   const { findRun } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/inspect-run.ts');
+  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);

@@ -1,7 +1,7 @@
 // gradus runs list: all runs, the latest first.
 import { Command } from 'commander';
 import { messageOf } from '../../../errors.ts';
-import type { RunSummary } from '../../../studio/inspect-run.ts';
+import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
 import { oneLine, table } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
 
@@ -21,7 +21,7 @@ export function listCommand(cli: Cli): Command {
 
 async function listAll({ output }: Cli, root: string) {
   const { listRuns } = await import('../../../runs/read-run.ts');
-  const { inspectRun, summarizeRun } = await import('../../../studio/inspect-run.ts');
+  const { inspectRun, summarizeRun } = await import('../../../studio/finished-runs/inspect-run.ts');
   const damaged: { dir: string; message: string }[] = [];
   const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
   const runs = listRuns(root, onDamaged).flatMap(({ directory }) => {

@@ -25,8 +25,8 @@ export function showCommand(cli: Cli): Command {
 
 async function show({ output }: Cli, name: string, withCard: boolean) {
   const { findRun, runArtifacts } = await import('../../../runs/read-run.ts');
-  const { inspectRun } = await import('../../../studio/inspect-run.ts');
-  const { runCard } = await import('../../../studio/run-card.ts');
+  const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
+  const { runCard } = await import('../../../studio/finished-runs/run-card.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, evaluations, verdict, alerts } = run;
   const { step: _, ...last } = metrics.at(-1) ?? { step: 0 };

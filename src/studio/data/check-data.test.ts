@@ -1,0 +1,245 @@
+// What is found in data before anything is sampled, on hand-made rows and the tokenizer of a tiny model.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import { writeTinyModel } from '../../../test/tiny-model.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { blocking } from '../checks.ts';
+import { isSandboxed } from '../user-code/run-program.ts';
+import { checkData } from './check-data.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
+after(() => rmSync(folder, { recursive: true }));
+const model = writeTinyModel(join(folder, 'model'));
+
+const sandboxed = await isSandboxed('javascript');
+
+let files = 0;
+
+function rowsFile(rows: readonly object[]): string {
+  const path = join(folder, `rows-${files++}.jsonl`);
+  writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return path;
+}
+
+const sum = (a: number, b: number) => ({ question: `${a}+${b}=`, answer: `${a + b}` });
+const sums = [sum(1, 2), sum(2, 2), sum(3, 4), sum(5, 1)];
+
+function check(rows: readonly object[], changes: Partial<ConfigInput> = {}) {
+  const base = { model, chat_template: 'none', reward: 'numeric_match', eval: null, max_completion_length: 8 };
+  return checkData(loadConfigObject({ ...base, dataset: rowsFile(rows), ...changes } as ConfigInput).config);
+}
+
+async function found(id: string, ...args: Parameters<typeof check>) {
+  const { checks } = await check(...args);
+  const result = checks.find((one) => one.id === id);
+  assert.ok(result, `${id} is not among ${checks.map((one) => one.id)}`);
+  assert.equal(result.hint === undefined, result.ok);
+  return { level: result.ok ? 'ok' : result.level, detail: result.detail, hint: result.hint };
+}
+
+test('good data passes everything', async () => {
+  const { checks, problems, prompt_lengths } = await check(sums);
+  assert.equal(blocking(checks), undefined);
+  assert.ok(checks.every(({ ok }) => ok));
+  assert.deepEqual(problems, { train: 4, eval: 0 });
+  // The tokenizer has a token for each character, and puts none before them.
+  const { histogram, ...lengths } = prompt_lengths!;
+  assert.deepEqual(lengths, { measured: 4, prompts: 4, min: 4, mean: 4, p50: 4, p95: 4, max: 4 });
+  assert.deepEqual(histogram, [{ from: 4, to: 4, count: 4 }]);
+});
+
+test('empty prompts are an error', async () => {
+  const { level, detail } = await found('prompt_empty', [...sums, { question: ' ', answer: '1' }]);
+  assert.deepEqual([level, detail], ['error', '1 of 5 (20 %) prompts are empty']);
+});
+
+test('repeated prompts are a warning; those of a task set are expected', async () => {
+  const repeated = await found('prompt_duplicates', [...sums, sum(1, 2)]);
+  assert.deepEqual([repeated.level, repeated.detail], ['warning', '1 of 5 (20 %) training prompts occur before']);
+  const made = { taskset: 'arithmetic', taskset_config: { template: '{a}{op}{b}=' }, max_completion_length: 8 };
+  const { config } = loadConfigObject({ model, chat_template: 'none', reward: 'numeric_match', ...made });
+  assert.ok((await checkData(config)).checks.every(({ ok }) => ok));
+});
+
+test('held-out prompts: left out of training where they are the same, a warning where nearly, an error as examples', async () => {
+  const held = rowsFile([sum(7, 1), { ...sum(1, 2), answer: 'three, that is 3' }]);
+  const same = await found('leakage', sums, { eval: {}, eval_dataset: held });
+  assert.deepEqual(
+    [same.level, same.detail],
+    ['ok', 'none of 2 held-out prompts is trained on, for which 1 rows are left out of training'],
+  );
+  const asked = [{ question: 'What is 1+2?', answer: '3' }];
+  const nearly = rowsFile([{ question: 'what is  1+2', answer: '3' }]);
+  const { level, detail } = await found('leakage', [...sums, ...asked], { eval: {}, eval_dataset: nearly });
+  assert.deepEqual([level, detail], ['warning', '1 of 1 (100 %) held-out prompts are nearly those trained on']);
+  const other = await found('leakage', asked, {
+    eval: {},
+    eval_dataset: rowsFile([{ question: 'What is 1-2?', answer: '-1' }]),
+  });
+  assert.equal(other.level, 'ok');
+  const few_shot = [{ role: 'user', content: '7+1=' } as const, { role: 'assistant', content: '8' } as const];
+  const shown = await found('leakage', sums, { eval: {}, eval_dataset: rowsFile([sum(7, 1)]), few_shot });
+  assert.equal(shown.level, 'error');
+  assert.match(shown.detail, /^1 of 1 .* shown as examples/);
+});
+
+describe('prompts that are too long', () => {
+  const long = [...sums, { question: '1+'.repeat(40), answer: '40' }];
+  const levels = { error: 'error', drop: 'warning', truncate_left: 'warning' } as const;
+  for (const [overlong_prompts, expected] of Object.entries(levels)) {
+    test(`overlong_prompts: ${overlong_prompts}`, async () => {
+      const { level, detail } = await found('prompt_length', long, { overlong_prompts: overlong_prompts as 'drop' });
+      assert.equal(level, expected);
+      // The model holds 64 tokens, 8 of them for the completion.
+      assert.match(detail, /^the longest prompt has 80 tokens, 56 fit/);
+    });
+  }
+  test('max_prompt_tokens counts as well', async () => {
+    assert.equal((await found('prompt_length', sums, { max_prompt_tokens: 3 })).level, 'error');
+  });
+  test('no room at all', async () => {
+    assert.match((await found('prompt_length', sums, { max_completion_length: 64 })).detail, /no room/);
+  });
+});
+
+describe('gold answers', () => {
+  const golds = (rows: readonly object[], changes: Partial<ConfigInput>) =>
+    found('gold_answers/numeric_match', rows, changes);
+
+  test('score 1 in some wording, whatever the reward looks for', async () => {
+    const worked = [{ question: '1+2=', answer: 'One and two.\n#### 3' }];
+    for (const pattern of [
+      '#### *(-?[\\d.,]+)',
+      '<answer>(.*?)</answer>',
+      '\\\\boxed\\{(.*?)\\}',
+      '^ANSWER:\\s*(\\d+)\\.$',
+    ]) {
+      const { level } = await golds(worked, { reward: { name: 'numeric_match', config: { pattern } } });
+      assert.equal(level, 'ok', pattern);
+    }
+  });
+
+  test('that no number is in are an error where there are many, a warning where training bears them', async () => {
+    const bad = { question: '2+2=', answer: 'four' };
+    const many = await golds([...sums, bad], {});
+    assert.equal(many.level, 'error');
+    assert.match(many.detail, /fails on 1 of 5/);
+    assert.match(many.hint!, /row 5: "four" an answer in column "answer" has no number/);
+    assert.equal((await golds([...sums, bad], { max_error_fraction: 0.5 })).level, 'warning');
+    assert.match((await golds([bad], { max_error_fraction: 1 })).detail, /fails on all 1/);
+  });
+
+  test('that can never score, because the reward compares with another column, are an error', async () => {
+    const rows = sums.map((row) => ({ ...row, solution: 'x' }));
+    const wrong = { reward: { name: 'exact_match', config: { answer_column: 'solution' } } };
+    assert.equal((await found('gold_answers/exact_match', rows, wrong)).level, 'ok');
+    const impossible = { reward: { name: 'numeric_match', config: { pattern: '(banana)' } } };
+    const { checks } = await check(sums, impossible);
+    assert.ok(!checks.some(({ id }) => id.startsWith('gold')), 'a pattern that no wording has is not judged');
+  });
+
+  test('a function of the user’s that likes none of them is a warning, one that throws an error', async () => {
+    const file = join(folder, 'own.js');
+    writeFileSync(
+      file,
+      `export const zero = ({ completions }) => completions.map(() => 0);
+       export const broken = () => { throw new Error('no luck'); };
+       export const some = ({ completions, columns }) => completions.map((text, i) => (columns.answer[i] === '3' ? 1 : 0.5));`,
+    );
+    const own = (name: string) => found(`gold_answers/${name}`, sums, { reward: [], reward_fn: `${file}:${name}` });
+    assert.equal((await own('zero')).level, 'warning');
+    const broken = await own('broken');
+    assert.equal(broken.level, 'error');
+    assert.match(broken.hint!, /no luck/);
+    assert.deepEqual(await own('some'), {
+      level: 'ok',
+      detail: '1 of 4 (25 %) gold answers score 1, 0 score 0',
+      hint: undefined,
+    });
+  });
+
+  test('that are code are run against their tests', {
+    skip: !sandboxed && 'this system offers no sandbox',
+  }, async () => {
+    const row = (answer: string) => ({ question: 'Double x.', answer, tests: ['assert.equal(double(2), 4)'] });
+    const reward = { reward: { name: 'code_tests', config: { language: 'javascript' } } };
+    const good = row('const double = (x) => 2 * x;');
+    assert.equal((await found('gold_answers/code_tests', [good], reward)).level, 'ok');
+    const { level, hint } = await found('gold_answers/code_tests', [row('const double = (x) => x;')], reward);
+    assert.equal(level, 'warning');
+    assert.match(hint!, /row 1: .* scores 0/);
+  });
+
+  test('rewards that judge the form alone are left out', async () => {
+    const { checks } = await check(sums, { reward: ['xml_format', { name: 'regex_match', config: { pattern: 'a' } }] });
+    assert.ok(!checks.some(({ id }) => id.startsWith('gold')));
+  });
+});
+
+describe('the chat template', () => {
+  const template = '{% for message in messages %}<|{{ message.role }}|>{{ message.content }}{% endfor %}<|assistant|>';
+  const chatty = writeTinyModel(join(folder, 'chatty'));
+  const path = join(chatty, 'tokenizer_config.json');
+  const file = join(chatty, 'chat_template.jinja');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), chat_template: template }));
+  writeFileSync(file, template);
+
+  test('is applied', async () => {
+    const { level, detail } = await found('chat_template', sums, { model: chatty, chat_template: 'auto' });
+    assert.deepEqual([level, detail], ['ok', 'applied to every prompt']);
+  });
+  test('that the model has but the configuration leaves out is a warning', async () => {
+    assert.equal((await found('chat_template', sums, { model: chatty })).level, 'warning');
+    assert.equal((await found('chat_template', sums)).level, 'ok');
+  });
+  test('that prompts hold already is a warning', async () => {
+    const rows = [{ question: '<|user|>1+2=<|assistant|>', answer: '3' }];
+    const { level, detail } = await found('chat_template', rows, { model: chatty, chat_template: 'auto' });
+    assert.equal(level, 'warning');
+    assert.match(detail, /markers/);
+  });
+  test('that is asked of a base model is refused', async () => {
+    await assert.rejects(check(sums, { chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
+  });
+});
+
+test('the task sets that ship pass, with their own rewards', async () => {
+  for (const taskset of ['countdown', 'letter-count', 'sort']) {
+    const config = {
+      model,
+      chat_template: 'none',
+      taskset,
+      max_completion_length: 8,
+      overlong_prompts: 'drop',
+      max_steps: 5,
+    };
+    const { checks } = await checkData(loadConfigObject(config as ConfigInput).config);
+    const failures = checks.filter(({ ok, id }) => !ok && id !== 'prompt_length');
+    assert.deepEqual(failures, [], taskset);
+    assert.ok(checks.some(({ id, ok }) => id === `gold_answers/${taskset.replace('-', '_')}` && ok));
+  }
+});
+
+test('GSM8K passes with the reward that its answers were made for', {
+  skip: skipWithoutShared('data/gsm8k'),
+}, async () => {
+  const dataset = sharedPath('data', 'gsm8k')!;
+  const reward = { name: 'numeric_match', config: { pattern: '#### (.*)' } };
+  const config = {
+    model,
+    chat_template: 'none',
+    dataset,
+    eval_split: 'test',
+    reward,
+    overlong_prompts: 'drop' as const,
+  };
+  const { checks, prompt_lengths } = await checkData(loadConfigObject(config as ConfigInput).config);
+  const bad = checks.filter(({ ok }) => !ok).map(({ id }) => id);
+  assert.deepEqual(bad, ['prompt_length']);
+  assert.ok(prompt_lengths!.histogram.reduce((total, { count }) => total + count, 0) === prompt_lengths!.measured);
+});

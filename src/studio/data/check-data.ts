@@ -1,0 +1,180 @@
+// Looks over the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. It needs the tokenizer alone.
+
+import { backends } from '../../backends/backends.ts';
+import type { TemplateUse } from '../../backends/open-renderer.ts';
+import type { Config } from '../../config/schema.ts';
+import type { SupportedBackend } from '../../config/support.ts';
+import type { Message } from '../../message.ts';
+import type { Example } from '../../rl.ts';
+import { type Check, failed, passed, share } from '../checks.ts';
+import { openings, openTask } from '../task.ts';
+import { goldEpisodes } from '../user-code/check-environment.ts';
+import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import { type LengthDistribution, promptLengths } from './length-distribution.ts';
+import type { Problems } from './problems.ts';
+
+export interface DataCheck {
+  readonly checks: readonly Check[];
+  readonly problems: { readonly train: number; readonly eval: number };
+  /** In tokens, with the template applied; absent where nothing is read. */
+  readonly prompt_lengths?: LengthDistribution;
+}
+
+/** Answers that are scored at most; fewer where tests or a function of the user's, which may be slow, score them. */
+const scoredAnswers = 5000;
+const scoredSlowly = 64;
+const openedEpisodes = 500;
+
+/** Throws what opening the data, the rewards and the tokenizer throws. */
+export async function checkData(config: Config): Promise<DataCheck> {
+  const task = await openTask(config);
+  const problems = openedProblems(task.problems, config);
+  const backend = await backends[config.backend as SupportedBackend]();
+  const { renderer, template, contextLength } = await backend.describe(config);
+  const rows = [...problems.train, ...problems.eval];
+  const opening = await openings(task.environment, rows);
+  const prompt = (row: Example) => opening(row).messages;
+  const measured = promptLengths(rows, opening, renderer);
+  const lengths = measured && measured.max > 0 ? measured : undefined;
+  const isSlow = task.rewards.some(({ judges }) => judges === 'unknown');
+  const scored = rows.slice(0, isSlow ? scoredSlowly : scoredAnswers);
+  const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
+  const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
+  return {
+    checks: [
+      templateCheck(template, rows, prompt),
+      emptyPrompts(rows, prompt),
+      duplicatePrompts(problems.train, prompt, config),
+      leakage(problems, prompt, config),
+      ...(lengths ? [longPrompts(lengths, room, config)] : []),
+      ...verdicts.map((verdict) => goldAnswers(verdict, config.max_error_fraction)),
+      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, scoredSlowly))]),
+    ],
+    problems: { train: task.problems.train.length, eval: task.problems.eval.length },
+    ...(lengths && { prompt_lengths: lengths }),
+  };
+}
+
+/** Of environments, whose beginnings may take a while, those of the first problems are looked at. */
+function openedProblems(problems: Problems, { environment }: Config): Problems {
+  if (environment === null) return problems;
+  const { train, eval: heldOut } = problems;
+  return { train: train.slice(0, openedEpisodes), eval: heldOut.slice(0, openedEpisodes) };
+}
+
+type Prompt = (row: Example) => readonly Message[];
+
+/** What chat templates write between messages: in a prompt it would be written twice. */
+const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
+
+/** Whether prompts go through the model's chat template, once. */
+export function templateCheck(template: TemplateUse, rows: readonly Example[], prompt: Prompt): Check {
+  const id = 'chat_template';
+  const marked = template === 'applied' && rows.some((row) => prompt(row).some(({ content }) => marker.test(content)));
+  if (marked) {
+    const hint = 'give the plain text of the prompt: the template is applied here';
+    return failed(id, 'warning', 'prompts hold the markers of a chat template already, which is applied to them', hint);
+  }
+  if (template === 'ignored') {
+    const hint = 'set chat_template: auto, unless the model is to continue plain text';
+    return failed(id, 'warning', 'the model has a chat template, but prompts are plain text', hint);
+  }
+  return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
+}
+
+/** @param verdict on some or all rows @param tolerated the fraction of rollouts that may fail in training */
+export function goldAnswers({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
+  const id = `gold_answers/${reward}`;
+  const { full, zero, failed: errors, example } = counts;
+  if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
+  const shown = `row ${example!.row + 1}: ${JSON.stringify(example!.answer.slice(-60))} ${example!.error ?? `scores ${example!.score}`}`;
+  const hint = `see ${shown}; try wordings with gradus rewards test`;
+  if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers`, hint);
+  if (compares && errors / rows > tolerated) {
+    return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
+  }
+  if (zero === rows) {
+    return failed(id, compares ? 'error' : 'warning', `none of ${rows} gold answers scores above 0`, hint);
+  }
+  if (!compares && errors === 0) return passed(id, `${share(full, rows)} gold answers score 1, ${zero} score 0`);
+  return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
+}
+
+function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
+  const id = 'prompt_empty';
+  const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
+  if (empty === 0) return passed(id, 'no prompt is empty');
+  return failed(
+    id,
+    'error',
+    `${share(empty, rows.length)} prompts are empty`,
+    'take these rows out, or mend prompt_column',
+  );
+}
+
+/** A task set has as many different problems as it has. */
+function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
+  const id = 'prompt_duplicates';
+  const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
+  const repeated = share(rows.length - different, rows.length);
+  if (different === rows.length) return passed(id, 'every training prompt occurs once');
+  if (taskset !== null) return passed(id, `the task set has ${different} problems for ${rows.length} rows`);
+  return failed(
+    id,
+    'warning',
+    `${repeated} training prompts occur before`,
+    'take repeated rows out: they count double',
+  );
+}
+
+/** Held-out prompts among those trained on or the examples before every prompt; also where only case, spaces and full stops differ. */
+function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
+  const id = 'leakage';
+  const { train, eval: heldOut, leftOut = 0 } = problems;
+  if (heldOut.length === 0) return passed(id, 'nothing is held out');
+  const shown = [...train.map((row) => textOf(prompt(row))), ...few_shot.map(({ content }) => content.trim())];
+  const among = (texts: readonly string[], form: (text: string) => string) => {
+    const known = new Set(texts.map(form));
+    return heldOut.filter((row) => known.has(form(textOf(prompt(row))))).length;
+  };
+  const leaked = among(shown, (text) => text);
+  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on or shown as examples`;
+  // A task set of one problem says so itself.
+  if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
+  const apart = 'take them out of one of the two, or give an eval_dataset with others';
+  if (leaked > 0) return failed(id, 'error', detail, apart);
+  const alike = taskset === null ? among(shown, loosely) : 0;
+  if (alike > 0) {
+    return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
+  }
+  const note = leftOut > 0 ? `, for which ${leftOut} rows are left out of training` : '';
+  return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
+}
+
+function loosely(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/["'.,;:!?]+(?=\s|$)/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function longPrompts({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {
+  const id = 'prompt_length';
+  if (room < 1) {
+    const detail = 'max_completion_length leaves no room for a prompt in the context';
+    return failed(id, 'error', detail, 'lower max_completion_length');
+  }
+  if (max <= room) return passed(id, `the longest of ${prompts} prompts has ${max} tokens, ${room} fit`);
+  const fate = { error: 'training refuses them', drop: 'they are left out', truncate_left: 'their beginning is cut' };
+  return failed(
+    id,
+    overlong_prompts === 'error' ? 'error' : 'warning',
+    `the longest prompt has ${max} tokens, ${room} fit: ${fate[overlong_prompts]}`,
+    'shorten them, lower max_completion_length, or choose with overlong_prompts',
+  );
+}
+
+function textOf(messages: readonly Message[]): string {
+  return messages.at(-1)!.content.trim();
+}

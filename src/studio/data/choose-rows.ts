@@ -1,0 +1,42 @@
+// Rows of a data set as a configuration wants them: columns under other names, and those rows alone that pass its filter.
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Example } from '../../rl.ts';
+import { requireColumns } from './data-files.ts';
+
+type Condition = Config['filter'][string];
+
+/** Throws `COLUMN_MISSING` for columns that rows lack, and `DATASET_EMPTY` where no row is left. `path` names the data set. */
+export function chooseRows(rows: readonly Example[], { columns, filter }: Config, path: string): readonly Example[] {
+  const renamed = withColumns(rows, columns, path);
+  const conditions = Object.entries(filter);
+  if (conditions.length === 0) return renamed;
+  const names = conditions.map(([name]) => name);
+  requireColumns(renamed, names, path);
+  const kept = renamed.filter((row) => conditions.every(([name, condition]) => holds(condition, row[name])));
+  if (kept.length > 0) return kept;
+  throw new GradusError('DATASET_EMPTY', `no row of ${path} passes the filter on ${names.join(', ')}`, {
+    hint: 'loosen the filter; values of CSV files are texts',
+    path: 'filter',
+  });
+}
+
+/** The old column stays, so that two may be made of one. */
+function withColumns(rows: readonly Example[], columns: Config['columns'], path: string): readonly Example[] {
+  const names = Object.entries(columns);
+  if (names.length === 0) return rows;
+  requireColumns(rows, Object.values(columns), path);
+  return rows.map((row) => ({ ...row, ...Object.fromEntries(names.map(([name, from]) => [name, row[from]])) }));
+}
+
+function holds(condition: Condition, value: unknown): boolean {
+  if (Array.isArray(condition)) return condition.includes(value as string);
+  if (typeof condition !== 'object' || condition === null) return condition === value;
+  const { min, max, matches } = condition;
+  const number = value === null || value === '' ? Number.NaN : Number(value);
+  return (
+    (min === undefined || number >= min) &&
+    (max === undefined || number <= max) &&
+    (matches === undefined || new RegExp(matches, 'u').test(String(value)))
+  );
+}

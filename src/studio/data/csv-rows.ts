@@ -1,0 +1,40 @@
+// The rows of a CSV text: the first line names the columns, every value is a text.
+import { CsvError, parse } from 'csv-parse/sync';
+import { GradusError } from '../../errors.ts';
+import type { Example } from '../../rl.ts';
+
+/** Commas, quotes as in RFC 4180, blank lines skipped. Throws `DATASET_MALFORMED` with the line's number. */
+export function parseCsv(text: string, path: string): Example[] {
+  try {
+    return parse<Record<string, string>>(text, {
+      columns: (names: string[]) => checkedNames(names, path),
+      skip_empty_lines: true,
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw malformed(path, `line ${error.lines}`, faults[error.code] ?? error.message);
+  }
+}
+
+/** What csv-parse's codes mean to whoever wrote the file. */
+const faults: Readonly<Record<string, string>> = {
+  CSV_RECORD_INCONSISTENT_COLUMNS: 'it has more or fewer values than the first line has names',
+  CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',
+  INVALID_OPENING_QUOTE: 'a value with a quote in it must be quoted as a whole, its quotes doubled',
+  CSV_INVALID_CLOSING_QUOTE: 'a quoted value ends with a quote, then a comma',
+};
+
+function checkedNames(names: readonly string[], path: string): string[] {
+  const trimmed = names.map((name) => name.trim());
+  if (trimmed.some((name) => name === '')) throw malformed(path, 'line 1', 'a column has no name');
+  const twice = trimmed.find((name, i) => trimmed.indexOf(name) !== i);
+  if (twice !== undefined) throw malformed(path, 'line 1', `two columns are called ${twice}`);
+  return trimmed;
+}
+
+function malformed(path: string, where: string, fault: string): GradusError {
+  return new GradusError('DATASET_MALFORMED', `${where} of ${path} is wrong: ${fault}`, {
+    hint: 'the first line names the columns; values with commas, quotes or line breaks stand in double quotes',
+    path,
+  });
+}

@@ -1,0 +1,211 @@
+// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders of them with a split a file or more.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { GradusError, messageOf } from '../../errors.ts';
+import { FormatError } from '../../formats/format-error.ts';
+import { readCard } from '../../hub/dataset-card.ts';
+import { parseHubId } from '../../hub/hub-id.ts';
+import { partOf, placedFiles } from '../../hub/placed-files.ts';
+import { existingNames } from '../../nearest.ts';
+import { shuffled, streamSeed } from '../../random.ts';
+import type { Example } from '../../rl.ts';
+import { parseCsv } from './csv-rows.ts';
+
+export interface LoadRowsOptions {
+  /** Of a folder, the files to read, by its card or by their names: see `placedFiles`. A single file is its own `train` split. @default 'train' */
+  readonly split?: string;
+  /** One of several that a folder or a data set of the hub has. A folder that has none is read as it is. */
+  readonly config?: string;
+}
+
+type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]>;
+
+const readers: Readonly<Record<string, Reader>> = {
+  '.jsonl': (bytes, path) => parseLines(textOf(bytes), path),
+  '.json': (bytes, path) => parseArray(textOf(bytes), path),
+  '.csv': (bytes, path) => parseCsv(textOf(bytes), path),
+  '.parquet': parseParquet,
+};
+
+const formats = Object.keys(readers).join(', ');
+
+export function isDataFile(path: string): boolean {
+  return extname(path) in readers;
+}
+
+/**
+ * All rows of a data set: a file, a folder, or an id of the hub, `org/name` or `org/name@revision`. Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_AMBIGUOUS`, `DATASET_FORMAT_UNKNOWN`,
+ * `DATASET_MALFORMED` (with the line's number) or `DATASET_EMPTY`, and what requests to the hub throw.
+ */
+export async function loadRows(path: string, options: LoadRowsOptions = {}): Promise<Example[]> {
+  const parts: Example[][] = [];
+  for (const file of await findFiles(path, options)) parts.push(await readRows(file));
+  const rows = parts.flat();
+  if (rows.length > 0) return rows;
+  throw new GradusError('DATASET_EMPTY', `${path} has no rows`, { hint: 'give at least one row', path });
+}
+
+async function readRows(file: string): Promise<Example[]> {
+  const reader = readers[extname(file)];
+  if (!reader) {
+    throw new GradusError('DATASET_FORMAT_UNKNOWN', `cannot read ${file}: only ${formats}`, {
+      hint: 'convert it to JSON lines: one object a line',
+      path: file,
+    });
+  }
+  const bytes = await readFile(file).catch((error) => {
+    throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, {
+      hint: 'check the permissions of the file',
+      path: file,
+      cause: error,
+    });
+  });
+  return (await reader(bytes, file)) as Example[];
+}
+
+/** Throws `COLUMN_MISSING` for the first of `columns` that a row lacks. `path` names the data set in the message. */
+export function requireColumns(rows: readonly Example[], columns: readonly string[], path: string): void {
+  for (const column of columns) {
+    const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
+    if (lacking < 0) continue;
+    const where = rows.some((row) => Object.hasOwn(row, column)) ? `row ${lacking + 1} of ${path}` : path;
+    throw new GradusError('COLUMN_MISSING', `${where} has no column ${JSON.stringify(column)}`, {
+      hint: existingNames(column, Object.keys(rows[lacking]!)),
+      path: column,
+    });
+  }
+}
+
+export interface SplitRowsOptions {
+  /** The part of the rows to hold out. @default 0.1 */
+  readonly fraction?: number;
+  /** The most rows to hold out. @default 256 */
+  readonly atMost?: number;
+  readonly seed: number;
+  /** What a row asks: rows that ask the same are on one side. @default all of the row */
+  readonly identity?: (row: Example) => string;
+}
+
+/**
+ * Holds out rows at random, at least one; both parts keep their order. Rows that ask what a held-out one asks are left out of training.
+ * Throws `DATASET_TOO_SMALL` if nothing is left to train on.
+ */
+export function splitRows<E extends Example>(
+  rows: readonly E[],
+  { fraction = 0.1, atMost = 256, seed, identity = (row) => JSON.stringify(row) }: SplitRowsOptions,
+): { train: E[]; eval: E[] } {
+  const count = Math.min(atMost, Math.max(1, Math.round(rows.length * fraction)));
+  const chosen = new Set(shuffled([...rows.keys()], streamSeed(seed, 'held-out')).slice(0, count));
+  const heldOut = rows.filter((_, i) => chosen.has(i));
+  const known = new Set(heldOut.map(identity));
+  const train = rows.filter((row) => !known.has(identity(row)));
+  if (train.length > 0) return { train, eval: heldOut };
+  throw new GradusError('DATASET_TOO_SMALL', `${rows.length} rows are too few to hold some out for evaluation`, {
+    hint: 'add rows, or give an eval_dataset of its own',
+    path: 'eval_fraction',
+  });
+}
+
+async function findFiles(path: string, { split = 'train', config }: LoadRowsOptions): Promise<string[]> {
+  const kind = await kindOf(path);
+  const id = kind === undefined && !isDataFile(path) ? parseHubId(path) : undefined;
+  if (id) {
+    const [{ fetchDataset }, { hubSettings }] = await Promise.all([
+      import('../../hub/fetch-dataset.ts'),
+      import('../../hub/hub-settings.ts'),
+    ]);
+    return fetchDataset(hubSettings(), id, { split, ...(config !== undefined && { config }) });
+  }
+  if (kind === undefined) {
+    throw new GradusError('DATASET_NOT_FOUND', `there is no data set at ${path}`, {
+      hint: `give the path of a file (${formats}) or of a folder with train.jsonl, or the id of a data set of the hub`,
+      path: 'dataset',
+    });
+  }
+  if (kind === 'file') {
+    if (split === 'train') return [path];
+    throw new GradusError('DATASET_SPLIT_NOT_FOUND', `${path} has no split ${JSON.stringify(split)}`, {
+      hint: 'a single file has only the split train',
+      path,
+    });
+  }
+  return filesInFolder(path, split, config);
+}
+
+async function filesInFolder(folder: string, split: string, config: string | undefined): Promise<string[]> {
+  const paths = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/'));
+  const files = paths.filter(isDataFile).sort();
+  const placed = placedFiles(files, readCard(folder));
+  // Where no name tells of any split, all of it is one.
+  const known = placed.length > 0 ? placed : files.map((file) => ({ path: file, config: 'default', split: 'train' }));
+  if (known.length === 0) {
+    throw new GradusError('DATASET_SPLIT_NOT_FOUND', `${folder} has no split ${JSON.stringify(split)}`, {
+      hint: `it has no file in ${formats}`,
+      path: folder,
+    });
+  }
+  const exists = known.some((file) => file.config === config);
+  return partOf(known, { split, ...(exists && { config: config! }) }, folder).map((file) => join(folder, file));
+}
+
+async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats && (stats.isDirectory() ? 'folder' : 'file');
+}
+
+/** Without the byte order mark that some editors put first. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
+  const { readParquet } = await import('../../formats/parquet.ts');
+  try {
+    return await readParquet(bytes);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    const message = `${path} is no Parquet file: ${error.message.replaceAll(/\s+/g, ' ')}`;
+    throw new GradusError('DATASET_MALFORMED', message, { hint: 'fetch or write the file again', path, cause: error });
+  }
+}
+
+function parseLines(text: string, path: string): unknown[] {
+  const rows: unknown[] = [];
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.trim() !== '') rows.push(parseRow(line, path, i + 1));
+  }
+  return rows;
+}
+
+function parseRow(line: string, path: string, number: number): unknown {
+  const row = parseJson(line, path, `line ${number}`);
+  if (isRow(row)) return row;
+  throw malformed(path, `line ${number}`, 'it is no object');
+}
+
+function parseArray(text: string, path: string): unknown[] {
+  const rows = parseJson(text, path, 'the file');
+  if (!Array.isArray(rows)) throw malformed(path, 'the file', 'it is no array of objects');
+  const wrong = rows.findIndex((row) => !isRow(row));
+  if (wrong >= 0) throw malformed(path, `item ${wrong + 1}`, 'it is no object');
+  return rows;
+}
+
+function parseJson(text: string, path: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw malformed(path, where, messageOf(error));
+  }
+}
+
+function isRow(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function malformed(path: string, where: string, fault: string): GradusError {
+  return new GradusError('DATASET_MALFORMED', `${where} of ${path} is no row: ${fault.replaceAll(/\s+/g, ' ')}`, {
+    hint: 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
+    path,
+  });
+}

@@ -1,0 +1,130 @@
+// Whether the right answers of the data earn their reward: a reward that they do not satisfy is one that nothing can be learnt from.
+import type { Message } from '../../message.ts';
+import { weightedRewards } from '../../rewards/weighted.ts';
+import type { Example } from '../../rl.ts';
+import { givenCompletion } from '../user-code/given-completion.ts';
+import type { OpenReward } from '../user-code/open-rewards.ts';
+
+/** What one reward made of the gold answers. */
+export interface GoldVerdict {
+  readonly reward: string;
+  /** Whether it is known to compare with the answer; a function of the user's may reward something else. */
+  readonly compares: boolean;
+  /** Rows that have an answer. */
+  readonly rows: number;
+  /** Of them: those that scored at least 1, those that scored 0 or less, those on which the reward failed. */
+  readonly full: number;
+  readonly zero: number;
+  readonly failed: number;
+  /** The first that scored less than 1. */
+  readonly example?: {
+    readonly row: number;
+    readonly answer: string;
+    readonly score: number | null;
+    readonly error?: string;
+  };
+}
+
+type Prompt = (row: Example) => readonly Message[];
+
+/** Ways to say an answer; a reward is satisfied if it likes one of them. */
+const wordings: readonly ((answer: string) => string)[] = [
+  (answer) => answer,
+  (answer) => `The answer is ${finalOf(answer)}.`,
+  (answer) => `#### ${finalOf(answer)}`,
+  (answer) => `\\boxed{${finalOf(answer)}}`,
+  (answer) => `<answer>${finalOf(answer)}</answer>`,
+  (answer) => `<reasoning>\nIt follows.\n</reasoning>\n<answer>\n${finalOf(answer)}\n</answer>`,
+];
+
+/** What is behind the `####` of a worked solution. */
+function finalOf(answer: string): string {
+  return answer.split('####').at(-1)!.trim();
+}
+
+/**
+ * Scores the answer of each row, worded in several ways, by each reward that may compare with it; the best wording counts.
+ * Left out are rewards that judge the form alone, those whose pattern no wording here has, and those for which no row has an answer.
+ */
+export async function scoreGoldAnswers(
+  rows: readonly Example[],
+  rewards: readonly OpenReward[],
+  prompt: Prompt,
+): Promise<GoldVerdict[]> {
+  const verdicts: GoldVerdict[] = [];
+  for (const reward of rewards) {
+    const ways = wordingsFor(reward);
+    const answered = rows.filter((row) => answerOf(row, reward) !== undefined);
+    if (reward.judges === 'form' || ways.length === 0 || answered.length === 0) continue;
+    verdicts.push(await judge(reward, rows, ways, prompt));
+  }
+  return verdicts;
+}
+
+async function judge(
+  reward: OpenReward,
+  rows: readonly Example[],
+  ways: typeof wordings,
+  prompt: Prompt,
+): Promise<GoldVerdict> {
+  const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
+  let example: GoldVerdict['example'];
+  for (const [row, columns] of rows.entries()) {
+    const answer = answerOf(columns, reward);
+    if (answer === undefined) continue;
+    const texts = ways.map((say) => say(answer));
+    const { score, error } = await bestScore(reward, columns, prompt(columns), texts);
+    // It does not apply to this row.
+    if (score === null && error === undefined) continue;
+    counts.rows++;
+    if (error !== undefined) counts.failed++;
+    else if (score! >= 1) counts.full++;
+    else if (score! <= 0) counts.zero++;
+    if (score === null || score < 1) example ??= { row, answer, score, ...(error !== undefined && { error }) };
+  }
+  return { reward: reward.name, compares: reward.judges === 'answer', ...counts, ...(example && { example }) };
+}
+
+/** The best of some completions; the first, which is the answer as it stands, is mostly enough. A failure ends it. */
+async function bestScore(
+  { name, score }: OpenReward,
+  columns: Example,
+  prompt: readonly Message[],
+  texts: readonly string[],
+): Promise<{ score: number | null; error?: string }> {
+  const model = weightedRewards([{ name, score }]);
+  let best: number | null = null;
+  for (const content of texts) {
+    const [verdict] = await model.score(columns, [givenCompletion(prompt, { role: 'assistant', content })]);
+    const error = verdict!.errors?.[name];
+    if (error !== undefined) return { score: null, error };
+    if (verdict!.score !== null) best = Math.max(best ?? verdict!.score, verdict!.score);
+    if (best !== null && best >= 1) break;
+  }
+  return { score: best };
+}
+
+function answerOf(row: Example, { answerColumn }: OpenReward): string | undefined {
+  const answer = row[answerColumn];
+  return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : undefined;
+}
+
+/** Wordings that the reward's pattern, if it has one, can find an answer in. */
+function wordingsFor({ pattern }: OpenReward): typeof wordings {
+  if (pattern === undefined) return wordings;
+  const expression = new RegExp(pattern);
+  return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
+}
+
+/** A text that a simple pattern with one group matches: the answer in place of the group, the rest as it is written. */
+function spell(pattern: string, answer: string): string {
+  const [before, after] = pattern.split(/\((?!\?).*\)/s);
+  const literal = (source = '') =>
+    source
+      .replaceAll(/^\^|\$$/g, '')
+      .replaceAll(/(\\?.)[*?]\??/gs, '')
+      .replaceAll('\\n', '\n')
+      .replaceAll(/\\s\+?/g, ' ')
+      .replaceAll(/\\(.)/gs, '$1');
+  return literal(before) + answer + literal(after);
+}

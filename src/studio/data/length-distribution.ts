@@ -1,0 +1,67 @@
+// How long prompts are, in tokens.
+import type { Renderer } from '../../rendering.ts';
+import type { Example, State } from '../../rl.ts';
+
+export interface LengthDistribution {
+  /** Prompts that were measured, of how many there are. */
+  readonly measured: number;
+  readonly prompts: number;
+  readonly min: number;
+  readonly mean: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
+  /** Lengths from `from` to `to`, both included. */
+  readonly histogram: readonly { readonly from: number; readonly to: number; readonly count: number }[];
+}
+
+/** Of more prompts than this, a sample of them is measured: every so many, and the longest texts. */
+const mostMeasured = 2000;
+const longestMeasured = 50;
+const bins = 10;
+
+/**
+ * `undefined` where there is no prompt. The maximum is that of the longest texts, and as good as certain.
+ * @param opening what the episode of a row begins with
+ */
+export function promptLengths(
+  rows: readonly Example[],
+  opening: (row: Example) => State,
+  renderer: Renderer,
+): LengthDistribution | undefined {
+  if (rows.length === 0) return undefined;
+  const lengthOf = (row: Example) => renderer.render(opening(row)).ids.length;
+  const every = Math.ceil(rows.length / mostMeasured);
+  const lengths = rows
+    .filter((_, i) => i % every === 0)
+    .map(lengthOf)
+    .sort((a, b) => a - b);
+  const longest = every === 1 ? [] : longestTexts(rows, opening).map(lengthOf);
+  const quantile = (q: number) => lengths[Math.min(lengths.length - 1, Math.floor(q * lengths.length))]!;
+  return {
+    ...{ measured: lengths.length, prompts: rows.length, min: lengths[0]! },
+    mean: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
+    ...{ p50: quantile(0.5), p95: quantile(0.95), max: Math.max(lengths.at(-1)!, ...longest) },
+    histogram: histogram(lengths),
+  };
+}
+
+function longestTexts(rows: readonly Example[], opening: (row: Example) => State): Example[] {
+  const size = (row: Example) => opening(row).messages.reduce((sum, { content }) => sum + content.length, 0);
+  return rows
+    .map((row) => ({ row, size: size(row) }))
+    .sort((a, b) => b.size - a.size)
+    .slice(0, longestMeasured)
+    .map(({ row }) => row);
+}
+
+/** Bins of equal width over ascending lengths. */
+function histogram(lengths: readonly number[]): LengthDistribution['histogram'] {
+  const first = lengths[0]!;
+  const width = Math.max(1, Math.ceil((lengths.at(-1)! - first + 1) / bins));
+  const count = Math.floor((lengths.at(-1)! - first) / width) + 1;
+  return Array.from({ length: count }, (_, i) => {
+    const [from, to] = [first + i * width, first + (i + 1) * width - 1];
+    return { from, to, count: lengths.filter((length) => length >= from && length <= to).length };
+  });
+}

@@ -1,0 +1,235 @@
+// The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../../config/schema.ts';
+import { stagesOf } from '../../config/stages.ts';
+import { curriculum } from '../../curriculum.ts';
+import { type DataLoader, sequentialExamples, shuffledExamples } from '../../data.ts';
+import type { Environment } from '../../environment.ts';
+import { nameIn } from '../../envs/by-column.ts';
+import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
+import type { Taskset } from '../../envs/taskset.ts';
+import { tasksets } from '../../envs/tasksets.ts';
+import { GradusError } from '../../errors.ts';
+import { mean } from '../../intervals.ts';
+import type { Message } from '../../message.ts';
+import { existingNames } from '../../nearest.ts';
+import { shuffled, streamSeed } from '../../random.ts';
+import type { Example, Group } from '../../rl.ts';
+import { isCorrect } from '../evaluate-policy.ts';
+import { chooseRows } from './choose-rows.ts';
+import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
+
+export interface Problems {
+  readonly train: readonly Example[];
+  /** Held out: no stage of training sees them. Empty where nothing is evaluated. */
+  readonly eval: readonly Example[];
+  /** Rows that are not trained on, because a held-out one asks the same. @default 0 */
+  readonly leftOut?: number;
+}
+
+/**
+ * Loads or makes the problems and holds some out.
+ * @param columns those that every problem must have, besides the prompt's
+ */
+export async function loadProblems(
+  config: Config,
+  columns: readonly string[],
+  environment?: Environment,
+): Promise<Problems> {
+  const { dataset, taskset } = config;
+  const made = openTaskset(config);
+  const problems = made
+    ? makeProblems(made, config)
+    : dataset !== null
+      ? await readProblems(dataset, config)
+      : await bringProblems(environment, config);
+  const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
+  for (const rows of [problems.train, problems.eval]) {
+    requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data');
+    assertEnvironments(rows, config);
+  }
+  return problems;
+}
+
+/** The task set of a configuration, if it has one. Throws `CONFIG_INVALID` for a name that does not exist, or wrong settings of it. */
+export function openTaskset({ taskset: name, taskset_config }: Config): Taskset | undefined {
+  if (name === null) return undefined;
+  const taskset = tasksets[name];
+  if (!taskset) {
+    throw new GradusError('CONFIG_INVALID', `taskset: there is no task set ${name}`, {
+      hint: existingNames(name, Object.keys(tasksets)),
+      path: 'taskset',
+    });
+  }
+  return taskset.create(taskset_config);
+}
+
+function makeProblems({ rows }: Taskset, config: Config): Problems {
+  const needed = stagesOf(config).reduce((sum, { from, to, config: { group_policy, resample_limit, ...stage } }) => {
+    const samplings = group_policy === 'resample' ? 1 + resample_limit : 1;
+    return sum + (to - from) * stage.prompts_per_step * samplings;
+  }, 0);
+  return {
+    train: rows('train', needed, config.seed),
+    eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],
+  };
+}
+
+/** Those that the environment brings, where there is no other data. */
+async function bringProblems(environment: Environment | undefined, config: Config): Promise<Problems> {
+  if (!environment?.buildDataset) {
+    throw new GradusError('CONFIG_MISSING', 'dataset or taskset is missing: the environment brings no problems', {
+      hint: 'add dataset or taskset, or give the environment buildDataset()',
+      path: 'dataset',
+    });
+  }
+  const { train, eval: heldOut } = await environment.buildDataset({ seed: config.seed });
+  if (train.length === 0) {
+    throw new GradusError('DATASET_EMPTY', 'the environment’s buildDataset gives no problems to train on', {
+      hint: 'return { train: rows }, with at least one row',
+      path: 'environment',
+    });
+  }
+  if (!config.eval) return { train, eval: [] };
+  return heldOut ? apart(train, heldOut, config) : split(train, config);
+}
+
+async function readProblems(dataset: string, config: Config): Promise<Problems> {
+  const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
+  const from = dataset_config === null ? {} : { config: dataset_config };
+  const load = async (path: string, choice: LoadRowsOptions) =>
+    chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
+  const rows = await load(dataset, { split: dataset_split });
+  if (!config.eval) return { train: limited(rows, config), eval: [] };
+  if (eval_dataset === null && eval_split === null) return split(rows, config);
+  const others = await load(eval_dataset ?? dataset, eval_split === null ? {} : { split: eval_split });
+  return apart(rows, others, config);
+}
+
+function split(rows: readonly Example[], config: Config): Problems {
+  const { eval: evaluation, eval_fraction, seed } = config;
+  const fraction = eval_fraction !== null && { fraction: eval_fraction };
+  const { train, eval: heldOut } = splitRows(rows, { ...fraction, seed, identity: identityOf(config) });
+  const leftOut = rows.length - heldOut.length - train.length;
+  return { train: limited(train, config), eval: heldOut.slice(0, evaluation!.limit), leftOut };
+}
+
+/** What is held out must not be trained on, even where both files have it. */
+function apart(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
+  const identity = identityOf(config);
+  const train = without(rows, identity, new Set(heldOut.map(identity)));
+  const leftOut = rows.length - train.length;
+  return { train: limited(train, config), eval: heldOut.slice(0, config.eval!.limit), leftOut };
+}
+
+function without(rows: readonly Example[], identity: (row: Example) => string, known: ReadonlySet<string>): Example[] {
+  const rest = rows.filter((row) => !known.has(identity(row)));
+  if (rest.length > 0) return rest;
+  throw new GradusError('DATASET_TOO_SMALL', 'every row of the data set is held out for evaluation', {
+    hint: 'give an eval_dataset or eval_split with other rows',
+    path: 'eval_dataset',
+  });
+}
+
+/** What a row asks: what its prompt is made of, or all of it where an environment makes the prompt. */
+function identityOf(config: Config): (row: Example) => string {
+  if (config.environment !== null) return (row) => JSON.stringify(row);
+  const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
+  const columns = promptColumns(config);
+  // A row that lacks one is told of later.
+  const isWhole = (row: Example) => columns.every((column) => Object.hasOwn(row, column));
+  return (row) => JSON.stringify(isWhole(row) ? columns.map((column) => trimmed(row[column])) : row);
+}
+
+function limited(rows: readonly Example[], { train_limit, seed }: Config): readonly Example[] {
+  return train_limit === null ? rows : shuffled(rows, streamSeed(seed, 'train-limit')).slice(0, train_limit);
+}
+
+const dataKeys = [
+  ...[
+    'dataset',
+    'dataset_config',
+    'dataset_split',
+    'columns',
+    'filter',
+    'train_limit',
+    'taskset',
+    'taskset_config',
+    'environment',
+  ],
+] as const satisfies readonly (keyof Config)[];
+
+/** Whether the problems of two configurations come from one place. */
+export function haveSameData(a: Config, b: Config): boolean {
+  return dataKeys.every((key) => isDeepStrictEqual(a[key], b[key]));
+}
+
+/** The problems of a stage: those of the run where the data are the same, and else its own, without any that the run holds out. */
+export function stageProblems(stage: Config, own: Problems, run: Config, { train, eval: heldOut }: Problems): Problems {
+  if (haveSameData(stage, run)) return { train, eval: heldOut };
+  const known = new Set(heldOut.map(identityOf(run)));
+  return { train: without(own.train, identityOf(stage), known), eval: heldOut };
+}
+
+/**
+ * Hands out the problems. Those of a task set are in random order already, and more of them must not change which come first.
+ * @param decisive the reward that tells whether a problem was solved
+ */
+export function problemLoader(config: Config, rows: readonly Example[], decisive: string): DataLoader {
+  const { taskset, seed, curriculum: wanted } = config;
+  if (wanted) return curriculum(rows, { ...wanted, seed, success: (group) => solvedFraction(group, decisive) });
+  if (taskset === null) return shuffledExamples(rows, { seed });
+  return sequentialExamples((position) => rows[position % rows.length]!);
+}
+
+function solvedFraction({ rewards }: Group, decisive: string): number | null {
+  const correct = rewards.map((reward) => isCorrect(reward, decisive)).filter((value) => value !== null);
+  return correct.length > 0 ? mean(correct) : null;
+}
+
+/** How many steps a configuration asks for; where it asks for epochs, that depends on the rows. */
+export function stepCount(config: Config, { train }: Problems): number {
+  const { num_train_epochs: epochs, max_steps, prompts_per_step } = config;
+  return epochs === null ? max_steps! : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
+}
+
+/** The conversation that a problem starts: system prompt, examples, and the prompt of its row: a text, or messages as they are. */
+export function promptOf(config: Config): (row: Example) => readonly Message[] {
+  const { system_prompt, few_shot } = config;
+  const { prompt_column, prompt_template } = config;
+  const asked = (row: Example): readonly Message[] => {
+    // Data sets of conversations hold the messages themselves.
+    if (prompt_template === null && isConversation(row[prompt_column])) return row[prompt_column];
+    return [{ role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) }];
+  };
+  const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
+  // Each completion of a group asks again.
+  const known = new WeakMap<Example, readonly Message[]>();
+  return (row) => {
+    const messages = known.get(row) ?? [...system, ...few_shot, ...asked(row)];
+    known.set(row, messages);
+    return messages;
+  };
+}
+
+function isConversation(value: unknown): value is Message[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((item) => typeof item?.role === 'string' && typeof item.content === 'string')
+  );
+}
+
+/** Of several environments each row names its own. */
+function environmentColumns({ environment, environment_column }: Config): string[] {
+  return typeof environment === 'string' ? [] : [environment_column];
+}
+
+function assertEnvironments(rows: readonly Example[], { environment, environment_column }: Config): void {
+  if (environment === null || typeof environment === 'string') return;
+  for (const row of rows) nameIn(row, environment_column, Object.keys(environment));
+}
+
+function promptColumns({ prompt_template, prompt_column }: Config): string[] {
+  return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
+}

@@ -1,0 +1,84 @@
+// Prompts that are too long for the model: an error, left out, or cut, as the configuration says, before training meets them.
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Message } from '../../message.ts';
+import type { Renderer } from '../../rendering.ts';
+import type { Example } from '../../rl.ts';
+import type { Problems } from './problems.ts';
+
+export interface PromptContext {
+  readonly prompt: (row: Example) => readonly Message[];
+  readonly renderer: Renderer;
+  /** Tokens that the model can hold, prompt and completion together. */
+  readonly contextLength: number;
+}
+
+/**
+ * Problems whose prompts fit, and a renderer that keeps them fitting. Throws `PROMPT_TOO_LONG` with the row, and `CONTEXT_TOO_SHORT` if the
+ * completion alone would fill the context.
+ */
+export function fitPrompts(
+  config: Config,
+  problems: Problems,
+  { prompt, renderer, contextLength }: PromptContext,
+): { problems: Problems; renderer: Renderer } {
+  const { overlong_prompts, max_completion_length, max_prompt_tokens } = config;
+  const room = contextLength - max_completion_length;
+  if (room < 1) {
+    const message = `max_completion_length ${max_completion_length} leaves no room for a prompt in a context of ${contextLength} tokens`;
+    throw new GradusError('CONTEXT_TOO_SHORT', message, {
+      hint: `set max_completion_length below ${contextLength}`,
+      path: 'max_completion_length',
+    });
+  }
+  // An environment's prompts are known when its episodes begin: those that are too long end as context_overflow.
+  if (config.environment !== null) return { problems, renderer };
+  const limit = Math.min(room, max_prompt_tokens ?? room);
+  if (overlong_prompts === 'truncate_left') return { problems, renderer: truncatingRenderer(renderer, limit) };
+
+  const lengthOf = (row: Example) => renderer.render({ messages: prompt(row) }).ids.length;
+  const isOverlong = lengthTest(prompt, lengthOf, limit);
+  if (overlong_prompts === 'drop') {
+    const fitting = (rows: readonly Example[]) => keepSome(rows, (row) => !isOverlong(row));
+    return { renderer, problems: { train: fitting(problems.train), eval: fitting(problems.eval) } };
+  }
+  for (const split of ['train', 'eval'] as const) {
+    const rows = problems[split];
+    const i = rows.findIndex(isOverlong);
+    if (i < 0) continue;
+    const message = `row ${i + 1} of the problems to ${split} has a prompt of ${lengthOf(rows[i]!)} tokens, ${limit} fit`;
+    throw new GradusError('PROMPT_TOO_LONG', message, {
+      hint: 'set overlong_prompts to drop or truncate_left, or lower max_completion_length',
+      path: 'overlong_prompts',
+    });
+  }
+  return { problems, renderer };
+}
+
+/** Whether a prompt is too long. A token is at least a byte of text, so that short ones need no tokenizer. */
+function lengthTest(
+  prompt: PromptContext['prompt'],
+  lengthOf: (row: Example) => number,
+  limit: number,
+): (row: Example) => boolean {
+  let template: number | undefined;
+  return (row) => {
+    // What the template adds is at most as long as a whole rendered prompt.
+    template ??= lengthOf(row);
+    const bytes = prompt(row).reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+    return bytes + template > limit && lengthOf(row) > limit;
+  };
+}
+
+function truncatingRenderer(renderer: Renderer, limit: number): Renderer {
+  return { ...renderer, render: (state) => ({ ids: renderer.render(state).ids.slice(-limit) }) };
+}
+
+function keepSome(rows: readonly Example[], fits: (row: Example) => boolean): Example[] {
+  const kept = rows.filter(fits);
+  if (kept.length > 0 || rows.length === 0) return kept;
+  throw new GradusError('DATASET_EMPTY', 'no prompt is short enough', {
+    hint: 'raise max_prompt_tokens or lower max_completion_length',
+    path: 'max_prompt_tokens',
+  });
+}

@@ -1,0 +1,127 @@
+// Runs beside one another, and their cards, from what their directories would say.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfigObject } from '../../config/load.ts';
+import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
+import { learningVerdict } from '../../runs/verdict.ts';
+import { compareRuns } from './compare-runs.ts';
+import type { InspectedRun } from './inspect-run.ts';
+import { runCard } from './run-card.ts';
+
+interface Given {
+  readonly settings?: readonly string[];
+  readonly reward?: (progress: number) => number;
+  /** Of 100 problems, at the start and at the end. */
+  readonly right?: readonly [number, number];
+}
+
+const base = { model: './m', taskset: 'arithmetic', reward: [{ name: 'numeric_match', weight: 2 }] };
+
+function run(id: string, { settings = [], reward = (t) => t, right = [20, 60] }: Given = {}): InspectedRun {
+  const { config } = loadConfigObject(base, settings);
+  const metrics = Array.from({ length: 40 }, (_, i) => ({
+    step: i + 1,
+    reward: reward(i / 39),
+    kl: 0.01,
+  })) as MetricsRecord[];
+  const evaluations = right.map(
+    (count, i): EvaluationRecord => ({
+      ...{ step: 40 * i, problems: 100, samples_per_problem: 1, temperature: 1 },
+      metrics: { 'eval/sampled_accuracy': count / 100 },
+      intervals: { 'eval/sampled_accuracy': [count / 100 - 0.1, count / 100 + 0.1] },
+      per_problem: Array.from({ length: 100 }, (_, problem) => Number(problem < count)),
+    }),
+  );
+  const record = {
+    id,
+    backend: 'native',
+    status: 'completed',
+    pid: 1,
+    versions: { gradus: '1' },
+    step: 40,
+    max_steps: 40,
+  };
+  return {
+    directory: `runs/${id}`,
+    record: { ...record, status: 'completed', started: '2026-01-01T00:00:00.000Z' },
+    ...{ config, metrics, evaluations, alerts: [], verdict: learningVerdict(metrics, evaluations) },
+  };
+}
+
+test('the windows of metrics that all have, and what differs in the configurations', () => {
+  const { runs, config } = compareRuns([
+    run('a'),
+    run('b', { settings: ['lora.r=8', 'learning_rate=1e-4'], reward: (t) => 2 * t }),
+  ]);
+  assert.deepEqual(
+    config.toSorted((a, b) => (a.key < b.key ? -1 : 1)),
+    [
+      { key: 'learning_rate', values: [1e-5, 1e-4] },
+      { key: 'lora.r', values: [16, 8] },
+    ],
+  );
+  assert.deepEqual(Object.keys(runs[0]!.metrics), ['kl', 'reward']);
+  const { before, after } = runs[1]!.metrics.reward!;
+  assert.ok(Math.abs(before - 2 * (4.5 / 39)) < 1e-9 && Math.abs(after - 2 * (34.5 / 39)) < 1e-9);
+  assert.deepEqual(runs[0]!.accuracy!.value, 0.6);
+});
+
+test('held-out accuracy: better, worse, the same, or it cannot be told', () => {
+  const against = (right: number) => compareRuns([run('a'), run('b', { right: [20, right] })]).held_out[0]!;
+  assert.deepEqual(
+    [90, 30, 60, 66].map((right) => against(right).conclusion),
+    ['better', 'worse', 'same', 'inconclusive'],
+  );
+  const { difference, interval, paired, problems, run: id, against: other } = against(90);
+  assert.deepEqual([difference.toFixed(9), paired, problems, id, other], ['0.300000000', true, 100, 'b', 'a']);
+  assert.ok(interval[0] > 0.15 && interval[1] < 0.45);
+});
+
+test('other problems are compared as a whole, which tells less', () => {
+  const [first, second] = [run('a'), run('b', { settings: ['seed=1'], right: [20, 75] })];
+  const apart = compareRuns([first, second]).held_out[0]!;
+  const together = compareRuns([first, run('c', { right: [20, 75] })]).held_out[0]!;
+  assert.deepEqual([apart.paired, together.paired], [false, true]);
+  const width = ({ interval }: typeof apart) => interval[1] - interval[0];
+  assert.ok(width(apart) > 1.3 * width(together));
+});
+
+test('a run without evaluations is compared without accuracy', () => {
+  const comparison = compareRuns([run('a'), { ...run('b'), evaluations: [] }]);
+  assert.deepEqual(comparison.held_out, []);
+  assert.equal(comparison.runs[1]!.accuracy, undefined);
+});
+
+test('a card has data, rewards with weights, results with intervals, and what they do not show', () => {
+  const card = runCard(run('a'));
+  for (const part of [
+    '# Run card: a',
+    'Learning: **improved**',
+    'task set: arithmetic',
+    '| numeric_match | 2 |',
+    '| `eval/sampled_accuracy` | 0.200 (0.100 to 0.300) | 0.600 (0.500 to 0.700) |',
+    'One run with one seed (0)',
+    '- gradus 1',
+    '"num_generations": 8',
+  ]) {
+    assert.ok(card.includes(part), `${part} is not in\n${card}`);
+  }
+  assert.ok(!card.includes('undefined') && !card.includes('NaN'), card);
+});
+
+test('the card of a run that was cut short says so', () => {
+  const whole = run('a');
+  const card = runCard({
+    ...whole,
+    record: { ...whole.record, status: 'interrupted', step: 3 },
+    ...{ metrics: [], evaluations: [], verdict: learningVerdict([]) },
+  });
+  for (const part of [
+    '**interrupted** at step 3 of 40',
+    'not its final results',
+    'Nothing was held out',
+    'No step was made',
+  ]) {
+    assert.ok(card.includes(part), `${part} is not in\n${card}`);
+  }
+});

@@ -1,0 +1,126 @@
+// Runs beside one another: how their metrics went, what differs in their configurations, which does better on held-out problems.
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../../config/values.ts';
+import { type Interval, mean, pairedInterval, unpairedInterval } from '../../intervals.ts';
+import type { EvaluationRecord } from '../../runs/records.ts';
+import { accuracyMargin, classifyProblems, metricWindows } from '../../runs/verdict.ts';
+import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
+
+export interface Comparison {
+  readonly runs: readonly ComparedRun[];
+  /** Keys of the configuration that are not the same in all runs, with the value of each run; null where a run has no such key. */
+  readonly config: readonly { readonly key: string; readonly values: readonly unknown[] }[];
+  /** Each other run against the first; absent for those without evaluations. */
+  readonly held_out: readonly HeldOutComparison[];
+}
+
+export interface ComparedRun extends RunSummary {
+  /** Means of the first and the last window of each metric that every run has. */
+  readonly metrics: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
+  readonly learning: InspectedRun['verdict']['learning'];
+  /** `eval/sampled_accuracy` at the last evaluation, with its interval. */
+  readonly accuracy?: { readonly step: number; readonly value: number; readonly interval: Interval };
+}
+
+export interface HeldOutComparison {
+  readonly run: string;
+  readonly against: string;
+  /** Of `eval/sampled_accuracy` at the last evaluation: positive if `run` does better. */
+  readonly difference: number;
+  readonly interval: Interval;
+  readonly margin: number;
+  /** `better` and `worse`, the interval lies beyond the margin; `same`, within; else `inconclusive`. */
+  readonly conclusion: 'better' | 'worse' | 'same' | 'inconclusive';
+  /** Whether both were asked the same problems, and are compared problem by problem. */
+  readonly paired: boolean;
+  readonly problems: number;
+}
+
+/** What decides which problems are held out. */
+const heldOutKeys = [
+  ...['seed', 'dataset', 'dataset_config', 'dataset_split', 'eval_dataset', 'eval_split', 'eval_fraction'],
+  ...['taskset', 'taskset_config', 'environment', 'environment_config', 'overlong_prompts', 'max_prompt_tokens'],
+] as const satisfies readonly (keyof Config)[];
+
+export function compareRuns(runs: readonly InspectedRun[]): Comparison {
+  const [first, ...others] = runs;
+  return {
+    runs: runs.map((run) => comparedRun(run, sharedMetrics(runs))),
+    config: configDifferences(runs),
+    held_out: others.flatMap((run) => heldOutComparison(first!, run) ?? []),
+  };
+}
+
+function sharedMetrics(runs: readonly InspectedRun[]): string[] {
+  const names = runs.map(({ metrics }) => new Set(metrics.flatMap((record) => Object.keys(record))));
+  return [...names[0]!].filter((name) => name !== 'step' && names.every((others) => others.has(name))).sort();
+}
+
+function comparedRun(run: InspectedRun, names: readonly string[]): ComparedRun {
+  const metrics = names.map((name) => {
+    const { before, after } = metricWindows(run.metrics, name)!;
+    return [name, { before, after }];
+  });
+  const last = run.evaluations.at(-1);
+  const [value, interval] = [last?.metrics['eval/sampled_accuracy'], last?.intervals['eval/sampled_accuracy']];
+  return {
+    ...summarizeRun(run),
+    metrics: Object.fromEntries(metrics),
+    learning: run.verdict.learning,
+    ...(last && value !== undefined && interval && { accuracy: { step: last.step, value, interval } }),
+  };
+}
+
+function configDifferences(runs: readonly InspectedRun[]): Comparison['config'] {
+  const configs = runs.map(({ config }) => config ?? {});
+  const keys = new Map(configs.flatMap(leafPaths).map((path) => [dotted(path), path]));
+  return [...keys].flatMap(([key, path]) => {
+    const values = configs.map((config) => valueAt(config, path) ?? null);
+    const isSame = values.every((value) => isDeepStrictEqual(value, values[0]));
+    return isSame ? [] : [{ key, values }];
+  });
+}
+
+function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutComparison | undefined {
+  const [theirs, ours] = [against.evaluations.at(-1), run.evaluations.at(-1)];
+  if (!theirs || !ours) return undefined;
+  const paired = haveSameProblems(against, run) && theirs.per_problem.length === ours.per_problem.length;
+  const difference = paired ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
+  if (!difference) return undefined;
+  const learning = classifyProblems(difference.interval, accuracyMargin, difference.problems);
+  const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
+  return {
+    ...{ run: run.record.id, against: against.record.id },
+    ...difference,
+    ...{ margin: accuracyMargin, conclusion: names[learning], paired },
+  };
+}
+
+function haveSameProblems({ config: a }: InspectedRun, { config: b }: InspectedRun): boolean {
+  if (!a || !b) return false;
+  return a.eval?.limit === b.eval?.limit && heldOutKeys.every((key) => isDeepStrictEqual(a[key], b[key]));
+}
+
+function pairedDifference(theirs: EvaluationRecord, ours: EvaluationRecord) {
+  const differences = ours.per_problem.flatMap((value, i) => {
+    const other = theirs.per_problem[i];
+    return value === null || other === null || other === undefined ? [] : [value - other];
+  });
+  if (differences.length === 0) return undefined;
+  return {
+    difference: mean(differences),
+    interval: pairedInterval(differences),
+    problems: differences.length,
+  };
+}
+
+function unpairedDifference(theirs: EvaluationRecord, ours: EvaluationRecord) {
+  const [before, after] = [theirs, ours].map(({ per_problem }) => per_problem.filter((value) => value !== null));
+  if (before!.length === 0 || after!.length === 0) return undefined;
+  return {
+    difference: mean(after!) - mean(before!),
+    interval: unpairedInterval(before!, after!),
+    problems: Math.min(before!.length, after!.length),
+  };
+}

@@ -1,0 +1,105 @@
+// Exports: the weights of a run with its adapter merged in, what lies beside them, its card, and what cannot be exported.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { writeGgufModel } from '../../../test/gguf-model.ts';
+import { openModel, randomSequences } from '../../../test/native-models.ts';
+import { tinyConfig } from '../../../test/tiny-model.ts';
+import { openRenderer } from '../../backends/open-renderer.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { train } from '../train.ts';
+import { exportRun } from './export.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-export-'));
+after(() => rmSync(folder, { recursive: true }));
+const at = (name: string) => join(folder, name);
+const config = { ...tinyConfig(folder), max_steps: 2, eval: { limit: 4, every_steps: 2 } };
+const lora = { r: 4, alpha: 8, target_modules: 'all-linear' };
+const model = at('model');
+writeFileSync(join(model, 'README.md'), '---\nlanguage: en\nlicense: apache-2.0\n---\n\n# Tiny\n');
+await train({ ...config, lora } as ConfigInput, { out: at('adapted') });
+await train({ ...config, lora: null } as ConfigInput, { out: at('full') });
+
+const checkpoint = (run: string) =>
+  join(at(run), 'checkpoints', readFileSync(join(at(run), 'checkpoints', 'best'), 'utf8').trim());
+const sequences = randomSequences({ 3: [4, 6], 5: [5] });
+
+for (const dtype of ['float32', 'bfloat16'] as const) {
+  test(`the adapter is merged into the weights, as ${dtype}`, async (t) => {
+    const out = at(`merged-${dtype}`);
+    const { files, ...result } = await exportRun(at('adapted'), { out, dtype });
+    assert.deepEqual([result.format, result.base_model, result.dir], ['merged', model, out]);
+    assert.deepEqual(files, readdirSync(out).sort());
+    for (const name of ['tokenizer.json', 'tokenizer_config.json', 'generation_config.json', 'config.json']) {
+      assert.ok(files.includes(name), name);
+    }
+    assert.equal(JSON.parse(readFileSync(join(out, 'config.json'), 'utf8')).dtype, dtype);
+
+    const [trained, merged] = [await openModel({ modelPath: model }), await openModel({ modelPath: out })];
+    t.after(() => [trained, merged].map((opened) => opened.dispose()));
+    await trained.load(checkpoint('adapted'));
+    const expected = (await trained.logprobs(sequences, 'current')).flat();
+    const base = (await trained.logprobs(sequences, 'reference')).flat();
+    const difference = largestDifference((await merged.logprobs(sequences, 'current')).flat(), expected);
+    const tolerance = dtype === 'float32' ? 1e-5 : 2e-2;
+    assert.ok(difference <= tolerance, `${difference}`);
+    assert.ok(largestDifference(base, expected) > 2 * tolerance, 'training changed more than that');
+  });
+}
+
+test('all weights are exported as they were saved', async (t) => {
+  const out = at('whole');
+  await exportRun(at('full'), { out });
+  const [trained, exported] = [
+    await openModel({ modelPath: model, lora: null }),
+    await openModel({ modelPath: out, lora: null }),
+  ];
+  t.after(() => [trained, exported].map((opened) => opened.dispose()));
+  await trained.load(checkpoint('full'));
+  assert.deepEqual(await exported.logprobs(sequences, 'current'), await trained.logprobs(sequences, 'current'));
+});
+
+test('the adapter alone is what the checkpoint has, with a card', async () => {
+  const { files } = await exportRun(at('adapted'), { out: at('peft'), format: 'peft' });
+  assert.deepEqual(files, ['README.md', 'adapter_config.json', 'adapter_model.safetensors']);
+  for (const name of files.slice(1)) {
+    assert.deepEqual(readFileSync(join(at('peft'), name)), readFileSync(join(checkpoint('adapted'), name)));
+  }
+});
+
+test('the card tells licence, data, rewards and results', async () => {
+  const out = at('carded');
+  await exportRun(at('adapted'), { out });
+  const card = readFileSync(join(out, 'README.md'), 'utf8');
+  assert.match(card, /^---\n(.*\n)*license: apache-2\.0\n(.*\n)*---\n/);
+  assert.match(card, /^# model after 2 steps of GRPO$/m);
+  for (const section of ['Data', 'Rewards', 'Results']) assert.match(card, new RegExp(`^### ${section}$`, 'm'));
+  assert.match(card, /arithmetic/);
+});
+
+test('a model in GGUF is exported with the tokenizer that is in it', async () => {
+  await writeGgufModel(at('tiny.gguf'));
+  const changes = { model: at('tiny.gguf'), chat_template: 'auto', max_steps: 1, lora };
+  await train({ ...config, ...changes } as ConfigInput, { out: at('of-gguf') });
+  const out = at('from-gguf');
+  await exportRun(at('of-gguf'), { out });
+  const state = { messages: [{ role: 'user', content: 'abba 12' }] } as const;
+  const [before, after] = [await openRenderer(at('tiny.gguf'), 'auto'), await openRenderer(out, 'auto')];
+  assert.deepEqual(before.render(state).ids.slice(0, 3), [1, 5, 4], '<s>, ab, b');
+  assert.deepEqual(after.render(state), before.render(state));
+  assert.deepEqual(after.stopIds, before.stopIds);
+  assert.match(readFileSync(join(out, 'README.md'), 'utf8'), /^license: mit$/m);
+});
+
+test('what cannot be exported says why', async () => {
+  const [out, full, nothing] = [at('new'), at('full'), at('nothing')];
+  await assert.rejects(exportRun(full, { out, format: 'peft' }), { code: 'EXPORT_IMPOSSIBLE', hint: /--merge/ });
+  await assert.rejects(exportRun(nothing, { out }), { code: 'RUN_NOT_FOUND' });
+  await assert.rejects(exportRun(full, { out, checkpoint: '77' }), { code: 'CHECKPOINT_NOT_FOUND' });
+  mkdirSync(at('taken'));
+  writeFileSync(join(at('taken'), 'a.txt'), '');
+  await assert.rejects(exportRun(full, { out: at('taken') }), { code: 'EXPORT_EXISTS' });
+});

@@ -1,0 +1,162 @@
+// Writes what a run learnt for other programs: a whole model that transformers loads, or the adapter alone. What `gradus export` does, for programs.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { obtainModel } from '../../backends/find-model.ts';
+import { ggufAt, readGgufMetadata } from '../../backends/gguf-file.ts';
+import type { WrittenDtype } from '../../backends/native/merge.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import type { Config, ConfigInput } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
+import { parseHubId } from '../../hub/hub-id.ts';
+import { findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
+import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
+import { inspectRun } from './inspect-run.ts';
+import { runCard } from './run-card.ts';
+
+export const exportFormats = ['merged', 'peft'] as const;
+
+export interface ExportOptions {
+  /** A folder that is new or empty. */
+  readonly out: string;
+  /** A whole model, the adapter merged into its weights; or the adapter as PEFT reads it. @default 'merged' */
+  readonly format?: (typeof exportFormats)[number];
+  /** Of a whole model's weights. @default 'float32' */
+  readonly dtype?: WrittenDtype;
+  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  readonly checkpoint?: string;
+}
+
+export interface ExportResult {
+  readonly ok: true;
+  readonly schema: 'export.result/1';
+  readonly command: 'export';
+  readonly run: { readonly dir: string; readonly step: number };
+  readonly dir: string;
+  readonly format: (typeof exportFormats)[number];
+  readonly base_model: string;
+  /** Names of files, sorted. */
+  readonly files: readonly string[];
+}
+
+const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
+
+/** Beside the weights, what makes text of tokens and tells how to sample, and the licence. */
+const COMPANIONS =
+  /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
+
+/**
+ * Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, `EXPORT_EXISTS` where something is there already, and `EXPORT_IMPOSSIBLE` where a run has
+ * no model, or no adapter, to give.
+ * @param subject a run: its directory, its name under `runs/`, or `latest`
+ */
+export async function exportRun(subject: string, options: ExportOptions): Promise<ExportResult> {
+  const { out, format = 'merged', dtype = 'float32' } = options;
+  const directory = findRun(subject);
+  const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
+  if (config.backend !== 'native' || !config.model) {
+    throw impossible(`the backend ${config.backend} has no language model to export`, 'export a run of backend native');
+  }
+  if (format === 'peft' && !config.lora) {
+    throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
+  }
+  const which = options.checkpoint ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
+  const { folder, state } = findCheckpoint(directory, which);
+  if (existsSync(out) && (!statSync(out).isDirectory() || readdirSync(out).length > 0)) {
+    throw new GradusError('EXPORT_EXISTS', `${out} is there already`, {
+      hint: 'name a folder that is new or empty',
+      path: out,
+    });
+  }
+  mkdirSync(out, { recursive: true });
+  const modelPath = await obtainModel(config.model);
+  const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
+  const ggufPath = ggufAt(modelPath);
+  const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
+  if (format === 'peft') {
+    for (const name of ADAPTER_FILES) copyFileSync(join(folder, name), join(out, name));
+  } else {
+    const { writeMergedModel } = await import('../../backends/native/merge.ts');
+    await writeMergedModel({ modelPath, checkpoint: folder, directory: out, dtype });
+    for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
+      copyFileSync(join(base, name), join(out, name));
+    }
+    if (gguf && !existsSync(join(out, 'tokenizer.json'))) writeTokenizer(out, gguf);
+    writeGenerationConfig(out);
+  }
+  const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
+  writeFileSync(join(out, 'README.md'), modelCard(directory, config, state.step, format, licence));
+  return {
+    ...{ ok: true, schema: 'export.result/1', command: 'export' },
+    run: { dir: directory, step: state.step },
+    ...{ dir: out, format, base_model: config.model },
+    files: readdirSync(out).sort(),
+  };
+}
+
+function impossible(message: string, hint: string): GradusError {
+  return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
+}
+
+/** The tokenizer inside a GGUF file, as the files that transformers reads. */
+function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
+  const { description, config } = ggufTokenizer(metadata);
+  for (const [name, value] of Object.entries({
+    'tokenizer.json': description,
+    'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', ...config },
+  })) {
+    writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+
+/** Where the base has none: the tokens that begin and end a text, as config.json has them. */
+function writeGenerationConfig(folder: string): void {
+  const path = join(folder, 'generation_config.json');
+  if (existsSync(path)) return;
+  const config: Record<string, unknown> = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
+  const names = ['bos_token_id', 'eos_token_id', 'pad_token_id'].filter((name) => config[name] != null);
+  const generation = { ...Object.fromEntries(names.map((name) => [name, config[name]])), do_sample: true };
+  writeFileSync(path, `${JSON.stringify(generation, null, 2)}\n`);
+}
+
+/** What the base's own card says, in the lines between its first two rules. */
+function licenceOf(base: string): string | undefined {
+  const card = join(base, 'README.md');
+  const [, header] = (existsSync(card) && /^---\r?\n([\s\S]*?)\r?\n---/.exec(readFileSync(card, 'utf8'))) || [];
+  return header && /^license:\s*["']?([\w.-]+)/m.exec(header)?.[1];
+}
+
+/** The header that Hugging Face reads, how to load the folder, and the run's own card: data, rewards, results and what they do not show. */
+function modelCard(
+  directory: string,
+  config: Config,
+  step: number,
+  format: ExportResult['format'],
+  licence: string | undefined,
+): string {
+  const base = config.model!;
+  const id = existsSync(base) ? undefined : parseHubId(base);
+  const header = [
+    ...(id ? [`base_model: ${id.name}`] : []),
+    ...(licence === undefined ? [] : [`license: ${licence}`]),
+    `library_name: ${format === 'peft' ? 'peft' : 'transformers'}`,
+    'pipeline_tag: text-generation',
+    'tags: [gradus, grpo]',
+  ];
+  const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
+  const source = `${JSON.stringify(id?.name ?? base)}${revision}`;
+  const load =
+    format === 'peft'
+      ? `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`
+      : 'model = AutoModelForCausalLM.from_pretrained(folder)';
+  const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
+  const title = `${basename(base)} after ${step} steps of GRPO`;
+  const text = `${base} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
+  const code = `\`\`\`python\n${load}\n\`\`\``;
+  const card = runCard(inspectRun(directory))
+    .replace(/^# /, '## ')
+    .replaceAll(/^## (?!Run card)/gm, '### ');
+  return `---\n${header.join('\n')}\n---\n\n# ${title}\n\n${text}\n\n${code}\n\n${card}`;
+}

@@ -1,0 +1,55 @@
+// All that a run directory tells about a run, of one that still trains as well.
+import type { Config } from '../../config/schema.ts';
+import { type DiagnosedAlert, replay } from '../../runs/health.ts';
+import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
+import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
+import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
+import { healthSettings } from '../health-settings.ts';
+
+export interface InspectedRun {
+  readonly directory: string;
+  readonly record: RunRecord;
+  /** Absent while the run is starting. */
+  readonly config?: Config;
+  readonly metrics: readonly MetricsRecord[];
+  readonly evaluations: readonly EvaluationRecord[];
+  readonly alerts: readonly DiagnosedAlert[];
+  readonly verdict: Verdict;
+}
+
+/** Throws `RUN_NOT_FOUND`. */
+export function inspectRun(directory: string): InspectedRun {
+  const record = readRun(directory);
+  const config = isConfigured(directory) ? (readResolvedConfig(directory) as Config) : undefined;
+  const metrics = readMetrics(directory);
+  const evaluations = readEvaluations(directory);
+  return {
+    ...{ directory, record, metrics, evaluations },
+    ...(config && { config }),
+    alerts: replay(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
+    verdict: learningVerdict(metrics, evaluations),
+  };
+}
+
+/** `runs list` shows this of each run. */
+export interface RunSummary extends RunRecord {
+  readonly dir: string;
+  readonly model: string | null;
+  /** The mean reward of the first steps and of as many last ones; absent before the first step. */
+  readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
+  /** Alerts that still hold, by level. */
+  readonly alerts: { readonly error: number; readonly warning: number; readonly info: number };
+}
+
+export function summarizeRun(run: InspectedRun): RunSummary {
+  const reward = metricWindows(run.metrics, 'reward');
+  const count = (level: DiagnosedAlert['level']) =>
+    run.alerts.filter((alert) => alert.level === level && alert.resolved_step === undefined).length;
+  return {
+    ...run.record,
+    dir: run.directory,
+    model: run.config?.model ?? null,
+    ...(reward && { reward }),
+    alerts: { error: count('error'), warning: count('warning'), info: count('info') },
+  };
+}

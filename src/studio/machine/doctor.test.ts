@@ -1,0 +1,169 @@
+// What doctor finds on this machine and on others that are staged: what is required of which backend, and that no secret is told.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, beforeEach, test } from 'node:test';
+import { stringify } from 'yaml';
+import { startHubServer } from '../../../test/hub-server.ts';
+import { GradusError } from '../../errors.ts';
+import { type DoctorOptions, type DoctorResult, doctor } from './doctor.ts';
+import { type CheckId, hardwareFinding } from './machine-checks.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-doctor-'));
+after(() => rmSync(folder, { recursive: true }));
+const { PATH: path } = process.env;
+// Whoever runs the tests may have credentials.
+process.env.HOME = folder;
+beforeEach(() => {
+  process.env.PATH = path;
+});
+
+/** No credentials, a hub that answers no one, quickly. */
+const bare = { HF_HOME: join(folder, 'empty'), HF_ENDPOINT: 'http://127.0.0.1:9' };
+
+const examine = (options: DoctorOptions = {}) => doctor({ environment: bare, ...options });
+
+function found({ checks }: DoctorResult, id: CheckId): DoctorResult['checks'][number] {
+  return checks.find((check) => check.id === id)!;
+}
+
+function writeConfig(changes: Record<string, unknown>): string {
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, stringify({ taskset: 'arithmetic', reward: 'numeric_match', ...changes }));
+  return file;
+}
+
+const tinyModel = join(import.meta.dirname, '..', '..', 'models', 'fixtures', 'tiny-llama-a');
+
+/** Puts a program first on the path. */
+function stage(name: string, script: string): void {
+  const programs = join(folder, name);
+  mkdirSync(programs, { recursive: true });
+  writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(programs, name), 0o755);
+  process.env.PATH = `${programs}:/bin:/usr/bin`;
+}
+
+test('the native backend is ready wherever the tests run', async () => {
+  const result = await examine();
+  assert.deepEqual([result.ok, result.backend, result.error], [true, 'native', undefined]);
+  const required = result.checks.filter((check) => check.required).map(({ id }) => id);
+  assert.deepEqual(required, ['node', 'hardware', 'memory', 'disk', 'onnxruntime']);
+  assert.match(found(result, 'onnxruntime').detail, /^ONNX Runtime \d+\.\d+\.\d+ with .*CPU/);
+  assert.match(found(result, 'memory').detail, /^\d+\.\d GiB available of \d+\.\d GiB$/);
+});
+
+test('every check that is not ok says what would help', async () => {
+  for (const { id, ok, detail, fix } of (await examine()).checks) {
+    assert.ok(detail.length > 0 && !detail.includes('\n'), id);
+    assert.ok(ok || fix, id);
+  }
+});
+
+test('an engine that is not there is not ready, and named', async () => {
+  const { ok, error } = await examine({ backend: 'unsloth' });
+  assert.deepEqual([ok, error?.code], [false, 'NOT_READY']);
+  assert.match(error!.message, /unsloth \(gradus .* has no backend unsloth\)/);
+});
+
+test('a configuration is judged by what it needs', async () => {
+  const here = await examine({ config: writeConfig({ model: tinyModel }) });
+  assert.equal(here.ok, true, here.error?.message);
+  assert.match(found(here, 'model').detail, /^llama, \d+ parameters, .*tiny-llama-a$/);
+
+  const absent = await examine({ config: writeConfig({ model: 'Org/No-Such-Model' }) });
+  assert.equal(absent.error?.code, 'NOT_READY');
+  assert.match(found(absent, 'model').fix!, /hf download Org\/No-Such-Model/);
+  assert.equal(found(absent, 'memory').ok, true);
+
+  const hub = await startHubServer({});
+  hub.intercept = (_, __, response) => response.end();
+  const environment = { ...bare, HF_ENDPOINT: hub.endpoint };
+  const online = await doctor({ config: writeConfig({ model: 'Org/No-Such-Model' }), environment });
+  assert.equal(online.ok, true, online.error?.message);
+  assert.match(found(online, 'model').detail, /Org\/No-Such-Model is not on this machine: training downloads it/);
+  hub[Symbol.dispose]();
+
+  const onGpu = await examine({ config: writeConfig({ model: tinyModel, native: { device: 'cuda' } }) });
+  assert.equal(found(onGpu, 'cuda').required, true);
+});
+
+test('TRL needs a GPU where it is told to do what no CPU does', async () => {
+  const required = async (trl: object) => {
+    const { checks } = await examine({ config: writeConfig({ model: tinyModel, backend: 'trl', trl }) });
+    return checks.find(({ id }) => id === 'gpu')!.required;
+  };
+  assert.equal(await required({}), false);
+  assert.equal(await required({ bf16: true }), true);
+  assert.equal(await required({ use_vllm: true }), true);
+});
+
+test('where nothing but credentials is missing, that is said', async () => {
+  stage('uv', 'echo uv 9.9.9');
+  const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });
+  const without = await examine({ config });
+  const tokens = { MODAL_TOKEN_ID: 'ak-secret', MODAL_TOKEN_SECRET: 'as-secret' };
+  const withTokens = await examine({ config, environment: { ...bare, ...tokens } });
+  assert.equal(without.error?.code, 'CREDENTIALS_MISSING');
+  assert.equal(withTokens.ok, true);
+});
+
+test('credentials are told to be there, never what they are', async () => {
+  const environment = { ...bare, HF_TOKEN: 'hf_secret', TINKER_API_KEY: 'tml-secret' };
+  const result = await examine({ environment });
+  assert.equal(found(result, 'hf_token').detail, 'found in HF_TOKEN');
+  assert.equal(found(result, 'tinker_key').ok, true);
+  assert.doesNotMatch(JSON.stringify(result), /secret/);
+});
+
+test('a hub that answers, and one that does not', async (t) => {
+  const server = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await new Promise((done) => server.once('listening', done));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const reached = await examine({ environment: { ...bare, HF_ENDPOINT: endpoint } });
+  assert.deepEqual([found(reached, 'hub').ok, found(reached, 'hub').detail], [true, `${endpoint} answers 200`]);
+  const result = await examine();
+  assert.deepEqual([result.ok, found(result, 'hub').ok, found(result, 'hub').required], [true, false, false]);
+});
+
+test('GPUs are listed as nvidia-smi tells them', async () => {
+  stage('nvidia-smi', 'echo "NVIDIA A10G, 23028 MiB, 550.54"; echo "NVIDIA A10G, 23028 MiB, 550.54"');
+  assert.match(found(await examine(), 'gpu').detail, /A10G.*; NVIDIA A10G/);
+});
+
+test('--fix installs what is required and can be installed, and looks again', async () => {
+  stage('python3', `printf '#!/bin/sh\\necho uv 9.9.9\\n' > ${folder}/python3/uv && chmod +x ${folder}/python3/uv`);
+  const commands: string[] = [];
+  const untouched = await examine({ fix: true, onCommand: (command) => commands.push(command) });
+  assert.deepEqual([found(untouched, 'uv').ok, commands], [false, []], 'native needs no uv');
+  const { ok, fixed, detail } = found(
+    await examine({ backend: 'unsloth', fix: true, onCommand: (command) => commands.push(command) }),
+    'uv',
+  );
+  assert.deepEqual([ok, fixed, detail, commands], [true, true, 'uv 9.9.9', ['python3 -m pip install --user uv']]);
+});
+
+test('a configuration that is wrong is an error of its own', async () => {
+  await assert.rejects(examine({ config: join(folder, 'none.yaml') }), GradusError);
+});
+
+test('a platform that we have not been tested on is said to be one', () => {
+  const cpus = [{ model: 'Apple M4 ' }, { model: 'Apple M4 ' }];
+  assert.deepEqual(hardwareFinding('linux', 'x64', cpus), { ok: true, detail: 'linux x64, Apple M4, 2 cores' });
+  assert.deepEqual(hardwareFinding('darwin', 'arm64', cpus), {
+    ...{ ok: true, detail: 'darwin arm64, Apple M4, 2 cores; not tested on this platform' },
+  });
+  for (const [platform, arch] of [
+    ['linux', 'arm64'],
+    ['win32', 'x64'],
+    ['win32', 'arm64'],
+  ] as const) {
+    assert.match(hardwareFinding(platform, arch, cpus).detail, /not tested/);
+  }
+  const { ok, fix } = hardwareFinding('darwin', 'x64', []);
+  assert.deepEqual([ok, typeof fix], [false, 'string']);
+});

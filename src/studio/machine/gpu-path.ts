@@ -1,0 +1,183 @@
+// The ways to train a configuration on a GPU: what would run where, what is missing, what it would take. What `gradus gpu-train` tells; nothing is
+// started, installed or spent.
+import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { assertSupported } from '../../config/support.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+import { assertRentable, runCost } from '../modal/rental.ts';
+import { type Plan, planTraining } from '../plan.ts';
+import { type CheckResult, notReady, requirements } from './doctor.ts';
+import type { GpuCost } from './gpu-cost.ts';
+import type { GpuEstimate } from './gpu-memory.ts';
+import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
+
+export interface GpuPlace {
+  readonly id: PlaceId;
+  /** What would run where. */
+  readonly description: string;
+  /** Changes to the configuration that choose it, as `--set` takes them. */
+  readonly settings: readonly string[];
+  readonly command: string;
+  readonly ready: boolean;
+  readonly missing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[];
+  /** Why the configuration cannot be trained there, whatever is installed; absent where it can. */
+  readonly refused?: string;
+  /** Estimates; absent where the GPU is not known, or the plan could not be made. */
+  readonly memory?: GpuEstimate;
+  readonly cost?: GpuCost;
+}
+
+export interface GpuPathResult {
+  readonly ok: boolean;
+  readonly schema: 'gpu-train.result/1';
+  readonly command: 'gpu-train';
+  readonly model: string;
+  readonly data: string;
+  /** The way that the configuration chooses, or would by default. */
+  readonly chosen: PlaceId;
+  readonly places: readonly GpuPlace[];
+  readonly note: string;
+  /** Present where `chosen` is not ready. */
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+}
+
+type PlaceId = keyof typeof places;
+
+interface Place {
+  readonly description: (config: Config) => string;
+  /** Keys in dots. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** What it needs besides what its backend does. */
+  readonly needs: readonly CheckId[];
+  readonly rented?: boolean;
+}
+
+const places = {
+  'native-cuda': {
+    description: () => 'this engine, in this process, on this machine’s NVIDIA GPU through ONNX Runtime',
+    settings: { backend: 'native', compute: 'local', 'native.device': 'cuda' },
+    needs: [],
+  },
+  'native-webgpu': {
+    description: () => 'this engine, in this process, on this machine’s GPU of any make through WebGPU',
+    settings: { backend: 'native', compute: 'local', 'native.device': 'webgpu' },
+    needs: [],
+  },
+  'trl-local': {
+    description: ({ trl }) =>
+      `TRL’s GRPOTrainer in Python on ${trl.num_processes > 1 ? `${trl.num_processes} NVIDIA GPUs of this machine` : 'this machine’s NVIDIA GPU'}${trl.use_vllm ? ', sampling with vLLM' : ''}`,
+    settings: { backend: 'trl', compute: 'local' },
+    needs: ['gpu'],
+  },
+  'trl-modal': {
+    description: ({ modal }) =>
+      `TRL’s GRPOTrainer in Python on a rented ${modal.gpu} at Modal, for at most ${modal.timeout}; rewards run there too`,
+    settings: { backend: 'trl', compute: 'modal' },
+    needs: [],
+    rented: true,
+  },
+} as const satisfies Record<string, Place>;
+
+const placeIds = Object.keys(places) as PlaceId[];
+
+const note =
+  'nothing was started, installed or spent; time and cost are estimates by the formula in docs/gpu.md, evaluations not counted, with list prices that may have changed';
+
+/** Throws what loading the configuration throws, and `GPU_POINTLESS` where it names no model. */
+export async function explainGpuPath(
+  file: string,
+  environment: CheckSubject['environment'] = process.env,
+): Promise<GpuPathResult> {
+  const loaded = loadConfigFile(file, [], { anyBackend: true });
+  const { config } = loaded;
+  if (config.model === null) {
+    throw new GradusError('GPU_POINTLESS', `backend ${config.backend} has no model that a GPU could train`, {
+      hint: 'set model and backend: native or trl',
+      path: 'model',
+    });
+  }
+  const plan = await planIfPossible(loaded);
+  const ids = [...new Set(placeIds.flatMap((id) => [...needsOf(id, config)]))];
+  const found = new Map(
+    await Promise.all(ids.map(async (id) => [id, await findOut(id, { environment, config })] as const)),
+  );
+  const described = placeIds.map((id): GpuPlace => {
+    const place: Place = places[id];
+    const missing = [...needsOf(id, config)].flatMap((check) => {
+      const { ok, detail, fix } = found.get(check)!;
+      return ok ? [] : [{ id: check, detail, ...(fix !== undefined && { fix }) }];
+    });
+    const refused = refusal(place, config, file);
+    const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
+    return {
+      ...{ id, description: place.description(config), settings },
+      command: [
+        ...['gradus', 'train', file, ...settings.flatMap((setting) => ['--set', setting])],
+        ...(place.rented ? ['--yes'] : []),
+      ].join(' '),
+      ...{ ready: missing.length === 0 && refused === undefined, missing },
+      ...(refused !== undefined && { refused }),
+      ...(place.rented && rentedEstimates(config, plan)),
+    };
+  });
+  const chosen = choiceOf(config);
+  const { ready, missing, refused } = described.find(({ id }) => id === chosen)!;
+  return {
+    ok: ready,
+    ...{ schema: 'gpu-train.result/1', command: 'gpu-train', model: config.model },
+    data: dataOf(config),
+    ...{ chosen, places: described, note },
+    ...(missing.length > 0 && { error: notReady(missing, chosen) }),
+    ...(refused !== undefined && {
+      error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },
+    }),
+  };
+}
+
+function dataOf({ dataset, taskset, environment }: Config): string {
+  return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
+}
+
+/** What its backend, or whoever rents it, would refuse. */
+function refusal({ settings, rented }: Place, config: Config, file: string): string | undefined {
+  const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
+  try {
+    assertSupported({ ...config, backend, compute }, () => file);
+    if (rented) assertRentable(config);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** The configuration's own way; TRL, where it names no GPU at all. */
+function choiceOf({ backend, compute, native }: Config): PlaceId {
+  if (compute === 'modal') return 'trl-modal';
+  if (backend !== 'native' || native.device === 'cpu') return 'trl-local';
+  return `native-${native.device}`;
+}
+
+function needsOf(id: PlaceId, config: Config): ReadonlySet<CheckId> {
+  const { settings, needs }: Place = places[id];
+  const backend = settings.backend as Config['backend'];
+  const device = (settings['native.device'] ?? 'cpu') as Config['native']['device'];
+  const changed = { ...config, native: { ...config.native, device } };
+  return new Set([...requirements(backend, settings.compute as Config['compute'], changed), ...needs]);
+}
+
+/** Steps and tokens are the same wherever it runs. Undefined where the model or the data are not on this machine. */
+async function planIfPossible(loaded: LoadedConfig): Promise<Plan | undefined> {
+  try {
+    const config: Config = { ...loaded.config, backend: 'native', compute: 'local' };
+    return await planTraining({ ...loaded, config }, { argv: [] });
+  } catch (error) {
+    if (error instanceof GradusError) return undefined;
+    throw error;
+  }
+}
+
+function rentedEstimates(config: Config, plan: Plan | undefined): Pick<GpuPlace, 'memory' | 'cost'> {
+  if (!plan) return {};
+  const cost = runCost(config, { ...plan, tokensPerStep: plan.per_step.tokens.mean });
+  return { ...(plan.gpu && { memory: plan.gpu }), ...(cost && { cost }) };
+}

@@ -1,0 +1,287 @@
+// What can be found out about this machine without training: each check answers in a second or less and changes nothing.
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { arch, availableParallelism, cpus, homedir, platform, totalmem } from 'node:os';
+import { extname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { findModel } from '../../backends/find-model.ts';
+import { openModelFiles } from '../../backends/native/model-files.ts';
+import { installCommand, testedVersions, trlFix, trlPython } from '../../backends/trl/python-environment.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+import { hubSettings } from '../../hub/hub-settings.ts';
+import type { Device, DeviceStatus } from '../../runtime/device.ts';
+import { isTestedPlatform, libraryPath } from '../../runtime/library-path.ts';
+import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
+import { volume } from '../../tensor/shape.ts';
+import { gradusVersion } from '../versions.ts';
+
+/** What a check found. */
+export interface Finding {
+  readonly ok: boolean;
+  /** What is there, or what is missing, in one line; never a secret. */
+  readonly detail: string;
+  /** What would make it ok. */
+  readonly fix?: string;
+  /** A command that makes it ok, where there is one that needs no decision: `doctor --fix` runs it. */
+  readonly fixCommand?: readonly string[];
+}
+
+/** What the checks look at besides the machine. */
+export interface CheckSubject {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Whose model is looked for, where there is one. */
+  readonly config?: Config;
+}
+
+export type CheckId = keyof typeof machineChecks;
+
+type Check = (subject: CheckSubject) => Finding | Promise<Finding>;
+
+const run = promisify(execFile);
+const commandTimeout = 1500; // ms
+const hubTimeout = 1000; // ms
+const pythonTimeout = 5000; // ms, on a machine that does much else
+const oldestNode = [22, 18] as const;
+const leastMemory = 512 * 2 ** 20;
+const leastDisk = 2 ** 30;
+const float32 = 4;
+
+export const machineChecks = {
+  node: () => {
+    const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
+    const ok = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+    return {
+      ok,
+      detail: `Node ${process.versions.node}`,
+      ...(!ok && { fix: 'install Node 24 from https://nodejs.org' }),
+    };
+  },
+  hardware: () => hardwareFinding(platform(), arch(), cpus()),
+  threads: () => ({ ok: true, detail: `${availableParallelism()} for this process` }),
+  memory: async (subject) => {
+    const available = process.availableMemory();
+    // A model that is missing is the business of another check.
+    const model = subject.config && (await modelOf(subject.config).catch(() => undefined));
+    const weights = model?.parameters;
+    const needed = leastMemory + (weights ?? 0) * float32;
+    const ok = available >= needed;
+    const detail = `${gigabytes(available)} available of ${gigabytes(totalmem())}`;
+    return ok
+      ? { ok, detail: weights === undefined ? detail : `${detail}; the weights take ${gigabytes(weights * float32)}` }
+      : {
+          ok,
+          detail: `${detail}, at least ${gigabytes(needed)} needed`,
+          fix: 'close other programs or take a smaller model',
+        };
+  },
+  disk: async () => {
+    const { bavail, bsize } = await statfs('.');
+    const ok = bavail * bsize >= leastDisk;
+    return {
+      ok,
+      detail: `${gigabytes(bavail * bsize)} free in ${process.cwd()}`,
+      ...(!ok && { fix: `free some: runs and checkpoints need at least ${gigabytes(leastDisk)}` }),
+    };
+  },
+  onnxruntime: () => {
+    const { version, providers } = loadOnnxRuntime();
+    return { ok: true, detail: `ONNX Runtime ${version} with ${providers.map(shortProvider).join(', ')}` };
+  },
+  webgpu: () => device('webgpu'),
+  cuda: () => device('cuda'),
+  gpu: async () => {
+    try {
+      const query = ['--query-gpu=name,memory.total,driver_version', '--format=csv,noheader'];
+      const { stdout } = await run('nvidia-smi', query, { timeout: commandTimeout });
+      const gpus = stdout.trim().split('\n').filter(Boolean);
+      if (gpus.length > 0) return { ok: true, detail: gpus.join('; ') };
+    } catch {
+      // No driver, no GPU, or one that does not answer: the same for whoever wants to train on it.
+    }
+    return {
+      ok: false,
+      detail: 'no NVIDIA GPU: nvidia-smi tells of none',
+      fix: 'use a machine with one, or compute: modal',
+    };
+  },
+  trl: ({ environment }) => trlEnvironment(environment),
+  unsloth: () => missingEngine('unsloth'),
+  verl: () => missingEngine('verl'),
+  tinker: () => missingEngine('tinker'),
+  uv: async () => {
+    try {
+      const { stdout } = await run('uv', ['--version'], { timeout: commandTimeout });
+      return { ok: true, detail: stdout.trim() };
+    } catch {
+      return {
+        ok: false,
+        detail: 'uv, which installs Python engines, is not on the path',
+        fix: 'pip install --user uv, or see https://docs.astral.sh/uv',
+        fixCommand: ['python3', '-m', 'pip', 'install', '--user', 'uv'],
+      };
+    }
+  },
+  hub: ({ environment }) => hubFinding(environment),
+  hf_token: ({ environment }) => {
+    const home = environment.HF_HOME ?? join(homedir(), '.cache', 'huggingface');
+    return credentials(
+      { HF_TOKEN: ['HF_TOKEN'], [join(home, 'token')]: [] },
+      environment,
+      'set HF_TOKEN, or hf auth login; only gated models need it',
+    );
+  },
+  modal_token: ({ environment }) =>
+    credentials(
+      {
+        'MODAL_TOKEN_ID and MODAL_TOKEN_SECRET': ['MODAL_TOKEN_ID', 'MODAL_TOKEN_SECRET'],
+        [join(homedir(), '.modal.toml')]: [],
+      },
+      environment,
+      'modal token new, or set MODAL_TOKEN_ID and MODAL_TOKEN_SECRET',
+    ),
+  tinker_key: ({ environment }) =>
+    credentials({ TINKER_API_KEY: ['TINKER_API_KEY'] }, environment, 'set TINKER_API_KEY'),
+  model: async ({ config, environment }) => {
+    if (!config) return { ok: true, detail: 'no configuration, no model' };
+    const found = await modelOf(config).catch(async (error) => {
+      if (await isDownloadable(error, environment)) return 'downloadable' as const;
+      throw error;
+    });
+    if (found === 'downloadable') {
+      return { ok: true, detail: `${config.model} is not on this machine: training downloads it` };
+    }
+    return found
+      ? { ok: true, detail: `${found.type}, ${millions(found.parameters)} parameters, ${found.path}` }
+      : { ok: true, detail: 'the task of this backend needs no model' };
+  },
+} as const satisfies Record<string, Check>;
+
+async function hubFinding(environment: CheckSubject['environment']): Promise<Finding> {
+  const { endpoint } = hubSettings(environment);
+  try {
+    const { status } = await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(hubTimeout) });
+    return { ok: status < 500, detail: `${endpoint} answers ${status}` };
+  } catch {
+    const fix = 'models and data that are on this machine work without it; GRADUS_MODELS names their folder';
+    return { ok: false, detail: `${endpoint} is not reachable within ${hubTimeout / 1000} s`, fix };
+  }
+}
+
+/** Whether what is wrong is that a model is on the hub and not here. */
+async function isDownloadable(error: unknown, environment: CheckSubject['environment']): Promise<boolean> {
+  const isAbsent = error instanceof GradusError && error.code === 'MODEL_NOT_FOUND' && error.kind === 'not_ready';
+  return isAbsent && !hubSettings(environment).offline && (await hubFinding(environment)).ok;
+}
+
+/** Whether ONNX Runtime exists for a platform, and whether we have been seen to work there. */
+export function hardwareFinding(platform: string, arch: string, cpus: readonly { readonly model: string }[]): Finding {
+  const model = cpus[0]?.model.trim() || 'unknown processor';
+  const detail = `${platform} ${arch}, ${model}, ${cpus.length} cores`;
+  if (libraryPath(platform, arch) === undefined) {
+    return { ok: false, detail, fix: 'use Linux x64 or arm64, macOS arm64 or Windows x64 or arm64' };
+  }
+  return { ok: true, detail: isTestedPlatform(platform, arch) ? detail : `${detail}; not tested on this platform` };
+}
+
+/** A check that fails with an error of ours is not ok, with what the error says. */
+export async function findOut(id: CheckId, subject: CheckSubject): Promise<Finding> {
+  try {
+    return await machineChecks[id](subject);
+  } catch (error) {
+    if (!(error instanceof GradusError)) throw error;
+    return { ok: false, detail: error.message, ...(error.hint !== undefined && { fix: error.hint }) };
+  }
+}
+
+interface FoundModel {
+  readonly path: string;
+  readonly type: string;
+  readonly parameters: number;
+}
+
+/** Reads what the model's files say about it, no weights. Undefined where the configuration needs no model. */
+async function modelOf(config: Config): Promise<FoundModel | undefined> {
+  if (config.model === null) return undefined;
+  const path = findModel(config.model);
+  const { architecture, close } = await openModelFiles(path);
+  await close();
+  const sizes = architecture.parameters.map(({ shape }) => volume(shape));
+  const parameters = sizes.reduce((sum, size) => sum + size, 0);
+  return { path, type: architecture.config.modelType, parameters };
+}
+
+/** In a process of its own: a driver may print, or crash. */
+async function device(name: Device): Promise<Finding> {
+  const module = new URL(`../../runtime/device${extname(import.meta.filename)}`, import.meta.url);
+  const script = `import { deviceStatus } from ${JSON.stringify(module.href)};
+    console.log(JSON.stringify(deviceStatus(${JSON.stringify(name)})));`;
+  try {
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: commandTimeout });
+    const { available, detail, fix } = JSON.parse(stdout) as DeviceStatus;
+    return { ok: available, detail, ...(fix !== undefined && { fix }) };
+  } catch {
+    return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
+  }
+}
+
+/** Asks for versions alone: importing the packages takes longer than a check may. */
+async function trlEnvironment(environment: CheckSubject['environment']): Promise<Finding> {
+  const python = trlPython(environment);
+  const tested = testedVersions();
+  const names = JSON.stringify(Object.keys(tested));
+  const script = `import importlib.metadata as m, json; print(json.dumps({p: m.version(p) for p in ${names}}))`;
+  try {
+    const { stdout } = await run(python, ['-c', script], { timeout: pythonTimeout });
+    const versions = Object.entries(JSON.parse(stdout) as Record<string, string>);
+    const told = versions.map(
+      ([name, version]) =>
+        `${name} ${version}${version.startsWith(tested[name]!) ? '' : ` (tested with ${tested[name]})`}`,
+    );
+    return { ok: true, detail: told.join(', ') };
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;
+    const detail = code === 'ENOENT' ? `there is no ${python}` : lacks;
+    return { ok: false, detail, fix: trlFix, fixCommand: installCommand(environment) };
+  }
+}
+
+function missingEngine(name: string): Finding {
+  return {
+    ok: false,
+    detail: `gradus ${gradusVersion()} has no backend ${name}`,
+    fix: 'use backend: native, which needs no Python',
+  };
+}
+
+/** Whether one of several places has credentials: a set of variables, or a file by its path. */
+function credentials(
+  places: Readonly<Record<string, readonly string[]>>,
+  environment: CheckSubject['environment'],
+  fix: string,
+): Finding {
+  const has = ([name, variables]: [string, readonly string[]]) =>
+    variables.length > 0 ? variables.every((variable) => environment[variable]) : isFilled(name);
+  const found = Object.entries(places).find(has);
+  if (found) return { ok: true, detail: `found in ${found[0]}` };
+  return { ok: false, detail: `none in ${Object.keys(places).join(' or ')}`, fix };
+}
+
+function isFilled(path: string): boolean {
+  return existsSync(path) && readFileSync(resolve(path), 'utf8').trim() !== '';
+}
+
+/** `WebGpuExecutionProvider` → `WebGpu` */
+function shortProvider(name: string): string {
+  return name.replace('ExecutionProvider', '');
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+function millions(count: number): string {
+  return count >= 1e6 ? `${Math.round(count / 1e6)}M` : String(count);
+}

@@ -1,0 +1,50 @@
+// The configuration that an environment is checked with: a file, or made of the environment's name and settings alone.
+import { resolve } from 'node:path';
+import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+
+/** What names an environment and its settings. */
+export interface NamedEnvironment {
+  /** `FILE:NAME`. @default that of the configuration */
+  readonly reference?: string;
+  /** The environment's settings as a JSON object, or the path of a configuration. */
+  readonly config?: string;
+  /** Changes to the configuration. */
+  readonly settings?: readonly string[];
+  /** Problems, in place of those that the environment or the configuration brings. */
+  readonly dataset?: string;
+}
+
+/** Throws `USAGE` without an environment, and what loading a configuration throws. */
+export function environmentConfig({ reference, config, settings = [], dataset }: NamedEnvironment): Config {
+  const own = {
+    ...(reference !== undefined && { environment: resolve(reference) }),
+    ...(dataset !== undefined && { dataset: resolve(dataset) }),
+  };
+  if (config !== undefined && !config.trimStart().startsWith('{')) {
+    const changes = Object.entries(own).map(([key, path]) => `${key}=${JSON.stringify(path)}`);
+    const loaded = loadConfigFile(config, [...settings, ...changes]).config;
+    if (loaded.environment !== null) return loaded;
+    throw new GradusError('USAGE', `${config} names no environment`, { hint: 'give one: gradus env check FILE:NAME' });
+  }
+  if (reference === undefined) {
+    throw new GradusError('USAGE', 'there is no environment to check', {
+      hint: 'gradus env check FILE:NAME, or --config CONFIG with a configuration that names one',
+    });
+  }
+  const given = config !== undefined && { environment_config: parseSettings(config) };
+  // Nothing is taught or held out: any model's name will do.
+  return loadConfigObject({ model: 'none', eval: null, ...own, ...given }, settings).config;
+}
+
+function parseSettings(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+      hint: `for example --config '{"difficulty": "hard"}'`,
+      path: '--config',
+    });
+  }
+}

@@ -1,0 +1,169 @@
+// The rewards of a configuration: the built-in ones by name, and a function of the user's.
+import { basename } from 'node:path';
+import { z } from 'zod';
+import type { Config, RewardConfig } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { finalWeight } from '../../reward-weights.ts';
+import type { NamedReward } from '../../rewards.ts';
+import { openTaskset } from '../data/problems.ts';
+import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
+import { assertUsable, shippedRewards } from './shipped-rewards.ts';
+import { loadRewardFunction } from './user-code.ts';
+import { isPython } from './user-module.ts';
+
+export interface OpenReward extends NamedReward {
+  /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
+  readonly judges: 'answer' | 'form' | 'unknown';
+  /** The column with the right answer. */
+  readonly answerColumn: string;
+  /** The regular expression that finds the answer in a completion, if there is one. */
+  readonly pattern?: string;
+}
+
+export interface OpenRewards {
+  /** The first decides what counts as correct: where it gives at least 1. */
+  readonly rewards: readonly OpenReward[];
+  /** The columns of the data that built-in rewards compare with. */
+  readonly columns: readonly string[];
+  /** What the configuration says of the environment's scores, by their names. */
+  readonly scoreWeights: Readonly<Record<string, number>>;
+}
+
+/**
+ * Those that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
+ * of the user's, run in `native.reward_workers` processes of their own, where an endless loop can be stopped. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
+ * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's, `SANDBOX_UNAVAILABLE` for code that cannot be run.
+ * @param scores what the environment scores itself: under these names the configuration only tells weights
+ */
+export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
+  const { answer_column } = config;
+  const processes = rewardProcesses(config.native.reward_workers);
+  const ofTaskset = rewardsOfTaskset(config);
+  const builtin = config.reward.flatMap((part, i) => {
+    if (scores.includes(part.name)) return [];
+    const brought = ofTaskset.find(({ name }) => name === part.name);
+    if (brought) return { ...brought, weight: finalWeight(part.weight) };
+    const known = [...scores, ...ofTaskset.map(({ name }) => name)];
+    return builtinReward(part, `reward.${i}`, answer_column, { processes, known });
+  });
+  await assertUsable(config.reward);
+  const workers = Math.max(1, config.native.reward_workers);
+  const options = { processes, workers, conversational: config.chat_template !== 'none' };
+  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];
+  const named = [...builtin, ...own];
+  const compared = builtin.filter(({ judges }) => judges === 'answer');
+  if (named.length + ofTaskset.length + scores.length === 0) throw nothingScores(config);
+  const weighed = config.reward.filter(({ name }) => scores.includes(name));
+  return {
+    rewards: [...(named.length > 0 || scores.length > 0 ? named : ofTaskset), ...overlongPunishment(config)],
+    scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, finalWeight(weight)])),
+    columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
+  };
+}
+
+/** The reward that the key `overlong_buffer` stands for. */
+function overlongPunishment({
+  overlong_buffer,
+  max_completion_length: max_tokens,
+  answer_column,
+}: Config): OpenReward[] {
+  if (overlong_buffer === null) return [];
+  const config = { max_tokens, buffer_tokens: Math.round(overlong_buffer * max_tokens) };
+  return [builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
+}
+
+/** What a task set brings: all of it where the configuration names no reward, or those that it names. */
+function rewardsOfTaskset(config: Config): readonly OpenReward[] {
+  const { rewards = [] } = openTaskset(config) ?? {};
+  return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
+}
+
+function nothingScores({ taskset, environment }: Config): GradusError {
+  const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment scores nothing';
+  return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
+    hint: `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`,
+    path: 'reward',
+  });
+}
+
+/** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
+const matching = ['regex_match', 'style', 'json_schema'];
+
+export interface BuiltinRewardOptions {
+  /** Where it runs if it may take for ever. @default in this process */
+  readonly processes?: RewardProcesses | undefined;
+  /** Names that might have been meant besides those of rewards that ship. @default none */
+  readonly known?: readonly string[];
+}
+
+/** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
+export function builtinReward(
+  { name, weight, config }: RewardConfig,
+  path: string,
+  answerColumn: string,
+  { processes, known = [] }: BuiltinRewardOptions = {},
+): OpenReward {
+  const row = shippedRewards[name];
+  if (!row) {
+    throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
+      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
+      path,
+    });
+  }
+  const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
+  const compares = 'answer_column' in properties;
+  const { answer_column = answerColumn, ...settings } = config;
+  const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
+  try {
+    const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
+    const score = row.create(complete);
+    const isolated =
+      pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
+    return {
+      name,
+      weight: finalWeight(weight),
+      score: isolated ?? score,
+      judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
+      answerColumn: String(answer_column),
+      ...pattern,
+    };
+  } catch (error) {
+    throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
+  }
+}
+
+interface UserRewardOptions {
+  /** Where a function in TypeScript or JavaScript runs. @default in this process */
+  readonly processes?: RewardProcesses | undefined;
+  /** Whether a function in Python gets messages, or else texts. @default true */
+  readonly conversational?: boolean;
+  /** Processes for a function in Python. @default 1 */
+  readonly workers?: number;
+}
+
+/** A function of the user's, called what it is exported as, or else as its file. */
+export async function userReward(
+  reference: string,
+  answerColumn: string,
+  { processes, conversational = true, workers = 1 }: UserRewardOptions = {},
+): Promise<OpenReward> {
+  const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
+  const open = async () => {
+    if (isPython(reference)) {
+      const { loadPythonReward } = await import('./python-code.ts');
+      return loadPythonReward(reference, { conversational, processes: workers });
+    }
+    return processes ? processes.open({ file: reference }) : loadRewardFunction(reference);
+  };
+  return { name, score: await open(), judges: 'unknown', answerColumn };
+}
+
+/** The error of a reward's own settings, told where in the configuration they are. */
+export function atPath({ code, message, hint, path, kind }: GradusError, parent: string): GradusError {
+  return new GradusError(code, path === undefined ? `${parent}: ${message}` : `${parent}.${message}`, {
+    ...(hint !== undefined && { hint }),
+    path: path === undefined ? parent : `${parent}.${path}`,
+    kind,
+  });
+}

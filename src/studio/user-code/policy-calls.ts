@@ -1,0 +1,77 @@
+// What environments in Python may ask of the model that is trained and of its tokenizer.
+import { z } from 'zod';
+import type { ModelText } from '../../backends/open-renderer.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Policy } from '../../generation.ts';
+import { streamSeed } from '../../random.ts';
+import type { CallHandler } from '../../workers/worker.ts';
+import { openConfiguredText } from '../model-text.ts';
+
+const ids = z.array(z.int());
+const encode = z.strictObject({ text: z.string(), special: z.boolean() });
+const decode = z.strictObject({ ids, skip_special: z.boolean() });
+const message = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() });
+const render = z.strictObject({ messages: z.array(message), tools: z.array(z.record(z.string(), z.unknown())) });
+const generate = z.strictObject({
+  prompts: z.array(ids),
+  max_tokens: z.int().positive(),
+  temperature: z.number().nonnegative(),
+  top_p: z.number(),
+  top_k: z.int(),
+});
+
+export class PolicyCalls {
+  /** Once there is a model: the policy as far as it has learnt. */
+  policy: (() => Policy) | undefined;
+  readonly handlers: Readonly<Record<string, CallHandler>>;
+  readonly #config: Config;
+  #opened: Promise<ModelText> | undefined;
+  #asked = 0;
+  /** Models sample one batch at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(config: Config) {
+    this.#config = config;
+    this.handlers = {
+      encode: (params) => this.#encode(encode.parse(params)),
+      decode: (params) => this.#decode(decode.parse(params)),
+      render: (params) => this.#render(render.parse(params)),
+      generate: (params) => this.#generate(generate.parse(params)),
+    };
+  }
+
+  async #encode({ text, special }: z.output<typeof encode>): Promise<number[]> {
+    return (await this.#text()).tokenizer.encode(text, { addSpecialTokens: special });
+  }
+
+  async #decode({ ids, skip_special }: z.output<typeof decode>): Promise<string> {
+    return (await this.#text()).tokenizer.decode(ids, { skipSpecialTokens: skip_special });
+  }
+
+  async #render({ messages }: z.output<typeof render>): Promise<readonly number[]> {
+    return (await this.#text()).renderer.render({ messages }).ids;
+  }
+
+  #generate({ prompts, ...sampling }: z.output<typeof generate>): Promise<number[][]> {
+    const batch = this.#asked++;
+    const turn = this.#last.then(async () => {
+      if (!this.policy) throw new Error('there is no model here to generate with');
+      const requests = prompts.map((promptIds, i) => ({
+        promptIds,
+        seed: streamSeed(this.#config.seed, 'environment', batch, i),
+      }));
+      const { stopIds } = (await this.#text()).renderer;
+      const { max_tokens: maxTokens, temperature, top_p: topP, top_k: topK } = sampling;
+      const completions = await this.policy().sample(requests, { maxTokens, temperature, topP, topK, stopIds });
+      return completions.map((completion) => [...completion.ids]);
+    });
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Opened when it is first asked for: environments may want the tokenizer before there is a model. */
+  #text(): Promise<ModelText> {
+    this.#opened ??= openConfiguredText(this.#config);
+    return this.#opened;
+  }
+}

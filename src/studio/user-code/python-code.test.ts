@@ -1,0 +1,177 @@
+// Rewards in Python: TRL's signature, and whatever user code may do to the process that runs it.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Judged, RemoteReward } from '../../rewards.ts';
+import { loadPythonReward, type PythonRewardOptions } from './python-code.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-python-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function write(text: string, name = 'mine.py'): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+function load(text: string, options: PythonRewardOptions = {}): Promise<RemoteReward> {
+  return loadPythonReward(`${write(text)}:fn`, options);
+}
+
+function judged(...completions: readonly string[]): Judged {
+  return {
+    prompts: completions.map(() => [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: '1 + 1?' },
+    ]),
+    completions,
+    completionIds: completions.map((text) => [...text].map((letter) => letter.charCodeAt(0))),
+    columns: { answer: completions.map(() => '2'), prompt: completions.map(() => 'hidden') },
+  };
+}
+
+async function scores(reward: RemoteReward, ...completions: readonly string[]): Promise<unknown> {
+  const outcome = await reward.call(judged(...completions), 10_000);
+  return 'fault' in outcome ? outcome.fault.message : outcome.scores;
+}
+
+test('a function gets what TRL gives it: messages, ids and columns', async () => {
+  const score = await load(`
+def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
+    assert prompts[0] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "1 + 1?"}]
+    assert [len(ids) for ids in completion_ids] == [1, 5]
+    assert "prompt" not in kwargs
+    log_metric("answered", 1)
+    kwargs["log_extra"]("said", [completion[0]["content"] for completion in completions])
+    return [float(completion[0]["content"] == gold) for completion, gold in zip(completions, answer)]
+`);
+  const outcome = await score.call(judged('2', 'three'), 10_000);
+  assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
+});
+
+test('without a chat template prompts and completions are texts', async () => {
+  const score = await load(
+    'def fn(completions, prompts):\n    assert prompts[0] == "Be brief.\\n\\n1 + 1?"\n    return [len(text) for text in completions]',
+    { conversational: false },
+  );
+  assert.deepEqual(await scores(score, '2', 'three'), [1, 5]);
+});
+
+test('an asynchronous function is waited for, and None is what does not apply', async () => {
+  const score = await load(`
+import asyncio
+
+async def fn(completions, **kwargs):
+    await asyncio.sleep(0.01)
+    return [None, True]
+`);
+  assert.deepEqual(await scores(score, 'a', 'b'), [null, 1]);
+});
+
+test('what user code prints and reads disturbs nothing', async () => {
+  const score = await load(`
+import os, sys
+
+def fn(completions, **kwargs):
+    print('{"id": 2, "result": {"scores": [9], "metrics": []}}')
+    os.write(1, b'{"id": 2}\\n')
+    return [len(sys.stdin.read())]
+`);
+  assert.deepEqual(await scores(score, 'a'), [0]);
+});
+
+test('files beside it can be imported, whatever they are called', async () => {
+  write('VALUE = 7', 'rewards.py');
+  const score = await load('import rewards\ndef fn(completions): return [rewards.VALUE]');
+  assert.deepEqual(await scores(score, 'a'), [7]);
+});
+
+test('files of the working directory can be imported, and stand in for nothing of ours', async (t) => {
+  const here = process.cwd();
+  t.after(() => process.chdir(here));
+  process.chdir(folder);
+  for (const name of ['queue.py', 'json.py', 'asyncio.py']) write('raise OSError("not this")', name);
+  t.after(() => ['queue.py', 'json.py', 'asyncio.py'].forEach((name) => void rmSync(join(folder, name))));
+  write('VALUE = 3', 'beside.py');
+  mkdirSync('deep');
+  writeFileSync(join('deep', 'mine.py'), 'import beside\ndef fn(completions): return [beside.VALUE]');
+  const score = await loadPythonReward('deep/mine.py:fn');
+  assert.deepEqual(await scores(score, 'a'), [3]);
+});
+
+for (const [what, text, message] of [
+  ['raises', 'def fn(completions):\n    raise ValueError("no\\nluck")', /^ValueError: no luck \(mine\.py:2\)$/],
+  ['leaves', 'import sys\ndef fn(completions):\n    sys.exit(3)', /^SystemExit: 3 \(mine\.py:3\)$/],
+  ['returns too few', 'def fn(completions): return []', /it returned 0 scores for 1 completions/],
+  ['returns no list', 'def fn(completions): return 1.0', /it returned float, not a list of scores/],
+  ['logs no number', 'def fn(completions, log_metric): log_metric("x", "y")', /log_metric\('x'\) is of type str/],
+  [
+    'keeps too little',
+    'def fn(completions, log_extra): log_extra("x", [])',
+    /log_extra\('x'\) has 0 values for 1 completions/,
+  ],
+  ['asks for what there is not', 'def fn(completions, gold): return [1]', /missing 1 required .*'gold'/],
+  ['ends its process', 'import os\ndef fn(completions): os._exit(7)', /^the python worker ended with code 7$/],
+  ['is killed', 'import os\ndef fn(completions): os.kill(os.getpid(), 9)', /^the python worker was killed by SIGKILL$/],
+  [
+    'never returns',
+    'def fn(completions):\n    while True: pass',
+    /^the python worker did not end score within 0\.3 s$/,
+  ],
+] as const) {
+  test(`a function that ${what} fails, and the next call works`, async () => {
+    const once = `${text.replace('fn(', 'bad(')}\nimport inspect\ndef fn(completions, answer, **kwargs):
+    if completions[0][0]["content"] == "good": return [5]
+    return bad(completions, *(kwargs[name] for name in inspect.signature(bad).parameters if name.startswith("log_")))`;
+    const score = await load(once);
+    const outcome = await score.call(judged('a'), 300);
+    assert.match('fault' in outcome ? outcome.fault.message : 'none', message);
+    assert.deepEqual(await scores(score, 'good'), [5]);
+  });
+}
+
+test('a score that is none is the fault of its completion alone', async () => {
+  const score = await load('def fn(completions): return [1, float("nan"), "1"]');
+  assert.deepEqual(await scores(score, 'a', 'b', 'c'), [
+    1,
+    { message: 'its score is nan, not a finite number' },
+    { message: 'its score is of type str, not a finite number' },
+  ]);
+});
+
+for (const [what, text, message, hint] of [
+  ['has a syntax error', '\ndef fn(:\n', /cannot load .*mine\.py: SyntaxError: invalid syntax/, /see mine\.py:2/],
+  ['raises', '\nraise ValueError("no\\nluck")', /ValueError: no luck$/, /see mine\.py:2/],
+  ['imports what is not there', 'import no_such_package', /No module named 'no_such_package'/, /see mine\.py:1/],
+  ['does not define it', 'def gn(): pass\nclass Env: pass', /it does not define fn$/, /it defines Env, gn/],
+  ['defines nothing', 'import os', /it does not define fn$/, /it defines nothing/],
+  ['defines something else', 'fn = 3', /its fn is no function/, /write def/],
+  ['exits', 'import sys\nsys.exit(2)', /SystemExit: 2/, /see mine\.py:2/],
+] as const) {
+  test(`a file that ${what} is an error that says where`, async () => {
+    await assert.rejects(load(text), { code: 'REWARD_LOAD_FAILED', kind: 'invalid', message, hint });
+  });
+}
+
+test('without a Python, or with an old one, the machine is not ready', async () => {
+  const hint = /put python3 on the path/;
+  await assert.rejects(load('', { interpreter: 'no-such-python' }), {
+    code: 'WORKER_MISSING',
+    kind: 'not_ready',
+    hint,
+  });
+  const old = join(folder, 'old-python');
+  const script = 'import sys; sys.version_info = (3, 8); del sys.argv[1]; exec(sys.argv.pop(1))';
+  writeFileSync(old, `#!/bin/sh\nexec python3 -c '${script}' "$@"`, { mode: 0o755 });
+  await assert.rejects(load('', { interpreter: old }), { code: 'PYTHON_TOO_OLD', kind: 'not_ready', hint });
+});
+
+test('several processes share the calls, each with an interpreter of its own', async () => {
+  const score = await load('import os, time\ndef fn(completions):\n    time.sleep(0.2)\n    return [os.getpid()]', {
+    processes: 2,
+  });
+  const pids = await Promise.all([scores(score, 'a'), scores(score, 'a'), scores(score, 'a')]);
+  assert.equal(new Set(pids.flat()).size, 2);
+});

@@ -1,0 +1,225 @@
+// Environments in Python, in both styles, played without a model; and whatever user code may do to the process that runs them.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { Message, ToolCall } from '../../message.ts';
+import type { Env, State } from '../../rl.ts';
+import { loadPythonEnvironment } from './python-environment.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-python-env-'));
+after(() => rmSync(folder, { recursive: true }));
+
+function write(text: string): string {
+  const file = join(folder, 'env.py');
+  writeFileSync(file, text);
+  return file;
+}
+
+const hotel = `
+from datasets import Dataset
+
+class HotelEnv:
+    def __init__(self, max_turns=5):
+        self.cases = [
+            {"prompt": "Book a room in Paris for 2 nights", "expected": "paris"},
+            {"prompt": "Find a hotel near the airport in Tokyo", "expected": "tokyo"},
+        ]
+
+    def build_dataset(self, tokenizer):
+        return Dataset.from_dict({
+            "prompt": [c["prompt"] for c in self.cases],
+            "case_idx": list(range(len(self.cases))),
+        })
+
+    def score_episode(self, model, tokenizer, completion, case_idx):
+        return 1.0 if self.cases[case_idx]["expected"] in completion.lower() else 0.0
+
+    def get_tools(self):
+        parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        return [{"type": "function", "function": {"name": "search_hotels", "description": "Search", "parameters": parameters}}]
+`;
+
+const counter = `
+class Counter:
+    made = 0
+
+    def __init__(self, step=1):
+        Counter.made += 1
+        self.step = step
+
+    def reset(self, start, **row):
+        self.value = start
+        return f" The counter is at {start}."
+
+    def add(self, times: int) -> int:
+        """
+        Adds to the counter.
+
+        Args:
+            times: How often
+                it is added to
+        """
+        if times > 9:
+            raise ValueError("too often")
+        self.value += times * self.step
+        return self.value
+
+    async def instances(self) -> str:
+        """How many there are."""
+        while self.value == 13: pass
+        return str(Counter.made)
+
+    def get_reward(self):
+        return float(self.value)
+`;
+
+function says(content: string, ...calls: ToolCall[]): { readonly message: Message } {
+  return { message: { role: 'assistant', content, ...(calls.length > 0 && { toolCalls: calls }) } };
+}
+
+const call = (name: string, args: Record<string, unknown>): ToolCall => ({ id: 'c1', name, arguments: args });
+
+async function answer(env: Env, ...calls: ToolCall[]): Promise<string> {
+  const next = (await env.step(says('', ...calls))) as State;
+  return next.messages.at(-1)!.content;
+}
+
+test('an environment that scores completions brings its problems and its tools', async () => {
+  const { build, scores, buildDataset } = await loadPythonEnvironment(`${write(hotel)}:HotelEnv`, { max_turns: 3 });
+  assert.deepEqual(scores, ['HotelEnv']);
+  const { train } = await buildDataset!({ seed: 0 });
+  assert.deepEqual(train[1], { prompt: 'Find a hotel near the airport in Tokyo', case_idx: 1 });
+  const said: [Parameters<Env['step']>[0], number][] = [
+    [says('Tokyo it is'), 1],
+    [says('no idea'), 0],
+    [says('', call('search_hotels', { city: 'Tokyo' })), 1],
+  ];
+  for (const [action, expected] of said) {
+    const env = await build(train[1]!);
+    const { messages, tools } = await env.start();
+    assert.deepEqual(messages, [{ role: 'user', content: train[1]!.prompt }]);
+    assert.equal(tools![0]!.name, 'search_hotels');
+    assert.equal(await env.step(action), null);
+    assert.deepEqual(await env.score!(), { HotelEnv: expected });
+  }
+});
+
+test('it may ask the model and the tokenizer, as transformers has them', async () => {
+  const file = write(`
+class Judge:
+    def score_episode(self, model, tokenizer, completion, **row):
+        inputs = tokenizer(completion, return_tensors="pt").to(model.device)
+        output = model.generate(**inputs, max_new_tokens=2, do_sample=False)
+        text = tokenizer.decode(output[0][inputs["input_ids"].shape[1]:], skip_special_tokens=True)
+        ids = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], add_generation_prompt=True)
+        return 10 * len(text) + len(ids)
+`);
+  const asked: unknown[] = [];
+  const { build } = await loadPythonEnvironment(
+    `${file}:Judge`,
+    {},
+    {
+      encode: () => [1, 2, 3],
+      generate(params) {
+        asked.push(params);
+        return [[4, 5]];
+      },
+      decode: (params) => (params as { ids: number[] }).ids.join('-'),
+      render: () => [9],
+    },
+  );
+  const env = await build({ prompt: 'go' });
+  await env.start();
+  await env.step(says('abc'));
+  assert.deepEqual(await env.score!(), { Judge: 31 });
+  assert.deepEqual(asked, [{ prompts: [[1, 2, 3]], max_tokens: 2, temperature: 0, top_p: 1, top_k: 0 }]);
+});
+
+test('methods are tools of an episode of its own, and instances are used again', async () => {
+  const { build, scores } = await loadPythonEnvironment(`${write(counter)}:Counter`, { step: 2 });
+  assert.deepEqual(scores, ['Counter']);
+  const row = { prompt: [{ role: 'user', content: 'Reach 7.' }], start: 1 };
+  const [one, other] = [await build(row), await build({ ...row, start: 5 })];
+  const { messages, tools } = await one.start();
+  assert.equal(messages[0]!.content, 'Reach 7. The counter is at 1.');
+  assert.deepEqual(tools![0], {
+    name: 'add',
+    description: 'Adds to the counter.',
+    parameters: {
+      type: 'object',
+      properties: { times: { type: 'integer', description: 'How often it is added to' } },
+      required: ['times'],
+    },
+  });
+  assert.equal(await answer(one, call('add', { times: 3 })), '7');
+  assert.equal(await answer(other, call('add', { times: 1 })), '7');
+  assert.match(await answer(one, call('add', { times: 10 })), /Error: ValueError: too often/);
+  assert.match(await answer(one, call('add', { often: 1 })), /Error: TypeError: .*unexpected keyword argument 'often'/);
+  assert.deepEqual([await one.score!(), await other.score!()], [{ Counter: 7 }, { Counter: 7 }]);
+  assert.equal(await answer(await build(row), call('instances', {})), '2');
+});
+
+test('where the process ends, its episodes break off and the next are played', async () => {
+  const file = write(`
+import os
+class Fragile:
+    def reset(self, **row): pass
+    def leave(self) -> str:
+        """Leaves."""
+        os._exit(3)
+    def stay(self) -> str:
+        """Stays."""
+        return "here"
+`);
+  const { build } = await loadPythonEnvironment(`${file}:Fragile`, {});
+  const [one, other] = [await build({}), await build({})];
+  assert.match(await answer(one, call('leave', {})), /the python worker ended with code 3/);
+  assert.match(await answer(other, call('stay', {})), /the process in which the episode began has ended/);
+  const next = await build({});
+  assert.equal(await answer(next, call('stay', {})), 'here');
+  assert.deepEqual(await next.score!(), {});
+});
+
+for (const [what, text, message, hint] of [
+  ['is no class', 'def Env(): pass', /Env is no environment/, /score_episode/],
+  ['has neither style', 'class Env: pass', /Env is no environment/, /reset/],
+  [
+    'refuses its settings',
+    'class Env:\n    def __init__(self): pass\n    def reset(self): pass',
+    /unexpected keyword/,
+    /./,
+  ],
+  [
+    'has a tool without types',
+    'class Env:\n    def reset(self): pass\n    def go(self, x):\n        """Goes.\n\n        Args:\n            x: where\n        """',
+    /TypeError: go: the argument x has no type/,
+    /./,
+  ],
+  [
+    'has a tool without a docstring',
+    'class Env:\n    def reset(self): pass\n    def go(self): pass',
+    /go has no docstring/,
+    /./,
+  ],
+  ['does not load', '\nraise OSError("gone")', /OSError: gone/, /env\.py:2/],
+] as const) {
+  test(`an environment that ${what} does not load`, async () => {
+    const settings = what === 'refuses its settings' ? { difficulty: 'hard' } : {};
+    const load = loadPythonEnvironment(`${write(text)}:Env`, settings);
+    await assert.rejects(load, { code: 'ENVIRONMENT_LOAD_FAILED', message, hint });
+  });
+}
+
+test('rows and scores that are none are refused', async () => {
+  const { build, buildDataset } = await loadPythonEnvironment(
+    `${write('class Env:\n    def build_dataset(self): return [1]\n    def score_episode(self, completion): return "good"')}:Env`,
+    {},
+  );
+  await assert.rejects(async () => buildDataset!({ seed: 0 }), /expected record/);
+  const env = await build({ prompt: 'x' });
+  await env.start();
+  await env.step(says('y'));
+  await assert.rejects(async () => env.score!(), /its score is of type str/);
+});

@@ -1,0 +1,37 @@
+// A reward as the command line names it.
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import type { NamedReward } from '../../rewards.ts';
+import { builtinReward, userReward } from './open-rewards.ts';
+import { rewardProcesses } from './reward-processes.ts';
+import { shippedRewards } from './shipped-rewards.ts';
+
+/**
+ * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID` and `REWARD_LOAD_FAILED`.
+ * @param name of a reward that ships, or `FILE:NAME` of a function of the user's
+ * @param config settings of one that ships
+ * @param conversational whether a function in Python gets messages, or else texts
+ */
+export async function rewardByName(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+  conversational: boolean,
+): Promise<NamedReward> {
+  const processes = rewardProcesses(1);
+  if (Object.hasOwn(shippedRewards, name)) {
+    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
+  }
+  if (!/\.\w+(:[\w$]+)?$/.test(name)) {
+    throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
+      hint: `${existingNames(name, Object.keys(shippedRewards))}; a function of yours is FILE:NAME`,
+      path: '--reward',
+    });
+  }
+  if (Object.keys(config).length > 0) {
+    throw new GradusError('USAGE', '--reward-config is for built-in rewards, and this is a function of yours', {
+      hint: 'leave --reward-config out',
+      path: '--reward-config',
+    });
+  }
+  return userReward(name, 'answer', { processes, conversational });
+}

@@ -1,0 +1,123 @@
+// Reward functions from users' files, and what is said of files that do not load.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { GradusError } from '../../errors.ts';
+import type { RewardInput } from '../../rewards.ts';
+import { loadRewardFunction } from './user-code.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-code-'));
+after(() => rmSync(folder, { recursive: true }));
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+const input: RewardInput = { prompts: [], completions: ['a', 'bcd'], completionIds: [], columns: {}, log: () => {} };
+
+const typed = `interface Input { completions: string[] }
+export const length = ({ completions }: Input): number[] => completions.map((text) => text.length);
+export const reward = ({ completions }: Input): number[] => completions.map(() => 7);
+export const weight: number = 2;
+export default ({ completions }: Input): number[] => completions.map(() => 9);
+`;
+
+test('a function is loaded by name from TypeScript', async () => {
+  const file = write('typed.ts', typed);
+  assert.deepEqual(await (await loadRewardFunction(`${file}:length`, folder))(input), [1, 3]);
+  assert.deepEqual(await (await loadRewardFunction(join(folder, `${file}:length`)))(input), [1, 3]);
+});
+
+test('TypeScript in an installed package is loaded too, along with what it imports, and nothing is warned of', async (t) => {
+  const warnings = t.mock.method(process, 'emitWarning', () => {});
+  mkdirSync(join(folder, 'node_modules', 'rewards'), { recursive: true });
+  write('node_modules/rewards/package.json', '{"type":"module"}');
+  write('node_modules/rewards/one.ts', 'export const one: number = 1;');
+  const file = write(
+    'node_modules/rewards/main.ts',
+    `import { one } from './one.ts';\nexport const reward = (): number[] => [one];`,
+  );
+  assert.deepEqual(await (await loadRewardFunction(file, folder))(input), [1]);
+  assert.equal(warnings.mock.callCount(), 0);
+});
+
+test('without a name it is the export reward, or else the default', async () => {
+  const both = await loadRewardFunction(write('both.ts', typed), folder);
+  assert.deepEqual(await both(input), [7, 7]);
+  const only = await loadRewardFunction(write('only.js', 'export default () => [5, 6];'), folder);
+  assert.deepEqual(await only(input), [5, 6]);
+});
+
+test('a CommonJS file works too', async () => {
+  const reward = await loadRewardFunction(write('old.cjs', 'exports.reward = () => [1, 2];'), folder);
+  assert.deepEqual(await reward(input), [1, 2]);
+});
+
+for (const [what, reference, text, message, hint] of [
+  ['is missing', 'none.ts:a', undefined, /none\.ts: the file is missing/, /relative to/],
+  ['is Python', 'mine.py:score', 'x = 1', /no \.ts or \.js file/, /mine\.ts:name/],
+  [
+    'has a syntax error',
+    'syntax.ts',
+    'const a: number = 1;\nexport function reward( { return 1 }\n',
+    /syntax\.ts: Expected/,
+    /syntax\.ts:2$/,
+  ],
+  [
+    'has a syntax error in JavaScript',
+    'syntax.js',
+    'const a = 1;\nexport function reward( { return 1 }\n',
+    /Unexpected number/,
+    /syntax\.js:2$/,
+  ],
+  ['needs compiling', 'enum.ts', '\n\nenum Kind { A }\n', /enum is not supported/, /enum\.ts:3$/],
+  ['throws when it is run', 'throws.ts', '\nthrow new Error("boom\\nand more");\n', /boom and more/, /throws\.ts:2$/],
+  [
+    'imports what is not there',
+    'imports.ts',
+    'import "./nothing.ts";\n',
+    /Cannot find module .*nothing\.ts/,
+    /mend the file/,
+  ],
+  [
+    'imports a name that is not there',
+    'names.ts',
+    '\nimport { x } from "./typed.ts";\nx;\n',
+    /export named 'x'/,
+    /names\.ts:2$/,
+  ],
+  ['throws no error', 'odd.ts', 'throw "odd";', /odd\.ts: odd/, /mend the file/],
+  [
+    'does not export the name',
+    'typed.ts:lenght',
+    typed,
+    /does not export lenght/,
+    /default, length, reward, weight; did you mean "length"/,
+  ],
+  [
+    'exports neither reward nor a default',
+    'other.ts',
+    'export const score = () => [1];',
+    /does not export reward/,
+    /there is: score/,
+  ],
+  ['exports nothing', 'nothing-at-all.ts', 'const a = 1;', /does not export reward/, /exports nothing/],
+  ['exports no function', 'typed.ts:weight', typed, /weight is no function but number/, /completions, columns/],
+  ['exports null', 'null.ts', 'export const reward = null;', /reward is no function but null/, /completions, columns/],
+] as const) {
+  test(`a file that ${what} is a one-line error`, async () => {
+    if (text !== undefined) write(reference.split(':')[0]!, text);
+    await assert.rejects(loadRewardFunction(reference, folder), (error) => {
+      assert.ok(error instanceof GradusError);
+      assert.equal(error.code, 'REWARD_LOAD_FAILED');
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /\n/);
+      assert.match(error.hint!, hint);
+      return true;
+    });
+  });
+}

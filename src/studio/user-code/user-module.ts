@@ -1,0 +1,81 @@
+// Imports what users write in TypeScript or JavaScript, with errors that say where it goes wrong.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { GradusError, messageOf } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { allowInstalledTypeScript } from './installed-typescript.ts';
+
+/** What is looked for in a file. */
+export interface UserExport {
+  /** Completes `cannot load the …`. */
+  readonly what: 'reward' | 'environment';
+  /** Of the errors. */
+  readonly code: string;
+  /** The exports that are taken where the reference names none, the first that there is. */
+  readonly names: readonly string[];
+}
+
+/** What was found, and where. */
+export interface LoadedExport {
+  /** An absolute path. */
+  readonly file: string;
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/**
+ * The export that `path/to/file.ts:name` means. Node runs TypeScript by leaving the types out, so the file may not need compiling: no enums, no
+ * parameter properties. Throws an error with the code of `wanted` if the file is missing or does not run, or lacks the export.
+ * @param folder what a relative path is relative to
+ */
+export async function loadExport(reference: string, wanted: UserExport, folder = process.cwd()): Promise<LoadedExport> {
+  const [, path, asked] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
+  const file = resolve(folder, path!);
+  if (!/\.[cm]?[jt]s$/.test(file)) {
+    throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${wanted.what}s/mine.ts:name`);
+  }
+  if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
+  const exported = await importFile(file, wanted);
+  const names = Object.keys(exported);
+  const name = asked ?? wanted.names.find((candidate) => names.includes(candidate)) ?? wanted.names[0]!;
+  if (names.includes(name)) return { file, name, value: exported[name] };
+  const hint = names.length === 0 ? 'it exports nothing' : `of its exports ${existingNames(name, names)}`;
+  throw loadFailed(file, wanted, `it does not export ${name}`, hint);
+}
+
+export function loadFailed(file: string, { what, code }: UserExport, fault: string, hint: string): GradusError {
+  return new GradusError(code, `cannot load the ${what} ${file}: ${fault}`, { hint, path: file });
+}
+
+async function importFile(file: string, { code }: UserExport): Promise<Record<string, unknown>> {
+  allowInstalledTypeScript();
+  try {
+    return await import(pathToFileURL(file).href);
+  } catch (error) {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const place = placeIn(stack) ?? (error instanceof SyntaxError ? placeIn(await checkSyntax(file)) : undefined);
+    const message = messageOf(error).replaceAll(/\s+/g, ' ');
+    const hint = place === undefined ? 'mend the file, and whatever it imports' : `see ${place}`;
+    throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
+  }
+}
+
+/** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code. */
+function placeIn(stack: string): string | undefined {
+  const match = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
+  return match?.[1];
+}
+
+/** What `node --check` says: a syntax error in JavaScript that was imported does not know its line. */
+function checkSyntax(file: string): Promise<string> {
+  return new Promise((done) => {
+    execFile(process.execPath, ['--check', file], (_error, _stdout, stderr) => done(stderr));
+  });
+}
+
+/** Whether `path/to/file.py:name` is Python, which is loaded by other means. */
+export function isPython(reference: string): boolean {
+  return /\.py(:\w+)?$/.test(reference);
+}
