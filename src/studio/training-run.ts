@@ -16,10 +16,10 @@ import { evaluatePolicy } from './evaluate-policy.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './events.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
+import { StepProfile } from './profile/step-profile.ts';
 import { samplePolicy } from './sample-policy.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
 import type { Setup } from './setup.ts';
-import { StepProfile } from './step-profile.ts';
 import { changesOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;

@@ -1,7 +1,7 @@
 // Records the first few steps of a run, but for the very first, which compiles graphs; and writes down where they went.
-import type { Profiler } from '../backends/backend.ts';
-import type { RunStore } from '../runs/run-store.ts';
-import type { StepReport } from '../training.ts';
+import type { Profiler } from '../../backends/backend.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import type { StepReport } from '../../training.ts';
 import { type MemorySample, ProfileSummary } from './profile-summary.ts';
 import { profileTable } from './profile-table.ts';
 import { ProfileTrace } from './profile-trace.ts';

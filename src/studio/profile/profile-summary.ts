@@ -1,6 +1,6 @@
 // What recorded steps come to: time and memory by phase, and by kind of operator within sessions.
-import type { SessionRun } from '../runtime/recording.ts';
-import type { Phase } from '../training.ts';
+import type { SessionRun } from '../../runtime/recording.ts';
+import type { Phase } from '../../training.ts';
 
 export interface RecordedStep {
   readonly step: number;

@@ -1,5 +1,5 @@
 // The profile as a trace that browsers show: chrome://tracing, ui.perfetto.dev. The format is Chrome's "Trace Event Format".
-import type { SessionRun } from '../runtime/recording.ts';
+import type { SessionRun } from '../../runtime/recording.ts';
 import type { RecordedStep } from './profile-summary.ts';
 
 /** Operators that are shown one by one, in the order in which they ran: some 25 MB. Of later runs only the whole is shown. */
