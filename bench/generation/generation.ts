@@ -90,18 +90,40 @@ export async function benchmarkGeneration(): Promise<void> {
     absent.push([`llama.cpp cannot run here: ${reason}`, ...shared.batches.map(() => '')]);
   }
 
-  const measured = await inTurn(Number(flags.rounds), systems, (lines) => perSecond(lines).join(', '));
-  const rows = [...measured].map(([name, runs]) => [
+  const describe = (lines: readonly GenerationLine[]) => lines.map((line) => perSecond(line).toFixed(1)).join(', ');
+  const measured = await inTurn(Number(flags.rounds), systems, describe);
+  const speeds = [...measured].map(([name, runs]) => ({
     name,
-    ...shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines)[i]!)).toFixed(0)),
-  ]);
+    speeds: shared.batches.map((_, i) => median(runs.map((lines) => perSecond(lines[i]!)))),
+  }));
   const lengths = `${shared.promptIds.length} tokens read, ${shared.tokens} sampled in each completion`;
   console.log(`${machine}; tokens a second, medians of ${flags.rounds}; ${lengths}\n`);
-  console.log(table(['system', ...shared.batches.map((batch) => `batch ${batch}`)], [...rows, ...absent]));
+  const header = shared.batches.map((batch) => `batch ${batch}`);
+  const rows = speeds.map(({ name, speeds }) => [name, ...speeds.map((speed) => speed.toFixed(1))]);
+  console.log(table(['system', ...header], [...rows, ...absent]));
+  console.log(table(['ratio to the faster', ...header], ratios(speeds)));
 }
 
-const perSecond = (lines: readonly GenerationLine[]) =>
-  lines.map(({ batch, seconds }) => Math.round((batch * Number(flags.tokens)) / seconds));
+const perSecond = ({ batch, seconds }: GenerationLine) => (batch * Number(flags.tokens)) / seconds;
+
+interface Speeds {
+  readonly name: string;
+  /** For each batch. */
+  readonly speeds: readonly number[];
+}
+
+/** Each of ours over each peer, whose fastest dtype counts. */
+function ratios(all: readonly Speeds[]): string[][] {
+  const of = (system: string) => all.filter(({ name }) => name.startsWith(system));
+  return ['transformers', 'llama.cpp'].flatMap((peer) => {
+    const peers = of(peer);
+    if (peers.length === 0) return [];
+    return of('gradus').map(({ name, speeds }) => [
+      `${name} / ${peer}`,
+      ...speeds.map((speed, i) => (speed / Math.max(...peers.map((other) => other.speeds[i]!))).toFixed(2)),
+    ]);
+  });
+}
 
 /** Where node-llama-cpp is, installed apart from this package: with the binary for this machine's CPU and nothing that builds. */
 function llamaCppFolder(): string {
