@@ -30,8 +30,10 @@ export async function secondsOfProducts(
     const height = name === outputName(config) ? predicted : kind === 'linear' ? rows : undefined;
     if (height === undefined) continue;
     const [out, inner] = shape as [number, number];
-    for (const size of [`${height},${inner},${out}`, `${height},${out},${inner}`])
-      counts.set(size, (counts.get(size) ?? 0) + 1);
+    const count = (size: string) => counts.set(size, (counts.get(size) ?? 0) + 1);
+    count(`${height},${inner},${out}`);
+    // Embeddings are frozen: what the first layer reads needs no gradient.
+    if (!/\.layers\.0\.self_attn\.[qkv]_proj\./.test(name)) count(`${height},${out},${inner}`);
   }
   let total = 0;
   for (const [size, count] of counts) {
