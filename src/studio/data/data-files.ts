@@ -9,7 +9,6 @@ import { partOf, placedFiles } from '../../hub/placed-files.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
-import { parseCsv } from './csv-rows.ts';
 
 export interface LoadRowsOptions {
   /** Of a folder, the files to read, by its card or by their names: see `placedFiles`. A single file is its own `train` split. @default 'train' */
@@ -23,7 +22,7 @@ type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]
 const readers: Readonly<Record<string, Reader>> = {
   '.jsonl': (bytes, path) => parseLines(textOf(bytes), path),
   '.json': (bytes, path) => parseArray(textOf(bytes), path),
-  '.csv': (bytes, path) => parseCsv(textOf(bytes), path),
+  '.csv': async (bytes, path) => (await import('./csv-rows.ts')).parseCsv(textOf(bytes), path),
   '.parquet': parseParquet,
 };
 

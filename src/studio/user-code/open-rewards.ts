@@ -1,14 +1,12 @@
 // The rewards of a configuration: the built-in ones by name, and a function of the user's.
 import { basename } from 'node:path';
-import { z } from 'zod';
-import type { Config, RewardConfig } from '../../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
 import { finalWeight } from '../../reward-weights.ts';
 import type { NamedReward } from '../../rewards.ts';
 import { openTaskset } from '../data/problems.ts';
+import type { createBuiltinReward } from './builtin-reward.ts';
 import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
-import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 import { loadRewardFunction } from './user-code.ts';
 import { isPython } from './user-module.ts';
 
@@ -40,37 +38,42 @@ export async function openRewards(config: Config, scores: readonly string[] = []
   const { answer_column } = config;
   const processes = rewardProcesses(config.native.reward_workers);
   const ofTaskset = rewardsOfTaskset(config);
-  const builtin = config.reward.flatMap((part, i) => {
-    if (scores.includes(part.name)) return [];
+  const known = [...scores, ...ofTaskset.map(({ name }) => name)];
+  const builtin: OpenReward[] = [];
+  for (const [i, part] of config.reward.entries()) {
+    if (scores.includes(part.name)) continue;
     const brought = ofTaskset.find(({ name }) => name === part.name);
-    if (brought) return { ...brought, weight: finalWeight(part.weight) };
-    const known = [...scores, ...ofTaskset.map(({ name }) => name)];
-    return builtinReward(part, `reward.${i}`, answer_column, { processes, known });
-  });
-  await assertUsable(config.reward);
+    if (brought) builtin.push({ ...brought, weight: finalWeight(part.weight) });
+    else builtin.push(await builtinReward(part, `reward.${i}`, answer_column, { processes, known }));
+  }
   const workers = Math.max(1, config.native.reward_workers);
   const options = { processes, workers, conversational: config.chat_template !== 'none' };
   const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];
   const named = [...builtin, ...own];
   const compared = builtin.filter(({ judges }) => judges === 'answer');
-  if (named.length + ofTaskset.length + scores.length === 0) throw nothingScores(config);
+  if (named.length + ofTaskset.length + scores.length === 0) throw await nothingScores(config);
   const weighed = config.reward.filter(({ name }) => scores.includes(name));
   return {
-    rewards: [...(named.length > 0 || scores.length > 0 ? named : ofTaskset), ...overlongPunishment(config)],
+    rewards: [...(named.length > 0 || scores.length > 0 ? named : ofTaskset), ...(await overlongPunishment(config))],
     scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, finalWeight(weight)])),
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
 }
 
 /** The reward that the key `overlong_buffer` stands for. */
-function overlongPunishment({
+async function overlongPunishment({
   overlong_buffer,
   max_completion_length: max_tokens,
   answer_column,
-}: Config): OpenReward[] {
+}: Config): Promise<OpenReward[]> {
   if (overlong_buffer === null) return [];
   const config = { max_tokens, buffer_tokens: Math.round(overlong_buffer * max_tokens) };
-  return [builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
+  return [await builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
+}
+
+/** Loaded only where one is named: there are many of them. */
+async function builtinReward(...given: Parameters<typeof createBuiltinReward>): Promise<OpenReward> {
+  return (await import('./builtin-reward.ts')).createBuiltinReward(...given);
 }
 
 /** What a task set brings: all of it where the configuration names no reward, or those that it names. */
@@ -79,58 +82,13 @@ function rewardsOfTaskset(config: Config): readonly OpenReward[] {
   return rewards.map((reward) => ({ ...reward, judges: 'answer', answerColumn: 'answer' }));
 }
 
-function nothingScores({ taskset, environment }: Config): GradusError {
+async function nothingScores({ taskset, environment }: Config): Promise<GradusError> {
+  const { shippedRewards } = await import('./shipped-rewards.ts');
   const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment scores nothing';
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
     hint: `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`,
     path: 'reward',
   });
-}
-
-/** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
-const matching = ['regex_match', 'style', 'json_schema'];
-
-export interface BuiltinRewardOptions {
-  /** Where it runs if it may take for ever. @default in this process */
-  readonly processes?: RewardProcesses | undefined;
-  /** Names that might have been meant besides those of rewards that ship. @default none */
-  readonly known?: readonly string[];
-}
-
-/** Throws `CONFIG_INVALID`, with `path` as the place of its settings. */
-export function builtinReward(
-  { name, weight, config }: RewardConfig,
-  path: string,
-  answerColumn: string,
-  { processes, known = [] }: BuiltinRewardOptions = {},
-): OpenReward {
-  const row = shippedRewards[name];
-  if (!row) {
-    throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
-      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
-      path,
-    });
-  }
-  const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
-  const compares = 'answer_column' in properties;
-  const { answer_column = answerColumn, ...settings } = config;
-  const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
-  try {
-    const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
-    const score = row.create(complete);
-    const isolated =
-      pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
-    return {
-      name,
-      weight: finalWeight(weight),
-      score: isolated ?? score,
-      judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
-      answerColumn: String(answer_column),
-      ...pattern,
-    };
-  } catch (error) {
-    throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
-  }
 }
 
 interface UserRewardOptions {

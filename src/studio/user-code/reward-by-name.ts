@@ -2,7 +2,8 @@
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { NamedReward } from '../../rewards.ts';
-import { builtinReward, userReward } from './open-rewards.ts';
+import { createBuiltinReward } from './builtin-reward.ts';
+import { userReward } from './open-rewards.ts';
 import { rewardProcesses } from './reward-processes.ts';
 import { shippedRewards } from './shipped-rewards.ts';
 
@@ -19,7 +20,7 @@ export async function rewardByName(
 ): Promise<NamedReward> {
   const processes = rewardProcesses(1);
   if (Object.hasOwn(shippedRewards, name)) {
-    return builtinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
+    return createBuiltinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
   }
   if (!/\.\w+(:[\w$]+)?$/.test(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {

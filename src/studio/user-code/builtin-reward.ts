@@ -1,0 +1,66 @@
+// One of the rewards that ship, with the settings that a configuration gives it.
+import { z } from 'zod';
+import type { RewardConfig } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { existingNames } from '../../nearest.ts';
+import { finalWeight } from '../../reward-weights.ts';
+import { atPath, type OpenReward } from './open-rewards.ts';
+import type { RewardProcesses } from './reward-processes.ts';
+import { assertUsable, shippedRewards } from './shipped-rewards.ts';
+
+/** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
+const matching = ['regex_match', 'style', 'json_schema'];
+
+export interface BuiltinRewardOptions {
+  /** Where it runs if it may take for ever. @default in this process */
+  readonly processes?: RewardProcesses | undefined;
+  /** Names that might have been meant besides those of rewards that ship. @default none */
+  readonly known?: readonly string[];
+}
+
+/** Throws `CONFIG_INVALID`, with `path` as the place of its settings, or `SANDBOX_UNAVAILABLE` for code that cannot be run. */
+export async function createBuiltinReward(
+  part: RewardConfig,
+  path: string,
+  answerColumn: string,
+  options: BuiltinRewardOptions = {},
+): Promise<OpenReward> {
+  const reward = configured(part, path, answerColumn, options);
+  await assertUsable([part]);
+  return reward;
+}
+
+function configured(
+  { name, weight, config }: RewardConfig,
+  path: string,
+  answerColumn: string,
+  { processes, known = [] }: BuiltinRewardOptions,
+): OpenReward {
+  const row = shippedRewards[name];
+  if (!row) {
+    throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
+      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
+      path,
+    });
+  }
+  const { properties = {} } = z.toJSONSchema(row.config, { io: 'input' });
+  const compares = 'answer_column' in properties;
+  const { answer_column = answerColumn, ...settings } = config;
+  const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
+  try {
+    const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
+    const score = row.create(complete);
+    const isolated =
+      pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
+    return {
+      name,
+      weight: finalWeight(weight),
+      score: isolated ?? score,
+      judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
+      answerColumn: String(answer_column),
+      ...pattern,
+    };
+  } catch (error) {
+    throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
+  }
+}
