@@ -137,14 +137,14 @@ export async function runLimited(program: Program): Promise<ProgramEnd> {
   }
 }
 
-/** Memory is what a process may write to; reserving addresses, as Node does by the gigabyte, is free. */
+/** Memory is what a process may write to; reserving addresses, as Node does by the gigabyte, is free. Of time the clock decides: processor time is a second line. */
 function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: Interpreter): string[] {
   const run = [...interpreter.command, source];
   if (process.platform !== 'linux') return run;
   const megabyte = 2 ** 20;
   return [
     ...['prlimit', `--data=${(interpreter.overheadMb + memoryMb) * megabyte}`, `--fsize=${fileMb * megabyte}`],
-    ...[`--nproc=${mostProcesses}`, '--nofile=256', '--core=0', `--cpu=${Math.ceil(timeoutMs / 1000) + 1}`, ...run],
+    ...[`--nproc=${mostProcesses}`, '--nofile=256', '--core=0', `--cpu=${Math.ceil(timeoutMs / 1000) + 10}`, ...run],
   ];
 }
 
