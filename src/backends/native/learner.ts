@@ -89,9 +89,10 @@ export class Learner {
     const step = { entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
-    into.buffer.data.fill(0);
     const { limits, objective } = this.#options;
     const parts = microBatches(sequences, limits, (sequence) => teaches(objective, sequence));
+    // What teaches comes first, and overwrites what was there.
+    if (!parts[0]?.teaches) into.buffer.data.fill(0);
     for (const [index, part] of parts.entries()) {
       const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
       metrics.push(await this.#run(part, sequences, step, values, target, logprobs));
