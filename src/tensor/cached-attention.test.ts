@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
-import { randomStream } from '../random.ts';
+import { type RandomStream, randomStream } from '../random.ts';
 import { allocate } from '../runtime/buffers.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
@@ -50,25 +50,34 @@ interface Call {
   lastPositions: Value;
 }
 
-/** A prompt of each length, padded to the longest and by `padding` more, then steps of one token. */
-function conversation({ heads, keyValueHeads, width }: Heads, lengths: number[], steps: number, padding = 0): Call[] {
-  const random = randomStream(3);
-  const draw = (tokens: number, sharers: number) =>
-    value(
-      Array.from({ length: lengths.length * tokens * sharers * width }, () => random.normal()),
-      [lengths.length, tokens, sharers * width],
+/** Rows that read so many tokens, the last of which stand at these positions, and whatever numbers. */
+function draw({ heads, keyValueHeads, width }: Heads, tokens: number, last: number[], random: RandomStream): Call {
+  const floats = (sharers: number) => {
+    const shape = [last.length, tokens, sharers * width];
+    return value(
+      Array.from({ length: volume(shape) }, () => random.normal()),
+      shape,
     );
+  };
+  return {
+    query: floats(heads),
+    key: floats(keyValueHeads),
+    value: floats(keyValueHeads),
+    lastPositions: value(last, [last.length]),
+  };
+}
+
+/** A prompt of each length, padded to the longest and by `padding` more, then steps of one token. */
+function conversation(heads: Heads, lengths: number[], steps: number, padding = 0): Call[] {
+  const random = randomStream(3);
   return Array.from({ length: 1 + steps }, (_, step) => {
     const tokens = step === 0 ? Math.max(...lengths) + padding : 1;
-    return {
-      query: draw(tokens, heads),
-      key: draw(tokens, keyValueHeads),
-      value: draw(tokens, keyValueHeads),
-      lastPositions: value(
-        lengths.map((length) => length - 1 + step),
-        [lengths.length],
-      ),
-    };
+    return draw(
+      heads,
+      tokens,
+      lengths.map((length) => length - 1 + step),
+      random,
+    );
   });
 }
 
@@ -154,6 +163,32 @@ for (const width of [64, 16, 8, 6, 2]) {
       });
     }
   }
+}
+
+for (const width of [64, 16, 8, 6]) {
+  test(`heads of ${width}: what is read in parts is as what is read at once`, () => {
+    const heads = { heads: 4, keyValueHeads: 2, width };
+    const whole = draw(heads, LONGEST, [LONGEST - 1], randomStream(7));
+    const parts = [
+      [0, 3],
+      [3, 8],
+      [8, 9],
+      [9, 12],
+    ] as const;
+    const calls = parts.map(([from, to]): Call => {
+      const part = ({ data, shape }: Value) => {
+        const each = shape[2]!;
+        return value(data.subarray(from * each, to * each), [1, to - from, each]);
+      };
+      const { query, key, value: values } = whole;
+      return { query: part(query), key: part(key), value: part(values), lastPositions: value([to - 1], [1]) };
+    });
+    for (const [name, engine] of Object.entries({ inInterpreter, inOnnxRuntime })) {
+      const [expected] = inInterpreter(heads, [whole]);
+      const read = engine(heads, calls).flatMap(({ data }) => [...data]);
+      assertClose(value(read, expected!.shape), expected!, 1e-5, name);
+    }
+  });
 }
 
 test('a row depends neither on its neighbours nor on its padding', () => {

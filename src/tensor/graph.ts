@@ -93,9 +93,9 @@ export interface Operators {
   /**
    * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin)
    * → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
-   * Row b's S tokens stand at positions lastPositions[b]−S+1 … lastPositions[b]; without a past (S > 1) they start at 0 and are padded on the right.
+   * Row b's S tokens stand at positions lastPositions[b]−S+1 … lastPositions[b], or from 0 on where that is less: those are padded on the right.
    * What stands at padding, and in the caches after a row's last position, means nothing.
-   * For decoding only: it has no gradient.
+   * ONNX Runtime reads several tokens behind a past in one row only (B = 1). For decoding only: it has no gradient.
    */
   cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };
   /** One of several results of an operator. */

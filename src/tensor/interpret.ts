@@ -192,7 +192,8 @@ const kernels: Kernel = {
     const [batch, steps] = query!.shape as [number, number, number];
     const longest = keyCache!.shape[2]!;
     const width = keyCache!.shape[3]!;
-    const positionOf = (row: number, step: number) => checkIndex(steps > 1 ? step : lastPositions!.data[row]!, longest);
+    const positionOf = (row: number, step: number) =>
+      checkIndex(Math.max(0, lastPositions!.data[row]! - steps + 1) + step, longest);
     const positions = fill([batch, steps], ([row, step]) => positionOf(row!, step!));
     const rotatedQuery = rotate(query!, positions, cos!, sin!, heads, false);
     const rotatedKey = rotate(key!, positions, cos!, sin!, keyValueHeads, false);

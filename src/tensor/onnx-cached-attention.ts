@@ -46,17 +46,14 @@ function longestRow(emit: Emitter, lastPositions: string, steps: Dimension): str
   return steps === 1 ? count : emit.node('Max', [count, emit.dimension(steps)]);
 }
 
-/** Where each token stands: at the row's last position if it is alone, else from 0 on. int64 [B, S]. */
+/** Where each token stands: the last ones of a row at its last positions, a padded prompt from 0 on. int64 [B, S]. */
 function positions(emit: Emitter, lastPositions: string, steps: Dimension): string {
-  const one = emit.integers([1]);
-  const last = emit.node('Unsqueeze', [lastPositions, one]);
+  const last = emit.node('Unsqueeze', [lastPositions, emit.integers([1])]);
   if (steps === 1) return last;
   const count = emit.dimension(steps);
-  const alone = emit.cast(emit.node('Equal', [count, one]), 'int64');
-  return emit.node('Add', [
-    emit.node('Mul', [last, alone]),
-    emit.node('Range', [emit.scalar('int64', 0), emit.node('Squeeze', [count]), emit.scalar('int64', 1)]),
-  ]);
+  const [zero, one] = [emit.scalar('int64', 0), emit.scalar('int64', 1)];
+  const first = emit.node('Max', [emit.node('Sub', [emit.node('Add', [last, one]), count]), zero]);
+  return emit.node('Add', [first, emit.node('Range', [zero, emit.node('Squeeze', [count]), one])]);
 }
 
 /** Zeros after each head, which change neither scores nor sums; nothing at all for heads that need none. */
