@@ -1,18 +1,17 @@
 // The process in which reward functions run: it opens them, calls them and tells what came of it.
-import { Worker } from 'node:worker_threads';
 import { GradusError, messageOf } from '../../errors.ts';
 import { frozenCopy } from '../../frozen-copy.ts';
 import { callReward } from '../../rewards/reward-call.ts';
 import type { RewardFunction } from '../../rewards.ts';
+import { guardProcess } from './guard-process.ts';
 import type { Answer, Request, RewardSource } from './reward-processes.ts';
 
 const opened = new Map<string, Promise<RewardFunction>>();
 
 process.on('message', async (request: Request) => process.send!(await answer(request)));
-process.on('disconnect', () => process.exit());
 // An error that nobody waits for, a moment after the answer or before it: whatever is asked of this process now has failed.
 process.on('uncaughtException', (error) => process.send!({ crashed: messageOf(error) } satisfies Answer));
-watch();
+guardProcess();
 
 async function answer({ source, judged }: Request): Promise<Answer> {
   try {
@@ -39,14 +38,4 @@ async function open(source: RewardSource): Promise<RewardFunction> {
   }
   const { shippedRewards } = await import('./shipped-rewards.ts');
   return shippedRewards[source.builtin]!.create(source.config);
-}
-
-/** Ends this process when the one that it works for is gone, or when it takes too much memory: in a thread, for a reward may not let go of this one. */
-function watch(): void {
-  const program = `
-    const { parent, bytes } = require('node:worker_threads').workerData;
-    setInterval(() => {
-      if (process.ppid !== parent || process.memoryUsage.rss() > bytes) process.kill(process.pid, 'SIGKILL');
-    }, 100);`;
-  new Worker(program, { eval: true, workerData: { parent: Number(process.argv[2]), bytes: 2 ** 30 } }).unref();
 }

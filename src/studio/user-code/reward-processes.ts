@@ -1,9 +1,8 @@
 // Reward functions in processes of their own, where an endless loop can be stopped and a crash harms nothing else.
-import { type ChildProcess, fork } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import { type ErrorDetails, GradusError, messageOf } from '../../errors.ts';
 import type { Judged, RemoteReward, RewardOutcome } from '../../rewards.ts';
+import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from './user-process.ts';
 
 /** A reward by what it can be opened from anywhere. */
 export type RewardSource =
@@ -26,7 +25,7 @@ export type Answer =
 /** Milliseconds that a process and a file may take to load. */
 const loadLimit = 60_000;
 
-const program = fileURLToPath(new URL(`./reward-process${extname(import.meta.filename)}`, import.meta.url));
+const program: UserProgram = { name: 'reward-process', memory: 2 ** 30 };
 
 /** A number of processes that share the calls of all rewards. A process starts when it is first needed. */
 export class RewardProcesses implements Disposable {
@@ -103,7 +102,7 @@ class RewardProcess {
   }
 
   end(): void {
-    this.#child?.kill('SIGKILL');
+    if (this.#child) endUserProcess(this.#child);
     this.#child = undefined;
     this.#opened.clear();
   }
@@ -113,7 +112,7 @@ class RewardProcess {
     this.#child ??= this.#start();
     const child = this.#child;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const ended = (code: number | null, signal: string | null) => reject(new Error(howItEnded(code, signal)));
+    const ended = (code: number | null, signal: string | null) => reject(new Error(howItEnded(program, code, signal)));
     const timer = setTimeout(() => reject(new Error(`it took longer than ${limit / 1000} s`)), limit);
     child.once('message', resolve).once('exit', ended).once('error', reject);
     try {
@@ -131,22 +130,10 @@ class RewardProcess {
   }
 
   #start(): ChildProcess {
-    // Whatever rewards write goes to stderr: stdout is the command's. A signal to the whole group of processes, as Ctrl-C sends it, is for the one
-    // that trains, which still needs its answer: hence a group of its own.
-    const child = fork(program, [String(process.pid)], {
-      ...{ execArgv: [], serialization: 'advanced', detached: true },
-      stdio: ['ignore', 2, 2, 'ipc'],
-    });
-    child.unref();
-    child.channel!.unref();
+    const child = startUserProcess(program);
     child.on('exit', () => {
       if (this.#child === child) this.end();
     });
     return child;
   }
-}
-
-function howItEnded(code: number | null, signal: string | null): string {
-  if (signal === 'SIGKILL') return 'it took more than 1 GiB of memory, or its process was killed';
-  return `it ended its process with ${signal ?? `exit code ${code}`}`;
 }
