@@ -1,5 +1,6 @@
 // One episode as it is played: whatever its environment does wrong ends it, is kept, and disturbs no other.
-import { checkedAnswer, checkedEnv, checkedMetrics, checkedScore, checkedState } from './environment-answers.ts';
+import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
+import { checkedEnv } from './environment-answers.ts';
 import { messageOf } from './errors.ts';
 import type { Renderer } from './rendering.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type Trajectory,
   type TurnTokens,
 } from './rl.ts';
-import { TimeLimitError, withinTime } from './time-limits.ts';
+import { TimeLimitError } from './time-limits.ts';
 
 export interface EpisodeLimits {
   /** Milliseconds that one call of the environment may take. */
@@ -54,9 +55,9 @@ export class Episode {
 
   async start<E extends Example>(builder: EnvBuilder<E>, example: E): Promise<void> {
     await this.#guard(async () => {
-      const env = checkedEnv(await this.#ask('build', () => builder.build(example)));
+      const env = checkedEnv(await this.#ask((limit) => timed(() => builder.build(example), limit, 'build')));
       this.#env = env;
-      this.#state = checkedState(await this.#ask('start', () => env.start()));
+      this.#state = await this.#ask((limit) => callEnv(env, 'start', limit));
     });
   }
 
@@ -87,7 +88,7 @@ export class Episode {
         this.#stopReason = cut;
         return;
       }
-      const next = checkedAnswer(await this.#ask('step', () => this.#env!.step(action)));
+      const next = await this.#ask((limit) => callEnv(this.#env!, 'step', limit, action));
       // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
       if (cut) this.#stopReason = cut;
       else if ('stopReason' in next) this.#stopReason = next.stopReason;
@@ -98,12 +99,16 @@ export class Episode {
   /** Asks the environment what it makes of an episode that is over. */
   async end(): Promise<void> {
     this.#stopReason ??= 'max_turns';
-    if (['error', 'timeout', 'cancelled'].includes(this.#stopReason)) return;
-    await this.#guard(async () => {
-      const env = this.#env!;
-      if (env.metrics) this.#metrics = checkedMetrics(await this.#ask('metrics', () => env.metrics!()));
-      if (env.score) this.#scores = checkedScore(await this.#ask('score', () => env.score!()));
-    });
+    const env = this.#env;
+    if (env && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) {
+      await this.#guard(async () => {
+        [this.#metrics, this.#scores] = await Promise.all([
+          this.#ask((limit) => callEnv(env, 'metrics', limit)),
+          this.#ask((limit) => callEnv(env, 'score', limit)),
+        ]);
+      });
+    }
+    if (isRemote(env)) env.release();
   }
 
   trajectory(): Trajectory {
@@ -116,17 +121,14 @@ export class Episode {
     };
   }
 
-  /** A call of the environment's code, which may do anything. */
-  async #ask(method: string, call: () => unknown): Promise<unknown> {
+  /** A call of the environment's code. */
+  async #ask<T>(call: (timeLimit: number) => Promise<Timed<T>>): Promise<T> {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);
-    const start = performance.now();
-    try {
-      return await withinTime(call, Math.min(step, left), method);
-    } finally {
-      this.#spent += performance.now() - start;
-    }
+    const { answer, took } = await call(Math.min(step, left));
+    this.#spent += took;
+    return answer;
   }
 
   async #guard(play: () => Promise<void>): Promise<void> {

@@ -3,8 +3,9 @@
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stage } from '../config/stages.ts';
+import { callEnv, isRemote } from '../env-call.ts';
 import type { Environment } from '../environment.ts';
-import { checkedEnv, checkedState } from '../environment-answers.ts';
+import { checkedEnv } from '../environment-answers.ts';
 import { templateColumns } from '../envs/prompt-template.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError, messageOf } from '../errors.ts';
@@ -83,7 +84,9 @@ export async function openings(environment: Environment, rows: readonly Example[
   for (const [i, row] of rows.entries()) {
     try {
       const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), startLimit));
-      known.set(row, checkedState(await withinTime(() => env.start(), startLimit)));
+      const { answer } = await callEnv(env, 'start', startLimit);
+      known.set(row, answer);
+      if (isRemote(env)) env.release();
     } catch (error) {
       if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
       const message = messageOf(error).replaceAll(/\s+/g, ' ');
