@@ -61,6 +61,11 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       assert.equal(model.policy().contextLength, contextLength);
     });
 
+    test('describes, without reading weights, a model as large as the one that it opens', async () => {
+      const { parameters } = await (await backends[backend]()).describe(loadConfigObject(input).config);
+      assert.deepEqual(parameters, opened.model.parameters);
+    });
+
     test('samples by seed alone, whatever else is in the batch', async () => {
       const seeds = Array.from({ length: 12 }, (_, seed) => seed);
       const completions = await sampleSeeds(seeds);

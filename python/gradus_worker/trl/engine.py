@@ -15,7 +15,7 @@ from trl import GRPOConfig
 from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
 
 from ..channel import WorkerError
-from . import ranks
+from . import adapters, ranks
 from .sampler import sample
 from .stepwise_trainer import StepwiseTrainer
 
@@ -44,10 +44,12 @@ class Engine:
         )
         shutil.rmtree(scratch, ignore_errors=True)
         self.name, self.is_peft = name, lora is not None
-        self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
+        # Whether each process has the whole model.
+        self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
         self.reference = None
         self.thread = None
-        parameters = list(self.trainer.model.parameters())
+        # Of modules that are saved with adapters there is a copy, which is trained.
+        parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name]
         return {
             "parameters": {
                 "total": sum(p.numel() for p in parameters),
@@ -60,7 +62,7 @@ class Engine:
     def sample(self, options, call):
         with self._resting() as model:
             # Where models are split among processes, all must do the same steps: nothing is cut short.
-            is_cancelled = (lambda: call.cancelled) if call and (self.replicated or ranks.COUNT == 1) else (lambda: False)
+            is_cancelled = (lambda: call.cancelled) if call and self.replicated else (lambda: False)
             work = self._sample_with_vllm if self.trainer.use_vllm else sample
             return ranks.shared(options["requests"], lambda requests: work(model, requests, options, is_cancelled), self.replicated)
 
@@ -118,6 +120,8 @@ class Engine:
             tidy(os.path.join(directory, "adapter_config.json"), self.name)
 
     def load(self, directory, weights_only):
+        if self.is_peft and self.replicated:
+            adapters.assert_fits(directory, self.trainer.model)
         if self.thread:
             self.trainer.stop()
             self.thread.join()

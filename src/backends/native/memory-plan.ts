@@ -2,11 +2,10 @@
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
-import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import type { Workload } from '../backend.ts';
-import { loraSettings } from './lora-settings.ts';
-import { type MemorySettings, memoryEstimate, parameterCount } from './memory-estimate.ts';
+import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
+import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
@@ -35,12 +34,13 @@ const plans = [
 ] as const;
 
 /** What a configuration trains of a model, as far as memory goes by it. */
-export function memorySettings(architecture: Architecture, config: Config): Omit<MemorySettings, 'plan'> {
+export function memorySettings(
+  architecture: Architecture,
+  config: Config,
+): ParameterCounts & Omit<MemorySettings, 'plan'> {
   const { rollout_dtype } = config.native;
-  const trained = trainedParameters(architecture.parameters, loraSettings(config), config.trainable);
   return {
-    trainable: parameterCount(trainedEntries(trained)),
-    full: trained.whole,
+    ...parameterCounts(architecture, config),
     rolloutDtype: rollout_dtype === 'auto' ? 'float32' : rollout_dtype,
   };
 }

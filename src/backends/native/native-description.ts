@@ -1,11 +1,9 @@
 // What a native model is, and what training it would take, from the headers of its files.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
-import { trainedParameters } from '../../models/trained-parameters.ts';
 import type { ModelDescription } from '../backend.ts';
 import { openModelText } from '../open-renderer.ts';
-import { loraSettings } from './lora-settings.ts';
-import { memoryEstimate, parameterCount } from './memory-estimate.ts';
+import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { timeEstimate } from './time-estimate.ts';
@@ -15,18 +13,16 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const text = await openModelText(modelPath, config.chat_template);
   const architecture = await readArchitecture(modelPath);
   const { native, num_iterations, beta, log_kl } = config;
-  const base = parameterCount(architecture.parameters);
-  const trained = trainedParameters(architecture.parameters, loraSettings(config), config.trainable);
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
   const settings = memorySettings(architecture, config);
-  const { trainable, full } = settings;
+  const { total, trainable, full } = settings;
   const plan = memoryPlan(architecture, config);
   const scoringPasses = beta > 0 || log_kl ? 0.5 : 0;
   return {
     ...text,
     contextLength: architecture.config.contextLength,
     architecture,
-    parameters: { total: base + trainable - parameterCount(trained.own), trainable },
+    parameters: { total, trainable },
     device: native.device === 'cpu' ? `cpu, ${threads} threads` : native.device,
     memory: (workload) => memoryEstimate(architecture, { ...settings, plan }, workload),
     time(workload) {

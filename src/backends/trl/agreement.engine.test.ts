@@ -1,6 +1,6 @@
 // On the same completions and adapter, the native engine and TRL compute the same advantages, losses and gradients.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -76,12 +76,26 @@ for (const settings of [
       rmSync(folder, { recursive: true });
     });
 
+    test('on how many parameters there are', () => assert.deepEqual(trl.parameters, native.model.parameters));
+
     test('on log-probabilities under the adapter and without it', async () => {
       for (const weights of ['current', 'reference'] as const) {
         const ours = await native.model.logprobs(sequences, weights);
         const theirs = await trl.logprobs(sequences, weights);
         for (const [i, row] of ours.entries())
           for (const [t, value] of row.entries()) near(theirs[i]![t], value, weights);
+      }
+    });
+
+    test('on which adapters cannot be loaded', async () => {
+      const config = JSON.parse(readFileSync(join(fixtures, 'adapter', 'adapter_config.json'), 'utf8'));
+      for (const changes of [{ lora_alpha: 16 }, { r: 8 }, { rank_pattern: { q_proj: 2 } }]) {
+        const directory = join(folder, 'other');
+        cpSync(join(fixtures, 'adapter'), directory, { recursive: true });
+        writeFileSync(join(directory, 'adapter_config.json'), JSON.stringify({ ...config, ...changes }));
+        for (const model of [native.model, trl]) {
+          await assert.rejects(model.load(directory), { code: 'CHECKPOINT_MISMATCH', message: /adapter_config\.json has/ });
+        }
       }
     });
 

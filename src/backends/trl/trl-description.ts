@@ -2,10 +2,10 @@
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
-import { loraAdapters } from '../../models/lora.ts';
 import type { ModelDescription, Workload } from '../backend.ts';
 import { parameterCount } from '../native/memory-estimate.ts';
 import { readArchitecture } from '../native/model-files.ts';
+import { parameterCounts } from '../native/parameter-counts.ts';
 import { timeEstimate } from '../native/time-estimate.ts';
 import { openModelText } from '../open-renderer.ts';
 import { batchSizes, grpoArguments, loraArguments, quantizationArguments, trainingProcesses } from './mapping.ts';
@@ -32,18 +32,13 @@ const MEASURED = {
 /** Estimates are for the CPU; those of a GPU are the plan's own. */
 export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
   const architecture = await readArchitecture(folder);
-  const { lora, num_iterations, beta } = config;
-  const full = lora === null;
-  const base = parameterCount(architecture.parameters);
-  const adapters = full
-    ? []
-    : [...loraAdapters(architecture.parameters, { ...lora, targetModules: lora.target_modules }).values()];
-  const trainable = full ? base : parameterCount(adapters.flatMap(({ a, b }) => [a, b]));
+  const { num_iterations, beta } = config;
+  const { total, trainable, full } = parameterCounts(architecture, config);
   return {
     ...(await openModelText(folder, config.chat_template)),
     contextLength: architecture.config.contextLength,
     architecture,
-    parameters: { total: base + (full ? 0 : trainable), trainable },
+    parameters: { total, trainable },
     device: 'a GPU where PyTorch finds one, else the CPU',
     memory: (workload) => memoryEstimate(architecture, config, trainable, workload),
     time(workload) {

@@ -1,0 +1,23 @@
+// How many numbers a model has under a configuration, and how many of them are trained.
+import type { Config } from '../../config/schema.ts';
+import type { Architecture } from '../../models/families.ts';
+import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import { loraSettings } from './lora-settings.ts';
+import { parameterCount } from './memory-estimate.ts';
+
+export interface ParameterCounts {
+  /** Adapters included. */
+  readonly total: number;
+  readonly trainable: number;
+  /** Whether the model is trained as a whole, without adapters. */
+  readonly full: boolean;
+}
+
+export function parameterCounts({ parameters }: Architecture, config: Config): ParameterCounts {
+  const trained = trainedParameters(parameters, loraSettings(config), config.trainable);
+  const trainable = parameterCount(trainedEntries(trained));
+  return {
+    ...{ trainable, full: trained.whole },
+    total: parameterCount(parameters) + trainable - parameterCount(trained.own),
+  };
+}
