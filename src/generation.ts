@@ -1,4 +1,5 @@
 // Sampling and rollouts: what a policy is, and the generator that plays episodes with it.
+import { converse, type Dialogue } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
 import { frozenCopy } from './frozen-copy.ts';
@@ -45,6 +46,8 @@ export interface SampleRequest {
   readonly seed: number;
   /** Where this completion may be shorter than the others. @default the options' maxTokens */
   readonly maxTokens?: number;
+  /** Whether the next request of its dialogue may begin with this one and its completion: what was read for them is worth keeping. @default false */
+  readonly goesOn?: boolean;
 }
 
 export interface Completion {
@@ -61,6 +64,11 @@ export interface Policy {
   readonly contextLength: number;
   /** Completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
+  /**
+   * Holds dialogues to their ends; what came of each, in order. One whose completion has ended is given it at once, while others are still
+   * sampled, and its next request is waited for at a time that depends on what was sampled alone. @default see `converse`
+   */
+  converse?<T>(dialogues: readonly Dialogue<T>[], options: SamplingOptions): Promise<T[]>;
 }
 
 export interface GenerateOptions {
@@ -91,15 +99,9 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signa
   readonly failFast?: boolean;
 }
 
-/** An episode that is to be played. */
-interface Assignment<E> {
-  readonly example: E;
-  readonly seed: number;
-}
-
 /**
- * Plays episodes in step: every unfinished episode takes its turn in one batch, so that the order of events, and with it
- * every random number, depends on nothing but the seed. Environments get frozen copies of their examples.
+ * Plays every episode as a dialogue with the policy, which holds all of them at once: nothing but the seed decides what is sampled.
+ * Environments get frozen copies of their examples.
  */
 export class RolloutGenerator<E extends Example = Example> implements Generator<E> {
   readonly #builder: EnvBuilder<E>;
@@ -114,99 +116,62 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
 
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
     const { samplesPerExample, seed, signal } = options;
-    const { retries = 0 } = this.#options;
-    const assignments = examples.flatMap((given, problem) => {
+    const limit = Math.min(policy.contextLength, this.#options.maxEpisodeTokens ?? policy.contextLength);
+    const episodes = examples.flatMap((given, problem) => {
       const example = frozenCopy(given);
       const seedOf = (sample: number) => streamSeed(seed, problem, sample);
-      return Array.from({ length: samplesPerExample }, (_, sample) => ({ example, seed: seedOf(sample) }));
+      return Array.from({ length: samplesPerExample }, (_, sample) =>
+        this.#untilPlayed(example, seedOf(sample), limit, signal),
+      );
     });
-    const trajectories = await this.#play(assignments, policy, signal);
-    for (let attempt = 1; attempt <= retries && !signal?.aborted; attempt++) {
-      const failed = [...trajectories.keys()].filter((i) => hasFailed(trajectories[i]!));
-      const again = failed.map((i) => ({
-        ...assignments[i]!,
-        seed: streamSeed(assignments[i]!.seed, 'retry', attempt),
-      }));
-      const played = await this.#play(again, policy, signal);
-      for (const [j, i] of failed.entries()) trajectories[i] = { ...played[j]!, retries: attempt };
-    }
-    const counted = retries > 0 ? trajectories.map((trajectory) => ({ retries: 0, ...trajectory })) : trajectories;
-    return examples.map((_, problem) => counted.slice(problem * samplesPerExample, (problem + 1) * samplesPerExample));
+    const trajectories = await converse(policy, episodes, {
+      ...samplingOf(this.#options),
+      stopIds: this.#renderer.stopIds,
+      ...(signal && { signal }),
+    });
+    return examples.map((_, problem) =>
+      trajectories.slice(problem * samplesPerExample, (problem + 1) * samplesPerExample),
+    );
   }
 
-  async #play(
-    assignments: readonly Assignment<E>[],
-    policy: Policy,
-    signal: AbortSignal | undefined,
-  ): Promise<Trajectory[]> {
-    const { maxTurns = 1, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
-    const limits = { step: stepTimeout, episode: episodeTimeout };
-    const episodes = assignments.map(({ seed }) => new Episode(seed, limits));
-    await inTurn(episodes.entries(), ([i, episode]) => episode.start(this.#builder, assignments[i]!.example));
-    this.#assertNoneFailed(episodes);
-    for (let turn = 0; turn < maxTurns; turn++) {
-      const active = episodes.filter(({ isOver }) => !isOver);
-      if (active.length === 0) break;
-      await this.#turn(active, turn, policy, signal);
-      this.#assertNoneFailed(active);
+  /** An episode, played again from other seeds while it fails and may be. */
+  async *#untilPlayed(example: E, seed: number, limit: number, signal?: AbortSignal): Dialogue<Trajectory> {
+    const { retries = 0 } = this.#options;
+    for (let attempt = 0; ; attempt++) {
+      const trajectory = yield* this.#play(example, attempt === 0 ? seed : streamSeed(seed, 'retry', attempt), limit);
+      const again = hasFailed(trajectory) && attempt < retries && !signal?.aborted;
+      if (!again) return retries > 0 ? { ...trajectory, retries: attempt } : trajectory;
     }
-    await inTurn(episodes, (episode) => episode.end());
-    this.#assertNoneFailed(episodes);
-    return episodes.map((episode) => episode.trajectory());
   }
 
-  async #turn(
-    episodes: readonly Episode[],
-    turn: number,
-    policy: Policy,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const { maxTokens, maxEpisodeTokens = policy.contextLength } = this.#options;
-    const limit = Math.min(policy.contextLength, maxEpisodeTokens);
-    const acting = episodes.flatMap((episode) => {
+  async *#play(example: E, seed: number, limit: number): Dialogue<Trajectory> {
+    const { maxTurns = 1, maxTokens, stepTimeout = 10_000, episodeTimeout = 60_000 } = this.#options;
+    const episode = new Episode(seed, { step: stepTimeout, episode: episodeTimeout });
+    await episode.start(this.#builder, example);
+    for (let turn = 0; turn < maxTurns && !episode.isOver; turn++) {
       const promptIds = episode.prompt(this.#renderer, limit);
-      return promptIds ? [{ episode, promptIds }] : [];
-    });
-    if (acting.length === 0) return;
-    const completions = await policy.sample(
-      acting.map(({ episode, promptIds }) => ({
+      if (!promptIds) break;
+      const { ids, logprobs, finishReason } = yield {
         promptIds,
         seed: streamSeed(episode.seed, turn),
         maxTokens: Math.min(maxTokens, limit - promptIds.length),
-      })),
-      { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) },
-    );
-    await inTurn(acting.entries(), ([i, { episode, promptIds }]) => {
-      const { ids, logprobs, finishReason } = completions[i]!;
+        goesOn: turn + 1 < maxTurns,
+      };
       const cut = ({ stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const)[finishReason];
-      return episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
-    });
-  }
-
-  #assertNoneFailed(episodes: readonly Episode[]): void {
-    const { failFast = false } = this.#options;
-    const error = failFast ? episodes.find((episode) => episode.error)?.error : undefined;
-    if (!error) return;
-    throw new GradusError('EPISODE_FAILED', `an episode failed: ${error.message.replaceAll(/\s+/g, ' ')}`, {
-      hint: 'mend the environment (gradus env check plays it), or set rollout.strategy to retry or min_viable',
-      path: 'rollout.strategy',
-      kind: 'failed',
-    });
+      await episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
+    }
+    await episode.end();
+    if (episode.error && this.#options.failFast) throw episodeFailed(episode.error);
+    return episode.trajectory();
   }
 }
 
-/** Milliseconds of blocking after which others that are done may say so. */
-const longBlock = 1;
-
-/** Begins one after another and waits for all. The time that one blocks the thread for counts for none that is done before. */
-async function inTurn<T>(items: Iterable<T>, play: (item: T) => Promise<void>): Promise<void> {
-  const playing: Promise<void>[] = [];
-  for (const item of items) {
-    const start = performance.now();
-    playing.push(play(item));
-    if (performance.now() - start > longBlock) await new Promise((done) => setTimeout(done, 0));
-  }
-  await Promise.all(playing);
+function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
+  return new GradusError('EPISODE_FAILED', `an episode failed: ${message.replaceAll(/\s+/g, ' ')}`, {
+    hint: 'mend the environment (gradus env check plays it), or set rollout.strategy to retry or min_viable',
+    path: 'rollout.strategy',
+    kind: 'failed',
+  });
 }
 
 function hasFailed({ stopReason }: Trajectory): boolean {

@@ -13,6 +13,7 @@ export { type Configurable, configurable } from './configurable.ts';
 // From parts.
 export { type CurriculumOptions, curriculum } from './curriculum.ts';
 export { type DataLoader, shuffledExamples } from './data.ts';
+export type { Dialogue } from './dialogue.ts';
 export type { Dataset, Environment } from './environment.ts';
 // Problems, environments and rewards that ship.
 export { arithmetic } from './envs/arithmetic.ts';

@@ -1,0 +1,47 @@
+// Dialogues with a policy: whoever needs completions one after another, and how many of them are held at once.
+import type { Completion, Policy, SampleRequest, SamplingOptions } from './generation.ts';
+
+/** Asks for a completion by yielding, is given it, may ask for the next, and returns what came of it all. */
+export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
+
+/** Holds dialogues to their ends: as the policy does it, or else in step, all that are not over taking their turns in one batch. */
+export async function converse<T>(
+  policy: Policy,
+  dialogues: readonly Dialogue<T>[],
+  options: SamplingOptions,
+): Promise<T[]> {
+  if (policy.converse) return policy.converse(dialogues, options);
+  const results: T[] = [];
+  let speaking = [...dialogues.keys()];
+  let heard = await Promise.all(await begin(dialogues, (dialogue) => dialogue.next()));
+  while (true) {
+    const requests: SampleRequest[] = [];
+    speaking = speaking.filter((index, i) => {
+      const { done, value } = heard[i]!;
+      if (done) results[index] = value;
+      else requests.push(value);
+      return !done;
+    });
+    if (requests.length === 0) return results;
+    const completions = await policy.sample(requests, options);
+    const answered = speaking.map((index, i) => ({ dialogue: dialogues[index]!, completion: completions[i]! }));
+    heard = await Promise.all(await begin(answered, ({ dialogue, completion }) => dialogue.next(completion)));
+  }
+}
+
+/** Milliseconds of blocking after which others that are done may say so. */
+const longBlock = 1;
+
+/** Begins one after another. The time that one blocks the thread for counts for none that is done before. */
+export async function begin<T, R>(items: Iterable<T>, play: (item: T) => Promise<R>): Promise<Promise<R>[]> {
+  const begun: Promise<R>[] = [];
+  for (const item of items) {
+    const start = performance.now();
+    const playing = play(item);
+    // Whoever waits for it hears of a failure, but perhaps not at once.
+    playing.catch(() => {});
+    begun.push(playing);
+    if (performance.now() - start > longBlock) await new Promise((done) => setTimeout(done, 0));
+  }
+  return begun;
+}
