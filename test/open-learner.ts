@@ -7,6 +7,7 @@ import type { Objective } from '../src/backends/native/objective.ts';
 import { AdamW } from '../src/backends/native/optimizer.ts';
 import { EntropyControl } from '../src/grpo/entropy-control.ts';
 import { type LoraSettings, loraAdapters } from '../src/models/lora.ts';
+import type { Device } from '../src/runtime/device.ts';
 import { loadWeights } from './load-weights.ts';
 import { ADAMW, LOSS } from './native-models.ts';
 
@@ -19,10 +20,20 @@ export interface LearnerSetup {
   limits?: Partial<MicroBatchLimits>;
   recompute?: boolean;
   dropout?: number;
+  device?: Device;
 }
 
 export async function openLearner(setup: LearnerSetup) {
-  const { modelPath, adapter, objective = LOSS, temperature = 1, limits, recompute = false, dropout = 0 } = setup;
+  const {
+    modelPath,
+    adapter,
+    objective = LOSS,
+    temperature = 1,
+    limits,
+    recompute = false,
+    dropout = 0,
+    device = 'cpu',
+  } = setup;
   const stack = new DisposableStack();
   const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
   const adapters = adapter && loraAdapters(architecture.parameters, adapter.settings);
@@ -45,7 +56,7 @@ export async function openLearner(setup: LearnerSetup) {
     ...(adapters && { adapters }),
     limits: { rows: 8192, completionTokens: 8192, ...limits },
     recompute,
-    session: { threads: 2 },
+    session: { threads: 2, device },
   });
   stack.adopt(learner, (made) => made.dispose());
   return { learner, layout, values, gradients, optimizer, [Symbol.dispose]: () => stack.dispose() };

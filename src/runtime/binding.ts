@@ -1,9 +1,13 @@
 // Bindings: the tensors that one run of a session reads and writes, in place.
 import { GradusError } from '../errors.ts';
+import { allocate } from './buffers.ts';
 import type { Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 import { recordRun } from './recording.ts';
-import type { Tensor } from './tensor.ts';
+import { type AnyTensor, Tensor } from './tensor.ts';
+
+/** The sizes that an input holds, from the shapes of others. */
+export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
 
 /** What a binding needs to know of its session. */
 interface BoundSession {
@@ -15,10 +19,11 @@ interface BoundSession {
   /** The same once more, for a run that is to be recorded. */
   createRunOptions: () => Pointer;
   device: Device;
+  sizes: ReadonlyMap<string, SizesOf>;
 }
 
 interface BoundTensor {
-  tensor: Tensor;
+  tensor: AnyTensor;
   letGo: () => void;
 }
 
@@ -32,6 +37,8 @@ export class Binding implements Disposable {
   readonly #binding: Pointer;
   readonly #inputs = new Map<string, BoundTensor>();
   readonly #outputs = new Map<string, BoundTensor>();
+  /** Lets go of the vectors of sizes. */
+  readonly #sizes = new Map<string, () => void>();
   #running = false;
   #disposed = false;
 
@@ -43,13 +50,13 @@ export class Binding implements Disposable {
   }
 
   /** Binds an input, in place of what was bound to that name before. */
-  input(name: string, tensor: Tensor): this {
+  input(name: string, tensor: AnyTensor): this {
     this.#bind('input', name, tensor);
     return this;
   }
 
   /** Binds an output, in place of what was bound to that name before. The tensor must have the shape that the run gives. */
-  output(name: string, tensor: Tensor): this {
+  output(name: string, tensor: AnyTensor): this {
     this.#bind('output', name, tensor);
     return this;
   }
@@ -87,6 +94,7 @@ export class Binding implements Disposable {
     this.#disposed = true;
     loadOnnxRuntime().release('ReleaseIoBinding', this.#binding);
     for (const { letGo } of [...this.#inputs.values(), ...this.#outputs.values()]) letGo();
+    for (const letGo of this.#sizes.values()) letGo();
     this.#onDispose();
   }
 
@@ -104,7 +112,7 @@ export class Binding implements Disposable {
     }
   }
 
-  #bind(direction: 'input' | 'output', name: string, tensor: Tensor): void {
+  #bind(direction: 'input' | 'output', name: string, tensor: AnyTensor): void {
     this.#assertUsable();
     const names = direction === 'input' ? this.#session.inputs : this.#session.outputs;
     if (!names.includes(name)) {
@@ -113,18 +121,37 @@ export class Binding implements Disposable {
     }
     loadOnnxRuntime().call(direction === 'input' ? 'BindInput' : 'BindOutput', this.#binding, name, tensor.value);
     const bound = direction === 'input' ? this.#inputs : this.#outputs;
-    const letGo = tensor.buffer.hold();
+    const letGo = tensor.hold();
     bound.get(name)?.letGo();
     bound.set(name, { tensor, letGo });
   }
 
   #prepare(): void {
     this.#assertUsable();
+    for (const [name, sizesOf] of this.#session.sizes) this.#bindSizes(name, sizesOf);
     if (this.#session.device === 'cpu') return;
-    // Other devices copy an input when it is bound, so what was written to it since would not be seen.
+    // Other devices copy this process's memory when it is bound, so what was written to it since would not be seen.
     for (const [name, { tensor }] of this.#inputs) {
-      loadOnnxRuntime().call('BindInput', this.#binding, name, tensor.value);
+      if (tensor instanceof Tensor) loadOnnxRuntime().call('BindInput', this.#binding, name, tensor.value);
     }
+  }
+
+  #bindSizes(name: string, sizesOf: SizesOf): void {
+    const sizes = sizesOf((input) => this.#shapeOf(input));
+    using buffer = allocate('int64', sizes.length);
+    buffer.data.set(sizes.map(BigInt));
+    using vector = new Tensor(buffer, [sizes.length]);
+    loadOnnxRuntime().call('BindInput', this.#binding, name, vector.value);
+    this.#sizes.get(name)?.();
+    this.#sizes.set(name, buffer.hold());
+  }
+
+  #shapeOf(input: string): readonly number[] {
+    const bound = this.#inputs.get(input);
+    if (bound) return bound.tensor.shape;
+    throw new GradusError('TENSOR_NAME', `${this.#session.name} runs without its input ${JSON.stringify(input)}`, {
+      hint: 'bind every input before the run',
+    });
   }
 
   #assertUsable(): void {

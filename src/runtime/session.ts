@@ -1,7 +1,7 @@
 // Sessions: a compiled model, its options, and the weights that it shares with others.
 import { availableParallelism } from 'node:os';
 import { GradusError } from '../errors.ts';
-import { Binding } from './binding.ts';
+import { Binding, type SizesOf } from './binding.ts';
 import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
 import type { Tensor } from './tensor.ts';
@@ -38,10 +38,17 @@ export interface SessionOptions {
 
 const OPTIMIZATION_LEVEL = { none: 0, basic: 1, all: 99 };
 
+/** A model some of whose inputs nobody binds: each run fills them with sizes of the others. */
+export interface SizedModel {
+  readonly bytes: Uint8Array;
+  /** By name: what an int64 vector holds, from the shapes of what is bound. */
+  readonly sizes: ReadonlyMap<string, SizesOf>;
+}
+
 /** A compiled model, made by `createSession`. Its bindings run it. */
 export class Session implements Disposable {
   readonly name: string;
-  /** Names, in the model's order. Shared initializers are not among them. */
+  /** Names, in the model's order. Shared initializers and sizes are not among them. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly #onnxRuntime: OnnxRuntime;
@@ -49,17 +56,19 @@ export class Session implements Disposable {
   readonly #createRunOptions: () => Pointer;
   readonly #runOptions: Pointer;
   readonly #device: Device;
+  readonly #sizes: ReadonlyMap<string, SizesOf>;
   readonly #bindings = new Set<Binding>();
   readonly #letGo: (() => void)[];
   #disposed = false;
 
   /** Use `createSession`. */
-  constructor(model: Uint8Array, options: SessionOptions) {
+  constructor({ bytes, sizes }: SizedModel, options: SessionOptions) {
     this.name = options.name ?? 'session';
     this.#device = options.device ?? 'cpu';
     this.#onnxRuntime = loadOnnxRuntime();
-    this.#session = compile(this.#onnxRuntime, model, options);
-    this.inputs = this.#onnxRuntime.names('Input', this.#session);
+    this.#session = compile(this.#onnxRuntime, bytes, options);
+    this.#sizes = sizes;
+    this.inputs = this.#onnxRuntime.names('Input', this.#session).filter((name) => !sizes.has(name));
     this.outputs = this.#onnxRuntime.names('Output', this.#session);
     const { shrinkMemory = false } = options;
     this.#createRunOptions = () => createRunOptions(this.#onnxRuntime, shrinkMemory);
@@ -77,7 +86,8 @@ export class Session implements Disposable {
       ...{ session: this.#session, runOptions: this.#runOptions },
       createRunOptions: this.#createRunOptions,
     };
-    const binding = new Binding({ name, inputs, outputs, ...handles, device: this.#device }, () => {
+    const rest = { device: this.#device, sizes: this.#sizes };
+    const binding = new Binding({ name, inputs, outputs, ...handles, ...rest }, () => {
       this.#bindings.delete(binding);
     });
     this.#bindings.add(binding);
@@ -104,8 +114,8 @@ export class Session implements Disposable {
  * Compiles an ONNX model. ONNX Runtime keeps no reference to the bytes.
  * Throws `ONNXRUNTIME_FAILED` with ONNX Runtime's own message, `DEVICE_NOT_READY`, or `ONNXRUNTIME_MISSING`.
  */
-export function createSession(model: Uint8Array, options: SessionOptions = {}): Session {
-  return new Session(model, options);
+export function createSession(model: Uint8Array | SizedModel, options: SessionOptions = {}): Session {
+  return new Session(model instanceof Uint8Array ? { bytes: model, sizes: new Map() } : model, options);
 }
 
 function compile(onnxRuntime: OnnxRuntime, model: Uint8Array, options: SessionOptions): Pointer {

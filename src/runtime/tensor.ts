@@ -4,8 +4,19 @@ import type { ElementType, NativeBuffer } from './buffers.ts';
 import { ONNX_TYPE } from './c-api.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 
+/** What sessions read and write: in this process's memory, or on a device. */
+export interface AnyTensor<E extends ElementType = ElementType> extends Disposable {
+  readonly type: E;
+  readonly shape: readonly number[];
+  /** ONNX Runtime's handle. Throws `TENSOR_DISPOSED` after disposal. */
+  readonly value: Pointer;
+  /** Keeps the memory from being freed until the returned function is called. */
+  hold(): () => void;
+  dispose(): void;
+}
+
 /** A shape over a buffer, made by `tensor`. Writing to the buffer changes the tensor. */
-export class Tensor<E extends ElementType = ElementType> implements Disposable {
+export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E> {
   readonly type: E;
   readonly shape: readonly number[];
   readonly buffer: NativeBuffer<E>;
@@ -31,7 +42,6 @@ export class Tensor<E extends ElementType = ElementType> implements Disposable {
     );
   }
 
-  /** ONNX Runtime's handle, for sessions and bindings. Throws `TENSOR_DISPOSED` after disposal. */
   get value(): Pointer {
     if (this.#disposed) {
       throw new GradusError('TENSOR_DISPOSED', `a tensor of shape [${this.shape}] is used after its disposal`, {
@@ -39,6 +49,10 @@ export class Tensor<E extends ElementType = ElementType> implements Disposable {
       });
     }
     return this.#value;
+  }
+
+  hold(): () => void {
+    return this.buffer.hold();
   }
 
   /** Releases the handle, not the buffer. Bindings and sessions that were given the tensor are not affected. */

@@ -224,7 +224,7 @@ test('one token a call, known when the graph is built', () => {
 });
 
 test('heads of 64 are one GroupQueryAttention with its own rotation', () => {
-  const model = lowerToOnnx({ output: attention({ heads: 4, keyValueHeads: 2, width: 64 }, 1).output });
+  const model = lowerToOnnx({ output: attention({ heads: 4, keyValueHeads: 2, width: 64 }, 1).output }).bytes;
   const text = new TextDecoder('latin1').decode(model);
   assert.match(text, /GroupQueryAttention/);
   for (const operator of ['RotaryEmbedding', 'Pad', 'Slice', 'Range']) assert.doesNotMatch(text, new RegExp(operator));

@@ -1,4 +1,4 @@
-// Collects the nodes and constants of an ONNX graph while it is lowered, and computes named sizes where they are needed.
+// Collects the nodes and constants of an ONNX graph while it is lowered, and the vectors of named sizes that it needs.
 import { inputsOf, type Tensor } from './graph.ts';
 import {
   ELEMENT_TYPES,
@@ -8,15 +8,24 @@ import {
   type OnnxType,
   type OnnxValue,
 } from './onnx-protobuf.ts';
-import { type Dimension, formatDimension, type Shape } from './shape.ts';
+import { type Dimension, evaluateShape, formatDimension, formatShape, namesIn, type Shape } from './shape.ts';
 
 /** The domain of ONNX Runtime's own operators. */
 export const MICROSOFT = 'com.microsoft';
+
+/** The sizes that an input of a model holds, from the shapes of its other inputs. */
+export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
 
 /** An ONNX graph under construction. Results are known by name. */
 export class Emitter {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];
+  /**
+   * Inputs beside the graph's own, int64 vectors. Sizes are given rather than computed by nodes: those would be the only ones
+   * that a GPU leaves to the CPU.
+   */
+  readonly sizes = new Map<string, SizesOf>();
+  readonly sizeInputs: OnnxValue[] = [];
   readonly #sizeSources = new Map<string, { input: string; axis: number }>();
   readonly #shapes = new Map<string, OnnxValue>();
   readonly #shared = new Map<string, string>();
@@ -74,23 +83,24 @@ export class Emitter {
 
   /** A dimension as an int64 [1] tensor. */
   dimension(dimension: Dimension): string {
-    if (typeof dimension === 'number') return this.integers([dimension]);
-    const key = formatDimension(dimension);
-    const source = this.#sizeSources.get(key);
-    const compute = () =>
-      source
-        ? this.node('Shape', [source.input], { start: source.axis, end: source.axis + 1 })
-        : [...dimension.terms]
-            .map(([monomial, coefficient]) => this.#monomial(monomial, coefficient))
-            .reduce((a, b) => this.node('Add', [a, b]));
-    return this.#once(key, compute);
+    return this.shape([dimension]);
   }
 
   /** A shape as an int64 vector. */
   shape(shape: Shape): string {
     if (shape.every((dimension) => typeof dimension === 'number')) return this.integers(shape);
-    const parts = shape.map((dimension) => this.dimension(dimension));
-    return parts.length === 1 ? parts[0]! : this.node('Concat', parts, { axis: 0 });
+    const name = formatShape(shape);
+    if (this.sizes.has(name)) return name;
+    const sources = namesIn(shape).map((size) => {
+      const source = this.#sizeSources.get(size);
+      if (!source) throw new Error(`no input has the size ${size} as one of its dimensions`);
+      return { size, ...source };
+    });
+    this.sizes.set(name, (shapeOf) =>
+      evaluateShape(shape, Object.fromEntries(sources.map(({ size, input, axis }) => [size, shapeOf(input)[axis]!]))),
+    );
+    this.sizeInputs.push({ name, type: 'int64', shape: [shape.length] });
+    return name;
   }
 
   /**
@@ -118,19 +128,6 @@ export class Emitter {
     for (const [i, node] of this.nodes.entries()) {
       this.nodes[i] = { ...node, inputs: node.inputs.map(rename), outputs: node.outputs.map(rename) };
     }
-  }
-
-  #monomial(monomial: string, coefficient: number): string {
-    const factors = monomial
-      .split('*')
-      .filter(Boolean)
-      .map((name) => {
-        const source = this.#sizeSources.get(name);
-        if (!source) throw new Error(`no input has the size ${name} as one of its dimensions`);
-        return this.dimension({ terms: new Map([[name, 1]]) });
-      });
-    if (coefficient !== 1 || factors.length === 0) factors.push(this.integers([coefficient]));
-    return factors.reduce((a, b) => this.node('Mul', [a, b]));
   }
 
   #once(key: string, make: () => string): string {

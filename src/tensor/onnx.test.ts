@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
+import { onnxOperators } from '../../test/onnx-operators.ts';
 import { compileOnnx, runOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
 import { allocate } from '../runtime/buffers.ts';
@@ -89,6 +90,14 @@ test('graphs with named sizes give what the interpreter gives, for several sizes
       assertClose(results[i]!, expected, 1e-5, Object.keys(dynamic)[i] ?? 'gradient');
     }
   }
+});
+
+test('sizes are given to each run, not computed by nodes, which a GPU would leave to the CPU', () => {
+  const { bytes, sizes } = lowerToOnnx({ output: expand(reduceSum(prompt), [plus(times(B, S), P), 1]), used: neg(x) });
+  assert.ok(!onnxOperators(bytes).includes('Shape'));
+  const shapes: Record<string, readonly number[]> = { x: [2, 3, 4], prompt: [5, 4] };
+  const given = [...sizes].map(([name, sizesOf]) => [name, sizesOf((input) => shapes[input]!)]);
+  assert.deepEqual(given, [['[B*S+P, 1]', [11, 1]]]);
 });
 
 test('a size that no input has is an error, in both engines', () => {
@@ -187,7 +196,7 @@ test('a model of 5,000 operators becomes a few hundred bytes for each', () => {
   const outputs = [loss, ...gradients(loss, parameters)];
   const count = topologicalOrder(outputs).length;
   assert.ok(count >= 5000, `only ${count} operators`);
-  const model = lowerToOnnx(Object.fromEntries(outputs.map((output, i) => [`output ${i}`, output])));
+  const { bytes: model } = lowerToOnnx(Object.fromEntries(outputs.map((output, i) => [`output ${i}`, output])));
   assert.ok(model.length < 500 * count, `${model.length} bytes for ${count} operators`);
 });
 

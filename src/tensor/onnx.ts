@@ -3,7 +3,7 @@
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
-import { Emitter, MICROSOFT } from './onnx-emitter.ts';
+import { Emitter, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
 import { formatShape, sameDimension, times } from './shape.ts';
@@ -13,11 +13,17 @@ export interface LoweringOptions {
   initializers?: ReadonlySet<string>;
 }
 
+export interface OnnxModel {
+  readonly bytes: Uint8Array;
+  /** What the model's inputs beside the graph's own hold, by name: int64 vectors. */
+  readonly sizes: ReadonlyMap<string, SizesOf>;
+}
+
 /** Where initializers claim to be: a folder, from which ONNX Runtime reads nothing. */
 const NOWHERE = '.';
 
-/** The bytes of an ONNX model that computes named outputs. */
-export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): Uint8Array {
+/** An ONNX model that computes named outputs. */
+export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): OnnxModel {
   const { initializers = new Set() } = options;
   const names = Object.keys(outputs);
   const roots = fuseAddends(optimize(Object.values(outputs)));
@@ -36,11 +42,14 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
   for (const { attributes } of inputs) {
     if (names.includes(attributes.name)) throw new Error(`an output and an input are both called ${attributes.name}`);
   }
-  return encodeModel({
+  const bytes = encodeModel({
     nodes: emitter.nodes,
-    inputs: inputs
-      .filter(({ attributes }) => !initializers.has(attributes.name))
-      .map(({ attributes: { name }, type, shape }) => ({ name, type, shape })),
+    inputs: [
+      ...inputs
+        .filter(({ attributes }) => !initializers.has(attributes.name))
+        .map(({ attributes: { name }, type, shape }) => ({ name, type, shape })),
+      ...emitter.sizeInputs,
+    ],
     outputs: roots.map(({ type, shape }, i) => ({ name: names[i]!, type, shape })),
     results: emitter.results,
     constants: [
@@ -48,6 +57,7 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
       ...inputs.filter(({ attributes }) => initializers.has(attributes.name)).map(initializer),
     ],
   });
+  return { bytes, sizes: emitter.sizes };
 }
 
 function initializer({ attributes: { name }, type, shape }: TensorOf<'input'>): OnnxConstant {

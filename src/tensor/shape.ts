@@ -70,6 +70,12 @@ export function formatShape(shape: Shape): string {
   return `[${shape.map(formatDimension).join(', ')}]`;
 }
 
+/** The sizes that a shape depends on, each once. */
+export function namesIn(shape: Shape): string[] {
+  const monomials = shape.flatMap((dimension) => [...termsOf(dimension).keys()]);
+  return [...new Set(monomials.flatMap((monomial) => monomial.split('*').filter(Boolean)))];
+}
+
 /** The integer that a dimension is in a run; an unknown name is an error. */
 export function evaluateDimension(dimension: Dimension, sizes: Sizes): number {
   if (typeof dimension === 'number') return dimension;

@@ -210,7 +210,7 @@ function compile(outputs: Record<string, Tensor>, options: Omit<LearnerOptions, 
   return { session, inputs: new Set(session.inputs) };
 }
 
-function accumulatorModel(): Uint8Array {
+function accumulatorModel() {
   const vector = (name: string) => input(name, 'float32', [size('N')]);
   return lowerToOnnx({ sum: add(vector('a'), vector('b')) });
 }
