@@ -1,10 +1,12 @@
 // The benchmarks by name: `node bench/main.ts` lists them, `node bench/main.ts NAME` runs one.
 import { benchmarkBuiltin } from './builtin/benchmark.ts';
+import { benchmarkEngines } from './engines/engines.ts';
 import { benchmarkGeneration } from './generation/generation.ts';
 import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
+import { benchmarkTimeToReward } from './time-to-reward/time-to-reward.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
 
 interface Benchmark {
@@ -14,6 +16,10 @@ interface Benchmark {
 
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   builtin: { about: 'the toy of the built-in backend against the same loop in numpy', run: benchmarkBuiltin },
+  engines: {
+    about: 'one configuration under native, with int8 rollouts and under TRL: is the held-out accuracy the same?',
+    run: benchmarkEngines,
+  },
   generation: {
     about: 'tokens a second of sampling SmolLM2-135M, against transformers and llama.cpp',
     run: benchmarkGeneration,
@@ -31,6 +37,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',
     run: benchmarkShapes,
   },
+  'time-to-reward': {
+    about: 'seconds until SmolLM2-135M is mostly right at arithmetic, against TRL',
+    run: benchmarkTimeToReward,
+  },
   'vs-trl': { about: 'GRPO steps of SmolLM2-135M against TRL’s on this CPU: time and memory', run: benchmarkVsTrl },
 };
 
@@ -38,7 +48,7 @@ const [name] = process.argv.slice(2);
 const benchmark = name === undefined ? undefined : benchmarks[name];
 if (benchmark) await benchmark.run();
 else {
-  for (const [known, { about }] of Object.entries(benchmarks)) console.log(`${known.padEnd(10)} ${about}`);
+  for (const [known, { about }] of Object.entries(benchmarks)) console.log(`${known.padEnd(14)} ${about}`);
   if (name !== undefined) {
     console.error(`error: there is no benchmark ${name}`);
     process.exitCode = 2;

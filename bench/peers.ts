@@ -38,16 +38,16 @@ export function huggingFaceFolder(gguf: string, dtype: PeerDtype): string {
   return folder;
 }
 
-/** Every contender once a round, one after another, so that a machine that slows down slows all of them. */
+/** Every contender once a round, one after another, so that a machine that slows down slows all of them. Rounds count from 1. */
 export async function inTurn<T>(
   rounds: number,
-  contenders: Readonly<Record<string, () => Promise<T>>>,
+  contenders: Readonly<Record<string, (round: number) => Promise<T>>>,
   describe: (result: T) => string,
 ): Promise<Map<string, T[]>> {
   const results = new Map<string, T[]>(Object.keys(contenders).map((name) => [name, []]));
   for (let round = 1; round <= rounds; round++) {
     for (const [name, run] of Object.entries(contenders)) {
-      const result = await run();
+      const result = await run(round);
       results.get(name)!.push(result);
       process.stderr.write(`round ${round}: ${name} ${describe(result)}\n`);
     }

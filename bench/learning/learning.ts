@@ -1,5 +1,5 @@
 // Whether GRPO learns: every task with several seeds, held-out problems before and after, and a control whose reward is random.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
@@ -9,9 +9,10 @@ import {
   type MetricsRecord,
   readEvaluations,
   readMetrics,
-  readRun,
   train,
 } from '../../src/index.ts';
+import { mean } from '../../src/intervals.ts';
+import { isFinished, signed } from '../learnt.ts';
 import { curves } from './curves.ts';
 import { makeTinyModel } from './tiny-models.ts';
 
@@ -121,10 +122,6 @@ function randomReward(task: Task): string[] {
   return [`reward=${JSON.stringify(measured)}`, 'reward_fn=random-reward.ts:randomReward'];
 }
 
-function isFinished(out: string): boolean {
-  return existsSync(join(out, 'run.json')) && readRun(out).status === 'completed';
-}
-
 interface Run {
   readonly arm: Arm;
   readonly seed: number;
@@ -152,7 +149,7 @@ function runsOf(task: Task): Run[] {
           metrics,
           evaluations,
           kl,
-          difference: average(changes),
+          difference: mean(changes),
           interval: bootstrapInterval(changes),
         };
       }),
@@ -178,7 +175,7 @@ function row(task: Task, arm: Arm, all: readonly Run[]): string {
     runs.map(({ evaluations }) => evaluations.at(-1)!),
   ];
   const change = (name: string) =>
-    [before, after].map((records) => average(records.map(({ metrics }) => metrics[name]!)).toFixed(2)).join(' → ');
+    [before, after].map((records) => mean(records.map(({ metrics }) => metrics[name]!)).toFixed(2)).join(' → ');
   const k = Math.max(
     ...Object.keys(after[0]!.metrics).map((name) => Number(/^eval\/pass@(\d+)$/.exec(name)?.[1] ?? 0)),
   );
@@ -192,9 +189,11 @@ function row(task: Task, arm: Arm, all: readonly Run[]): string {
     ...['eval/accuracy', 'eval/sampled_accuracy'].map(change),
     `${change(`eval/pass@${k}`)} (k = ${k})`,
     change('eval/rewards/regex_match/mean'),
-    average(runs.map(({ kl }) => kl)).toFixed(2),
+    mean(runs.map(({ kl }) => kl)).toFixed(2),
     runs
-      .map(({ difference, interval: [low, high] }) => `${signed(difference)} (${signed(low)} to ${signed(high)})`)
+      .map(
+        ({ difference, interval: [low, high] }) => `${signed(difference, 2)} (${signed(low, 2)} to ${signed(high, 2)})`,
+      )
       .join('<br>'),
     `${gains} of ${runs.length}`,
   ].join(' | ')} |`;
@@ -202,12 +201,4 @@ function row(task: Task, arm: Arm, all: readonly Run[]): string {
 
 function brief({ step, problems, metrics, intervals }: EvaluationRecord) {
   return { step, problems, metrics, intervals };
-}
-
-function average(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function signed(value: number): string {
-  return (value < 0 ? '−' : '+') + Math.abs(value).toFixed(2);
 }

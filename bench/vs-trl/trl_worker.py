@@ -47,12 +47,15 @@ def arguments():
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args()
+    return parser
 
 
 def rows(path):
-    questions = [json.loads(line)["question"] for line in Path(path).read_text().splitlines()]
-    return [{"prompt": [{"role": "user", "content": question}]} for question in questions]
+    return [chat(json.loads(line)["question"]) for line in Path(path).read_text().splitlines()]
+
+
+def chat(question):
+    return {"prompt": [{"role": "user", "content": question}]}
 
 
 def alternating(completions, **_):
@@ -100,45 +103,52 @@ def peak_memory():
     return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
 
 
-def main(options):
+def trainer(options, folder, reward, dataset, lines, **settings):
+    """TRL's trainer for a model folder in one of two dtypes, `options.dtype`; it writes into `folder`."""
     torch.set_num_threads(options.threads)
     bf16 = options.dtype == "bf16"
+    built = GRPOTrainer(
+        model=options.model,
+        reward_funcs=reward,
+        train_dataset=Dataset.from_list(dataset),
+        peft_config=LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
+        callbacks=[lines],
+        args=GRPOConfig(
+            output_dir=folder,
+            per_device_train_batch_size=options.prompts_per_step * options.generations,
+            num_generations=options.generations,
+            max_completion_length=options.tokens,
+            max_steps=options.steps,
+            learning_rate=options.learning_rate,
+            lr_scheduler_type="constant",
+            model_init_kwargs={"dtype": "bfloat16" if bf16 else "float32"},
+            bf16=bf16,
+            use_cpu=True,
+            gradient_checkpointing=False,
+            logging_steps=1,
+            save_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+            seed=options.seed,
+            **settings,
+        ),
+    )
+    built.remove_callback(PrinterCallback)
+    return built
+
+
+def main(options):
     lines = Lines()
+    endless = {"generation_kwargs": {"min_new_tokens": options.tokens}}
     with tempfile.TemporaryDirectory() as folder:
-        trainer = GRPOTrainer(
-            model=options.model,
-            reward_funcs=alternating,
-            train_dataset=Dataset.from_list(rows(options.data)),
-            peft_config=LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
-            callbacks=[lines],
-            args=GRPOConfig(
-                output_dir=folder,
-                per_device_train_batch_size=options.prompts_per_step * options.generations,
-                num_generations=options.generations,
-                max_completion_length=options.tokens,
-                generation_kwargs={"min_new_tokens": options.tokens},
-                max_steps=options.steps,
-                learning_rate=options.learning_rate,
-                lr_scheduler_type="constant",
-                model_init_kwargs={"dtype": "bfloat16" if bf16 else "float32"},
-                bf16=bf16,
-                use_cpu=True,
-                gradient_checkpointing=False,
-                logging_steps=1,
-                save_strategy="no",
-                report_to=[],
-                disable_tqdm=True,
-                seed=options.seed,
-            ),
-        )
-        trainer.remove_callback(PrinterCallback)
-        lines.time_generation(trainer)
+        peer = trainer(options, folder, alternating, rows(options.data), lines, **endless)
+        lines.time_generation(peer)
         loaded = time.perf_counter()
-        trainer.train()
+        peer.train()
     versions = {library.__name__: library.__version__ for library in (torch, transformers, peft, trl)} | {"python": sys.version.split()[0]}
     load_s, train_s = loaded - start, time.perf_counter() - lines.began
     print_line({"done": True, "load_s": round(load_s, 3), "train_s": round(train_s, 3), "peak_memory_bytes": peak_memory(), "versions": versions})
 
 
 if __name__ == "__main__":
-    main(arguments())
+    main(arguments().parse_args())

@@ -1,0 +1,140 @@
+// How long ours and TRL take until they are mostly right at arithmetic: same model, problems, sizes, reward and seeds.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { arithmetic } from '../../src/envs/arithmetic.ts';
+import {
+  huggingFaceFolder,
+  inTurn,
+  jsonLines,
+  machine,
+  modelsFolder,
+  preparePython,
+  python,
+  smollm2,
+  table,
+} from '../peers.ts';
+import { median, watched } from '../watched.ts';
+
+/** The mean of the rewards of so many steps, 32 completions each, must come to the bar. */
+const window = 5;
+const bar = 0.9;
+const sizes = { prompts: 4, generations: 8, tokens: 24 };
+const learningRate = 2e-4;
+/** Sums and products of the numbers 2 to 9, without those that the task set holds out. */
+const problems = 160;
+
+/** A step as both workers print it. */
+interface StepLine {
+  readonly step: number;
+  readonly step_s: number;
+  readonly reward: number;
+}
+
+interface Learning {
+  /** Until the bar was reached; undefined: it was not. */
+  readonly steps: number | undefined;
+  readonly seconds: number;
+  readonly stepSeconds: readonly number[];
+}
+
+const { values: flags } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '3' },
+    'max-steps': { type: 'string', default: '60' },
+    models: { type: 'string', default: modelsFolder },
+    help: { type: 'boolean', default: false },
+  },
+  args: process.argv[2] === 'time-to-reward' ? process.argv.slice(3) : [],
+});
+
+const usage = `node bench/main.ts time-to-reward [--seeds N] [--max-steps N] [--models DIR]
+  --models  the folder that holds smollm2-135m-instruct`;
+
+export async function benchmarkTimeToReward(): Promise<void> {
+  if (flags.help) return console.log(usage);
+  const model = smollm2(flags.models);
+  preparePython();
+  const peer = huggingFaceFolder(model, 'bfloat16');
+  console.log(`${machine}; ${flags.seeds} seeds, until the mean reward of ${window} steps is ${bar}\n`);
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
+  const dataset = join(folder, 'problems.jsonl');
+  const rows = arithmetic({ operators: ['+', '*'], low: 2, high: 9 }).rows('train', problems, 0);
+  writeFileSync(dataset, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  try {
+    const learning = await inTurn(
+      Number(flags.seeds),
+      {
+        'gradus, float32 rollouts': (seed) => runOurs(seed, folder, { model, dataset, rollouts: 'float32' }),
+        'gradus, int8 rollouts': (seed) => runOurs(seed, folder, { model, dataset, rollouts: 'int8' }),
+        [trl]: (seed) => runTrl(seed, { model: peer, dataset }),
+      },
+      ({ steps, seconds }) => (steps === undefined ? 'did not reach it' : `${steps} steps, ${seconds.toFixed(0)} s`),
+    );
+    console.log(report(learning));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const trl = 'TRL 1.16, bfloat16';
+
+async function runOurs(
+  seed: number,
+  folder: string,
+  { model, dataset, rollouts }: { readonly model: string; readonly dataset: string; readonly rollouts: string },
+): Promise<Learning> {
+  const [file, out] = [join(folder, 'config.json'), join(folder, 'run')];
+  rmSync(out, { recursive: true, force: true });
+  const config = {
+    ...{ model, dataset, seed, reward: 'numeric_match', learning_rate: learningRate },
+    ...{ prompts_per_step: sizes.prompts, num_generations: sizes.generations, max_completion_length: sizes.tokens },
+    ...{ max_steps: Number(flags['max-steps']), lora: { r: 16, alpha: 32 } },
+    ...{ eval: null, save: { every_steps: null, best: null }, sample_every_steps: null },
+    // TRL calls rewards in its own process too.
+    native: { rollout_dtype: rollouts, reward_workers: 0 },
+  };
+  writeFileSync(file, JSON.stringify(config));
+  const worker = join(import.meta.dirname, 'gradus-worker.ts');
+  return learningOf(await watched(process.execPath, [worker, file, out, String(bar), String(window)]));
+}
+
+async function runTrl(
+  seed: number,
+  { model, dataset }: { readonly model: string; readonly dataset: string },
+): Promise<Learning> {
+  const options = {
+    ...{ model, data: dataset, seed, bar, window, dtype: 'bf16', threads: availableParallelism() },
+    ...{ 'prompts-per-step': sizes.prompts, generations: sizes.generations, tokens: sizes.tokens },
+    ...{ steps: flags['max-steps'], 'learning-rate': learningRate },
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return learningOf(await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]));
+}
+
+function learningOf({ output }: { readonly output: string }): Learning {
+  const lines = jsonLines<StepLine>(output);
+  const last = lines.slice(-window).map(({ reward }) => reward);
+  const reached = last.reduce((sum, reward) => sum + reward, 0) / window >= bar;
+  const stepSeconds = lines.map(({ step_s }) => step_s);
+  return {
+    steps: reached ? lines.length : undefined,
+    seconds: stepSeconds.reduce((sum, seconds) => sum + seconds, 0),
+    stepSeconds,
+  };
+}
+
+/** Medians over seeds; a seed that did not come to the bar counts with all of its steps, and is told. */
+function report(measured: ReadonlyMap<string, readonly Learning[]>): string {
+  const seconds = (name: string) => median(measured.get(name)!.map((run) => run.seconds));
+  const rows = [...measured].map(([name, runs]) => [
+    name,
+    `${runs.filter(({ steps }) => steps !== undefined).length} of ${runs.length}`,
+    String(median(runs.map(({ stepSeconds }) => stepSeconds.length))),
+    seconds(name).toFixed(0),
+    median(runs.flatMap(({ stepSeconds }) => stepSeconds)).toFixed(2),
+    `${(seconds(trl) / seconds(name)).toFixed(2)} ×`,
+  ]);
+  return table(['system', `reached ${bar}`, 'steps', 's', 's a step', 'faster than TRL'], rows);
+}
