@@ -72,6 +72,7 @@ export class Progress {
     const seconds = timings.step_time ?? 0;
     if (metrics.reward !== undefined) this.#rewards.push(metrics.reward);
     this.#durations.push(seconds);
+    if (!this.#rewrites && !this.#isPlainStep(step)) return;
     const recent = this.#durations.slice(-recentSteps);
     const left = ((this.#maxSteps - step) * recent.reduce((sum, value) => sum + value, 0)) / recent.length;
     const parts = [
@@ -89,7 +90,7 @@ export class Progress {
     if (this.#rewrites) {
       this.#output.stderr.write(`\r\u001b[K${line.slice(0, (this.#output.stderr.columns ?? 80) - 1)}`);
       this.#lineIsOpen = true;
-    } else if (this.#isPlainStep(step)) this.#output.note(line);
+    } else this.#output.note(line);
   }
 
   #isPlainStep(step: number): boolean {

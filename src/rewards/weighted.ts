@@ -43,7 +43,8 @@ export function weightedRewards<E extends Example = Example>(
       if (scorable.length === 0) return trajectories.map(() => unscored);
       const input = inputOf(example, scorable);
       const verdicts = await Promise.all(rewards.map(({ score }) => judge(score, input, timeLimit)));
-      const scored = new Map(scorable.map((trajectory, i) => [trajectory, combine(rewards, verdicts, i)]));
+      const metrics = meanMetrics(verdicts.map((verdict) => verdict.metrics));
+      const scored = new Map(scorable.map((trajectory, i) => [trajectory, combine(rewards, verdicts, i, metrics)]));
       return trajectories.map((trajectory) => scored.get(trajectory) ?? unscored);
     },
   };
@@ -106,8 +107,13 @@ function part({ prompts, completions, completionIds, columns }: Judged, rows: re
   });
 }
 
-/** The verdicts on trajectory `i`, as one. */
-function combine(rewards: readonly NamedReward[], verdicts: readonly Verdict[], i: number): Reward {
+/** The verdicts on trajectory `i`, as one, with the metrics of its group. */
+function combine(
+  rewards: readonly NamedReward[],
+  verdicts: readonly Verdict[],
+  i: number,
+  metrics: NonNullable<Reward['metrics']>,
+): Reward {
   const parts: Record<string, number | null> = {};
   const errors: Record<string, string> = {};
   const stacks: Record<string, string> = {};
@@ -122,7 +128,6 @@ function combine(rewards: readonly NamedReward[], verdicts: readonly Verdict[], 
     } else if (verdict !== null) score = (score ?? 0) + weight * verdict;
   }
   const failed = Object.keys(errors).length > 0;
-  const metrics = meanMetrics(verdicts.map(({ metrics }) => metrics));
   const kept = verdicts.flatMap(({ extra = {} }) => Object.entries(extra).map(([name, values]) => [name, values[i]]));
   return {
     score: failed ? null : score,

@@ -83,7 +83,7 @@ test('a torn last line is not read', () => {
   assert.deepEqual(readMetrics(store.directory), [{ step: 1, reward: 1 }]);
 });
 
-test('rollouts keep text, rewards, advantages, ids and log-probabilities', async () => {
+test('rollouts keep text, rewards, advantages, ids and log-probabilities', () => {
   const store = create('rollouts');
   const state = { messages: [{ role: 'user' as const, content: '2 + 2' }] };
   const tokens = { promptIds: [1, 2], completionIds: [3, 0], logprobs: [-0.12345678901, -1] };
@@ -97,8 +97,8 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', async
     { score: null, parts: { exact: null } },
   ];
   const outcome = { fate: 'kept', reason: 'mixed', advantages: [0.5, 0] } as const;
-  await store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
-  await store.settle();
+  store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
+  store.settle();
   assert.deepEqual(readRollouts(store.directory, 10), [
     {
       id: '10.0',
@@ -151,7 +151,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   const store = create('resumed');
   for (const step of [1, 2, 3]) {
     store.metrics(step, { reward: step });
-    await store.rollouts(step, []);
+    store.rollouts(step, []);
     const evaluation = {
       problems: 1,
       samples_per_problem: 1,
@@ -163,7 +163,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     store.evaluation({ step, ...evaluation });
     store.event({ type: 'step', step });
   }
-  await store.settle();
+  store.settle();
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
   await store.checkpoint({ step: 2 }, saveNothing);
   store.update({ status: 'stopped', stop_reason: 'SIGINT', ended: '2026-01-01T00:01:00Z' });

@@ -10,7 +10,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
@@ -39,9 +38,7 @@ import { isActive, readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
 import { rolloutRecord } from './rollout-record.ts';
 
-const PROGRESS_MILLISECONDS = 200;
-/** Files of rollouts that are being written at once, at most. */
-const PENDING_WRITES = 64;
+const PROGRESS_MILLISECONDS = 1000;
 
 type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
 
@@ -63,8 +60,6 @@ export class RunStore {
   #updated = 0;
   /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
   readonly #appending = new Map<JsonlFile, number>();
-  /** Writes of the last steps' rollouts. */
-  readonly #pending: Promise<void>[] = [];
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -170,19 +165,14 @@ export class RunStore {
     this.#append('events', event);
   }
 
-  /** Writes a file while the run goes on; waits only for one of a few steps before. */
-  async rollouts(step: number, groups: readonly GroupOutcome[]): Promise<void> {
+  rollouts(step: number, groups: readonly GroupOutcome[]): void {
     const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
-    const slot = step % PENDING_WRITES;
-    await this.#pending[slot];
     // A step that was cut short is made again, so that a torn file is never read for good.
-    this.#pending[slot] = writeFile(rolloutsFile(this.directory, step), lines.join(''));
-    this.#pending[slot].catch(() => {}); // whoever waits for it hears of it
+    writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }
 
-  /** Returns when everything is on the disk. */
-  async settle(): Promise<void> {
-    await Promise.all(this.#pending);
+  /** Returns when every line is on the disk. */
+  settle(): void {
     for (const descriptor of this.#appending.values()) fsyncSync(descriptor);
   }
 
@@ -202,7 +192,7 @@ export class RunStore {
    * @returns the checkpoint's folder
    */
   async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
-    await this.settle();
+    this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
     return folder;
@@ -259,8 +249,11 @@ export class RunStore {
 
 /** The step, then finite numbers in alphabetical order: equal numbers give equal bytes, and what is no number is absent. */
 function numbersOf(step: number, numbers: Metrics): MetricsRecord {
-  const finite = Object.entries(numbers).filter(([, value]) => Number.isFinite(value));
-  return { step, ...Object.fromEntries(finite.sort(([a], [b]) => (a < b ? -1 : 1))) };
+  const record: { step: number } & Record<string, number> = { step };
+  for (const name of Object.keys(numbers).sort()) {
+    if (Number.isFinite(numbers[name])) record[name] = numbers[name]!;
+  }
+  return record;
 }
 
 /**

@@ -106,7 +106,7 @@ export class TrainingRun {
     }
     const steps = this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
-      const { event, record } = await this.#record(report, stage);
+      const { event, record } = this.#record(report, stage);
       yield event;
       yield* this.#alert(this.#health.step(record));
       spend(report.groups);
@@ -160,19 +160,16 @@ export class TrainingRun {
     };
   }
 
-  async #record(
+  #record(
     { step, groups, metrics: measured, timings }: StepReport,
     stage: Stage,
-  ): Promise<{
-    readonly event: StepEvent;
-    readonly record: MetricsRecord;
-  }> {
+  ): { readonly event: StepEvent; readonly record: MetricsRecord } {
     const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
     const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.metrics(step, metrics);
     this.#store.timings(step, { ...timings, ...(tokens > 0 && { tokens_per_second: tokens / timings.step_time! }) });
-    if (groups.length > 0) await this.#store.rollouts(step, groups);
+    if (groups.length > 0) this.#store.rollouts(step, groups);
     this.#store.progress(step);
     return { event: { type: 'step', step, metrics, timings, tokens }, record };
   }
