@@ -17,10 +17,11 @@ demo: setup
 test: setup
 	$(run) test
 
-# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv.
+# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, and with llama.cpp.
 test-engines: setup
 	python/setup.sh
 	-node scripts/fetch-tokenizers.ts
+	-node scripts/fetch-llama-cpp.ts
 	$(run) test:engines
 
 check: setup

@@ -1,13 +1,12 @@
 // Tokens a second of sampling alone: ours, transformers' generate and llama.cpp, in alternation from the same prompt and weights.
-import { execFileSync } from 'node:child_process';
-import { existsSync, globSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { fetchLlamaCpp, LLAMA_CPP_VERSION, llamaCppFolder } from '../../scripts/fetch-llama-cpp.ts';
 import { openModelText } from '../../src/backends/open-renderer.ts';
 import { messageOf } from '../../src/errors.ts';
 import {
-  cache,
   huggingFaceFolder,
   inTurn,
   jsonLines,
@@ -19,8 +18,6 @@ import {
   table,
 } from '../peers.ts';
 import { median, watched } from '../watched.ts';
-
-const LLAMA_CPP = '3.22.1';
 
 /** What a worker is told, as JSON, in its only argument. */
 export interface GenerationTask {
@@ -80,11 +77,12 @@ export async function benchmarkGeneration(): Promise<void> {
     });
   const [gguf] = globSync(join(model, '*.gguf'));
   const llamaCpp = (sizes: object) =>
-    worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder(), ...sizes });
+    worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder, ...sizes });
   const absent: string[][] = [];
   try {
+    fetchLlamaCpp();
     await llamaCpp({ tokens: 1, batches: [1] })();
-    systems[`llama.cpp, node-llama-cpp ${LLAMA_CPP}, Q4_1`] = llamaCpp({});
+    systems[`llama.cpp, node-llama-cpp ${LLAMA_CPP_VERSION}, Q4_1`] = llamaCpp({});
   } catch (error) {
     const reason = messageOf(error).trim().split('\n').at(-1)!;
     absent.push([`llama.cpp cannot run here: ${reason}`, ...shared.batches.map(() => '')]);
@@ -123,15 +121,4 @@ function ratios(all: readonly Speeds[]): string[][] {
       ...speeds.map((speed, i) => (speed / Math.max(...peers.map((other) => other.speeds[i]!))).toFixed(2)),
     ]);
   });
-}
-
-/** Where node-llama-cpp is, installed apart from this package: with the binary for this machine's CPU and nothing that builds. */
-function llamaCppFolder(): string {
-  const folder = join(cache, `node-llama-cpp-${LLAMA_CPP}`);
-  if (!existsSync(join(folder, 'node_modules', 'node-llama-cpp'))) {
-    const packages = ['node-llama-cpp', `@node-llama-cpp/linux-${process.arch}`].map((name) => `${name}@${LLAMA_CPP}`);
-    const options = ['--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'];
-    execFileSync('npm', ['install', '--prefix', folder, ...options, ...packages], { stdio: 'inherit' });
-  }
-  return folder;
 }

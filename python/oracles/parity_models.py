@@ -21,7 +21,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2
 
 FAMILIES = {"llama": LlamaConfig, "mistral": MistralConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config}
 ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3}
-GGUF_TYPES = [Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
+GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
 
 def random_config(family, random, wide):
@@ -79,7 +79,7 @@ def write_gguf(family, type, random):
     gguf_models.WIDE = gguf_models.NARROW = iter(lambda: type, None)
     (out / folder).mkdir(parents=True)
     model = AutoModelForCausalLM.from_config(config).float().eval()
-    gguf_models.write_gguf(out / folder / "model.gguf", family, ARCHITECTURES[family], config, model, random)
+    gguf_models.write_gguf(out / folder / "model.gguf", family, ARCHITECTURES[family], config, model, random, tokenizer=True)
     write_goldens(model, folder)
 
 

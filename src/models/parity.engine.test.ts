@@ -14,7 +14,7 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   t.after(() => rmSync(root, { recursive: true }));
   const folder = join(root, 'models');
   const names = makeParityModels(seed, folder);
-  assert.equal(names.length, 4 * 3 + 3 * 10, 'families in folders of three types, and in GGUF of ten');
+  assert.equal(names.length, 4 * 3 + 3 * 11, 'families in folders of three types, and in GGUF of eleven');
   for (const name of names) {
     await t.test(name, async () => {
       const parity = await measureParity(join(folder, name));

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { awkwardTexts } from '../../test/awkward-texts.ts';
 import { seededIntegers } from '../../test/mutations.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { characterTokenizerJson } from './character-tokenizer.ts';
@@ -12,29 +13,6 @@ import { createTokenizer } from './tokenizer.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const python = join(root, 'python/.venv/bin/python');
-
-const awkward = [
-  ...[
-    'a',
-    'b',
-    ' ',
-    '  ',
-    '\n',
-    '\t',
-    '\r\n',
-    '\u0085',
-    '\ufeff',
-    '\u00a0',
-    '\u2028',
-    '\u3000',
-    '\u180e',
-    '\u200b',
-    '\0',
-    '\x7f',
-  ],
-  ...['0', '1', '23', '٣', '½', 'Ⅷ', '①', '𝟘', 'é', 'e\u0301', 'ñ', 'ß', 'İ', 'ﬁ', '日本', 'द्', '😀', '👩‍👩‍👧', '🇩🇪'],
-  ...["'s", "'S", '’t', '!', '...', '_', '$', '▁', 'Ġ', 'the', 'ing', '<|im_end|>', '</s>', '<s>', '<unk>', '<0x41>'],
-];
 
 interface Answer {
   encoded: number[][];
@@ -45,9 +23,7 @@ interface Answer {
 function compare(tokenizerPath: string, config: unknown): void {
   const tokenizer = createTokenizer(JSON.parse(readFileSync(tokenizerPath, 'utf8')), config);
   const integer = seededIntegers(3);
-  const texts = Array.from({ length: 1000 }, () =>
-    Array.from({ length: integer(12) }, () => awkward[integer(awkward.length)]).join(''),
-  );
+  const texts = awkwardTexts(1000);
   const ids = Array.from({ length: 500 }, () =>
     Array.from({ length: integer(12) }, () => integer(tokenizer.vocabSize)),
   );
