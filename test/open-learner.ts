@@ -38,7 +38,10 @@ export async function openLearner(setup: LearnerSetup) {
   const { architecture, tensors, positions } = stack.use(await loadWeights(modelPath));
   const adapters = adapter && loraAdapters(architecture.parameters, adapter.settings);
   const learnt = adapters ? [...adapters.values()].flatMap(({ a, b }) => [a, b]) : architecture.parameters;
-  const layout = new ArenaLayout(learnt.map(({ name, shape }) => ({ name, shape, decays: true })));
+  const layout = new ArenaLayout(
+    learnt.map(({ name, shape }) => ({ name, shape, decays: true })),
+    device,
+  );
   const arena = () => stack.adopt(new Arena(layout), (made) => made.dispose());
   const [values, gradients] = [arena(), arena()];
   const optimizer = stack.adopt(new AdamW(layout, values, gradients, ADAMW), (made) => made.dispose());
@@ -49,6 +52,7 @@ export async function openLearner(setup: LearnerSetup) {
     await loadCheckpoint(adapter.folder, { values, optimizer, entropyControl, adapters: settings, ...rest });
   } else {
     for (const { name } of learnt) values.values(name).set(tensors.get(name)!.buffer.data);
+    values.upload();
   }
   const learner = new Learner({
     ...{ architecture, objective, temperature, layout, positions, dropout },

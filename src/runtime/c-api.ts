@@ -22,10 +22,15 @@ export const C_API = {
   SessionGetInputName: [36, 'void *(void *session, size_t index, void *allocator, _Out_ void **name)'],
   SessionGetOutputName: [37, 'void *(void *session, size_t index, void *allocator, _Out_ void **name)'],
   CreateRunOptions: [39, 'void *(_Out_ void **options)'],
+  CreateTensorAsOrtValue: [
+    48,
+    'void *(void *allocator, const int64_t *shape, size_t rank, int type, _Out_ void **value)',
+  ],
   CreateTensorWithDataAsOrtValue: [
     49,
     'void *(void *memory, void *data, size_t bytes, const int64_t *shape, size_t rank, int type, _Out_ void **value)',
   ],
+  CreateMemoryInfo: [68, 'void *(str name, int allocator, int id, int memory, _Out_ void **info)'],
   CreateCpuMemoryInfo: [69, 'void *(int allocator, int memory, _Out_ void **info)'],
   AllocatorFree: [76, 'void *(void *allocator, void *data)'],
   GetAllocatorWithDefaultOptions: [78, 'void *(_Out_ void **allocator)'],
@@ -38,6 +43,7 @@ export const C_API = {
   GetAvailableProviders: [125, 'void *(_Out_ void **names, _Out_ int *count)'],
   ReleaseAvailableProviders: [126, 'void *(void *names, int count)'],
   AddSessionConfigEntry: [130, 'void *(void *options, str key, str value)'],
+  CreateAllocator: [131, 'void *(void *session, void *memory, _Out_ void **allocator)'],
   RunWithBinding: [133, 'void *(void *session, void *options, void *binding)'],
   CreateIoBinding: [134, 'void *(void *session, _Out_ void **binding)'],
   ReleaseIoBinding: [135, 'void (void *binding)'],
@@ -56,6 +62,7 @@ export const C_API = {
     216,
     'void *(void *options, str name, const char **keys, const char **values, size_t count)',
   ],
+  CopyTensors: [386, 'void *(void *env, void **from, void **to, void *stream, size_t count)'],
   RunOptionsEnableProfiling: [415, `void *(void *options, ${PATH} prefix)`],
 } as const satisfies Record<string, readonly [place: number, prototype: string]>;
 

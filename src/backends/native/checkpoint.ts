@@ -53,6 +53,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = checkpoint;
   await mkdir(directory, { recursive: true });
+  for (const arena of [values, optimizer.mean, optimizer.square]) arena.download();
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
   await writeDurably(
@@ -172,6 +173,7 @@ async function readArena(
     }
     await file.readFloat32(rename(name), arena.values(name));
   }
+  arena.upload();
 }
 
 function mismatch(message: string): GradusError {

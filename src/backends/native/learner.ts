@@ -5,13 +5,14 @@ import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { trainingGraph } from '../../models/training-graph.ts';
-import { createSession, type Session, type SessionOptions } from '../../runtime/session.ts';
-import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
-import { inputsOf, type Tensor } from '../../tensor/graph.ts';
-import { lowerToOnnx } from '../../tensor/onnx.ts';
+import type { SessionOptions } from '../../runtime/session.ts';
+import type { AnyTensor, Tensor as BoundTensor } from '../../runtime/tensor.ts';
+import type { Tensor } from '../../tensor/graph.ts';
 import { add, input } from '../../tensor/ops.ts';
-import { size } from '../../tensor/shape.ts';
+import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
+import { ArenaGraph } from './arena-graph.ts';
+import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
 import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import {
@@ -34,7 +35,7 @@ export interface LearnerOptions {
   readonly temperature: number;
   readonly layout: ArenaLayout;
   /** Parameters that stay as they are, and the rotary tables. */
-  readonly frozen: ReadonlyMap<string, BoundTensor>;
+  readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
   /** Compute layers again for their gradients instead of keeping what they computed. @default false */
@@ -48,19 +49,14 @@ export interface PassResult {
   readonly logprobs: number[][];
 }
 
-interface Compiled {
-  readonly session: Session;
-  readonly inputs: ReadonlySet<string>;
-}
-
 /** A compiled objective. */
 export class Learner {
   readonly #options: LearnerOptions;
-  readonly #training: Compiled;
+  readonly #training: CompiledGraph;
   /** The same without gradients, for what has nothing to teach; compiled when there is such a thing. */
-  #measuring: Compiled | undefined;
+  #measuring: CompiledGraph | undefined;
   readonly #metricNames: readonly string[];
-  readonly #accumulator: Session;
+  readonly #accumulator: ArenaGraph;
   /** Where the loss learns from tokens of high entropy alone: which those are must be known before the first micro-batch. */
   readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
@@ -71,7 +67,7 @@ export class Learner {
     const outputs = trainingOutputs(options, names);
     this.#metricNames = Object.keys(outputs).filter((name) => name.startsWith(METRIC));
     this.#training = compile(outputs, options, 'training step');
-    this.#accumulator = createSession(accumulatorModel(), { name: 'gradient sum' });
+    this.#accumulator = new ArenaGraph('gradient sum', options.layout, sumGraph);
     if (keptFraction(options.objective) < 1) this.#entropies = new Scorer(options, 'entropy');
   }
 
@@ -92,7 +88,7 @@ export class Learner {
     const { limits, objective } = this.#options;
     const parts = microBatches(sequences, limits, (sequence) => teaches(objective, sequence));
     // What teaches comes first, and overwrites what was there.
-    if (!parts[0]?.teaches) into.buffer.data.fill(0);
+    if (!parts[0]?.teaches) into.clear();
     for (const [index, part] of parts.entries()) {
       const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
       metrics.push(await this.#run(part, sequences, step, values, target, logprobs));
@@ -102,8 +98,8 @@ export class Learner {
   }
 
   dispose(): void {
-    this.#training.session.dispose();
-    this.#measuring?.session.dispose();
+    this.#training.dispose();
+    this.#measuring?.dispose();
     this.#accumulator.dispose();
     this.#entropies?.dispose();
     this.#scratch?.dispose();
@@ -124,9 +120,10 @@ export class Learner {
     into: Arena | undefined,
     logprobs: number[][],
   ): Promise<Record<string, number>> {
-    const { session, inputs } = into ? this.#training : this.#measure();
+    const graph = into ? this.#training : this.#measure();
+    const { inputs } = graph;
     using run = new RunTensors();
-    using binding = session.bind();
+    using binding = graph.bind();
     const rows = part.rows.length;
     const { C: width } = part.sizes;
     bindInputs(binding, inputs, values.tensors);
@@ -146,17 +143,17 @@ export class Learner {
     );
   }
 
-  #measure(): Compiled {
+  #measure(): CompiledGraph {
     this.#measuring ??= compile(lossOutputs(this.#options).outputs, this.#options, 'measuring');
     return this.#measuring;
   }
 
   async #accumulate(sum: Arena, addend: Arena): Promise<void> {
-    using binding = this.#accumulator.bind();
-    using run = new RunTensors();
-    const [a, b] = [run.view(sum.buffer), run.view(addend.buffer)];
-    binding.input('a', a).input('b', b).output('sum', a);
-    await binding.run();
+    for (const [i, { tensor }] of sum.parts.entries()) {
+      using binding = this.#accumulator.bind(tensor);
+      binding.input('a', tensor).input('b', addend.parts[i]!.tensor).output('sum', tensor);
+      await binding.run();
+    }
   }
 
   #scratchArena(): Arena {
@@ -169,7 +166,7 @@ export class Learner {
 export class Scorer {
   readonly #options: Omit<LearnerOptions, 'objective'>;
   readonly #output: 'logprobs' | 'entropy';
-  readonly #compiled: Compiled;
+  readonly #compiled: CompiledGraph;
 
   /** @param output log-probabilities of the tokens, or entropies of the distributions that they are drawn from */
   constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
@@ -181,11 +178,11 @@ export class Scorer {
 
   /** For each sequence the number of each completion token at `values`; 0 where the mask is false. */
   async score(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
-    const { session, inputs } = this.#compiled;
+    const { inputs } = this.#compiled;
     const scores: number[][] = [];
     for (const part of microBatches(sequences, this.#options.limits)) {
       using run = new RunTensors();
-      using binding = session.bind();
+      using binding = this.#compiled.bind();
       bindInputs(binding, inputs, values.tensors);
       bindInputs(binding, inputs, layoutInputs(part, sequences, run));
       const output = run.create('float32', [part.rows.length, part.sizes.C]);
@@ -197,22 +194,21 @@ export class Scorer {
   }
 
   dispose(): void {
-    this.#compiled.session.dispose();
+    this.#compiled.dispose();
   }
 }
 
-function compile(outputs: Record<string, Tensor>, options: Omit<LearnerOptions, 'objective'>, name: string): Compiled {
-  const used = inputsOf(Object.values(outputs));
-  const initializers = new Map([...options.frozen].filter(([parameter]) => used.has(parameter)));
-  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
+function compile(
+  outputs: Record<string, Tensor>,
+  { frozen, session }: Omit<LearnerOptions, 'objective'>,
+  name: string,
+): CompiledGraph {
   // Not pre-packed: the sampler reads the same memory, and large products gain little.
-  const session = createSession(model, { ...options.session, name, initializers, prepack: false });
-  return { session, inputs: new Set(session.inputs) };
+  return compileGraph(outputs, frozen, { ...session, name, prepack: false });
 }
 
-function accumulatorModel() {
-  const vector = (name: string) => input(name, 'float32', [size('N')]);
-  return lowerToOnnx({ sum: add(vector('a'), vector('b')) });
+function sumGraph(shape: Shape) {
+  return { sum: add(input('a', 'float32', shape), input('b', 'float32', shape)) };
 }
 
 function readRows(

@@ -1,12 +1,12 @@
 // AdamW over one flat vector, in place. Loshchilov and Hutter 2017, arXiv:1711.05101, as torch.optim.AdamW computes it.
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate } from '../../runtime/buffers.ts';
-import { createSession, type Session } from '../../runtime/session.ts';
-import { type Tensor, tensor } from '../../runtime/tensor.ts';
-import { lowerToOnnx } from '../../tensor/onnx.ts';
+import { tensor } from '../../runtime/tensor.ts';
 import { add, div, input, mul, sqrt, sub } from '../../tensor/ops.ts';
-import { size } from '../../tensor/shape.ts';
+import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
+import { ArenaGraph } from './arena-graph.ts';
+import { ArenaNorm } from './arena-norm.ts';
 
 export interface AdamWSettings {
   readonly beta1: number;
@@ -19,29 +19,32 @@ export interface AdamWSettings {
 
 export class AdamW {
   readonly #settings: AdamWSettings;
-  readonly #values: Arena;
   readonly #gradients: Arena;
+  readonly #norm: ArenaNorm;
   /** Running means of the gradients and of their squares. */
   readonly mean: Arena;
   readonly square: Arena;
   /** Updates made so far. */
   steps = 0;
-  readonly #session: Session;
+  readonly #graph: ArenaGraph;
   readonly #scalars = { step_size: scalar(), decay: scalar(), clip: scalar(), correction: scalar() };
-  readonly #parts: { binding: Binding; decays: boolean; tensors: Tensor[] }[] = [];
+  readonly #parts: readonly { readonly binding: Binding; readonly decays: boolean }[];
 
   constructor(layout: ArenaLayout, values: Arena, gradients: Arena, settings: AdamWSettings) {
     this.#settings = settings;
-    this.#values = values;
     this.#gradients = gradients;
+    this.#norm = new ArenaNorm(layout);
     this.mean = new Arena(layout);
     this.square = new Arena(layout);
-    this.#session = createSession(lowerToOnnx(adamWGraph(settings)), { name: 'optimiser' });
-    const parts = [
-      { start: 0, length: layout.decayLength, decays: true },
-      { start: layout.decayLength, length: layout.length - layout.decayLength, decays: false },
-    ];
-    for (const { start, length, decays } of parts) if (length > 0) this.#parts.push(this.#bind(start, length, decays));
+    this.#graph = new ArenaGraph('optimiser', layout, (shape) => adamWGraph(settings, shape));
+    this.#parts = values.parts.map(({ tensor: value, decays }, index) => {
+      const binding = this.#graph.bind(value);
+      for (const [name, { tensor: view }] of Object.entries(this.#scalars)) binding.input(name, view);
+      const state = { value, mean: this.mean.parts[index]!.tensor, square: this.square.parts[index]!.tensor };
+      binding.input('gradient', gradients.parts[index]!.tensor);
+      for (const [name, part] of Object.entries(state)) binding.input(name, part).output(`next_${name}`, part);
+      return { binding, decays };
+    });
   }
 
   /**
@@ -50,7 +53,7 @@ export class AdamW {
    */
   async step(learningRate: number): Promise<number> {
     const { beta1, beta2, weightDecay, maxGradNorm } = this.#settings;
-    const norm = euclideanNorm(this.#gradients.buffer.data);
+    const norm = await this.#norm.of(this.#gradients);
     if (!Number.isFinite(norm)) return norm;
     const step = this.steps + 1;
     const { step_size, decay, clip, correction } = this.#scalars;
@@ -67,8 +70,8 @@ export class AdamW {
   }
 
   dispose(): void {
-    this.#session.dispose();
-    for (const { tensors } of this.#parts) for (const view of tensors) view.dispose();
+    this.#graph.dispose();
+    this.#norm.dispose();
     for (const { tensor: view, buffer } of Object.values(this.#scalars)) {
       view.dispose();
       buffer.dispose();
@@ -76,22 +79,11 @@ export class AdamW {
     this.mean.dispose();
     this.square.dispose();
   }
-
-  #bind(start: number, length: number, decays: boolean) {
-    const binding = this.#session.bind();
-    for (const [name, { tensor: view }] of Object.entries(this.#scalars)) binding.input(name, view);
-    const part = (arena: Arena) => tensor(arena.buffer.slice(start, length), [length]);
-    const gradient = part(this.#gradients);
-    const state = { value: part(this.#values), mean: part(this.mean), square: part(this.square) };
-    binding.input('gradient', gradient);
-    for (const [name, view] of Object.entries(state)) binding.input(name, view).output(`next_${name}`, view);
-    return { binding, decays, tensors: [gradient, ...Object.values(state)] };
-  }
 }
 
-/** One update of N numbers; what the step number decides comes in as scalars. */
-function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings) {
-  const vector = (name: string) => input(name, 'float32', [size('N')]);
+/** One update of numbers in some shape; what the step number decides comes in as scalars. */
+function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings, shape: Shape) {
+  const vector = (name: string) => input(name, 'float32', shape);
   const number = (name: string) => input(name, 'float32', []);
   const gradient = mul(vector('gradient'), number('clip'));
   const mean = add(mul(vector('mean'), beta1), mul(gradient, 1 - beta1));
@@ -104,10 +96,4 @@ function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings) {
 function scalar() {
   const buffer = allocate('float32', 1);
   return { buffer, tensor: tensor(buffer, []) };
-}
-
-function euclideanNorm(vector: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < vector.length; i++) sum += vector[i]! * vector[i]!;
-  return Math.sqrt(sum);
 }

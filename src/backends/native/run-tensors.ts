@@ -1,7 +1,7 @@
 // Small tensors made for one run and released with it.
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type ElementType, type NativeBuffer } from '../../runtime/buffers.ts';
-import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 
 export class RunTensors implements Disposable {
@@ -48,7 +48,7 @@ export class RunTensors implements Disposable {
 export function bindInputs(
   binding: Binding,
   known: ReadonlySet<string>,
-  inputs: Iterable<readonly [string, Tensor]>,
+  inputs: Iterable<readonly [string, AnyTensor]>,
 ): void {
   for (const [name, value] of inputs) if (known.has(name)) binding.input(name, value);
 }

@@ -1,0 +1,39 @@
+// Graphs that treat all numbers of an arena alike, each by itself: compiled once, run for every part.
+import type { Binding } from '../../runtime/binding.ts';
+import { createSession, type Session } from '../../runtime/session.ts';
+import type { AnyTensor } from '../../runtime/tensor.ts';
+import type { Tensor } from '../../tensor/graph.ts';
+import { lowerToOnnx } from '../../tensor/onnx.ts';
+import { type Shape, size } from '../../tensor/shape.ts';
+import type { ArenaLayout } from './arena.ts';
+
+export class ArenaGraph {
+  readonly #name: string;
+  readonly #layout: ArenaLayout;
+  readonly #graph: (shape: Shape) => Record<string, Tensor>;
+  /** By the rank of the parts. */
+  readonly #sessions = new Map<number, Session>();
+
+  /** @param graph for parts of a shape */
+  constructor(name: string, layout: ArenaLayout, graph: (shape: Shape) => Record<string, Tensor>) {
+    this.#name = name;
+    this.#layout = layout;
+    this.#graph = graph;
+  }
+
+  /** A new binding for a part. */
+  bind({ shape: { length: rank } }: AnyTensor): Binding {
+    const session = this.#sessions.get(rank) ?? this.#compile(rank);
+    this.#sessions.set(rank, session);
+    return session.bind();
+  }
+
+  dispose(): void {
+    for (const session of this.#sessions.values()) session.dispose();
+  }
+
+  #compile(rank: number): Session {
+    const shape = Array.from({ length: rank }, (_, axis) => size(`N${axis}`));
+    return createSession(lowerToOnnx(this.#graph(shape)), { name: this.#name, device: this.#layout.device });
+  }
+}

@@ -1,0 +1,41 @@
+// A graph in a session, with the weights that stay as they are.
+import type { Binding } from '../../runtime/binding.ts';
+import { createSession, type SessionOptions } from '../../runtime/session.ts';
+import { type AnyTensor, Tensor as HostTensor } from '../../runtime/tensor.ts';
+import { inputsOf, type Tensor } from '../../tensor/graph.ts';
+import { lowerToOnnx } from '../../tensor/onnx.ts';
+
+export interface CompiledGraph {
+  /** What is left to bind. */
+  readonly inputs: ReadonlySet<string>;
+  bind(): Binding;
+  dispose(): void;
+}
+
+/** @param weights values of inputs, which every session reads where they are; those that the graph does not have are passed over */
+export function compileGraph(
+  outputs: Readonly<Record<string, Tensor>>,
+  weights: ReadonlyMap<string, AnyTensor>,
+  options: Omit<SessionOptions, 'initializers'>,
+): CompiledGraph {
+  const used = inputsOf(Object.values(outputs));
+  const initializers = new Map<string, HostTensor>();
+  // What lies on a device is bound to each run: as an initializer it would be copied for each session.
+  const bound = new Map<string, AnyTensor>();
+  for (const [name, weight] of weights) {
+    if (!used.has(name)) continue;
+    if (weight instanceof HostTensor) initializers.set(name, weight);
+    else bound.set(name, weight);
+  }
+  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
+  const session = createSession(model, { ...options, initializers });
+  return {
+    inputs: new Set(session.inputs.filter((name) => !bound.has(name))),
+    bind() {
+      const binding = session.bind();
+      for (const name of session.inputs) if (bound.has(name)) binding.input(name, bound.get(name)!);
+      return binding;
+    },
+    dispose: () => session.dispose(),
+  };
+}

@@ -1,0 +1,101 @@
+// Tensors in the memory of a device: sessions on it read and write them where they are, and nothing is copied between runs.
+import { GradusError } from '../errors.ts';
+import type { ElementType } from './buffers.ts';
+import { ONNX_TYPE } from './c-api.ts';
+import { appendDevice, type Device } from './device.ts';
+import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
+import type { AnyTensor, Tensor } from './tensor.ts';
+
+/** A device with memory of its own. */
+export type RemoteDevice = Exclude<Device, 'cpu'>;
+
+/** What ONNX Runtime calls the memory of each. */
+const MEMORY: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf', cuda: 'Cuda' };
+
+/** An ONNX model that hands on what it is given: the least that has a session, through which memory is obtained. */
+const IDENTITY = Buffer.from(
+  'CAo6SAocCgF4EgF5GgpJZGVudGl0eTp5IghJZGVudGl0eRIGZ3JhZHVzWg8KAXgSCgoICAESBAoCCAFiDwoBeRIKCggIARIECgIIAUIECgAQFQ==',
+  'base64',
+);
+
+/** Numbers on a device, undefined until they are written. They live until `dispose`, and longer where a binding still uses them. */
+export class DeviceTensor<E extends ElementType = ElementType> implements AnyTensor<E> {
+  readonly type: E;
+  readonly shape: readonly number[];
+  readonly #value: Pointer;
+  #disposed = false;
+
+  constructor(device: RemoteDevice, type: E, shape: readonly number[]) {
+    this.type = type;
+    this.shape = [...shape];
+    const sizes = BigInt64Array.from(shape, BigInt);
+    this.#value = loadOnnxRuntime().create(
+      'CreateTensorAsOrtValue',
+      allocatorOf(device),
+      sizes,
+      shape.length,
+      ONNX_TYPE[type],
+    );
+  }
+
+  get value(): Pointer {
+    if (!this.#disposed) return this.#value;
+    const message = `a tensor of shape [${this.shape}] is used after its disposal`;
+    throw new GradusError('TENSOR_DISPOSED', message, { kind: 'failed' });
+  }
+
+  /** Bindings share the memory with this tensor, and keep it by themselves. */
+  hold(): () => void {
+    return () => {};
+  }
+
+  /** Takes the numbers of a tensor of the same shape from this process's memory. */
+  write(from: Tensor<E>): void {
+    copy(from, this);
+  }
+
+  /** Copies the numbers into a tensor of the same shape in this process's memory, when the runs that write them are done. */
+  read(into: Tensor<E>): void {
+    copy(this, into);
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    loadOnnxRuntime().release('ReleaseValue', this.#value);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+function copy(from: AnyTensor, to: AnyTensor): void {
+  if (String(from.shape) !== String(to.shape)) {
+    throw new GradusError('TENSOR_SHAPE', `a tensor of shape [${from.shape}] is copied to one of shape [${to.shape}]`);
+  }
+  const onnxRuntime = loadOnnxRuntime();
+  onnxRuntime.call('CopyTensors', onnxRuntime.environment, [from.value], [to.value], null, 1);
+}
+
+const allocators = new Map<RemoteDevice, Pointer>();
+
+/** What hands out a device's memory: made once, with a session that lasts as long as the process. Throws `DEVICE_NOT_READY`. */
+function allocatorOf(device: RemoteDevice): Pointer {
+  const known = allocators.get(device);
+  if (known !== undefined) return known;
+  const onnxRuntime = loadOnnxRuntime();
+  const options = onnxRuntime.create('CreateSessionOptions');
+  const memory = onnxRuntime.create('CreateMemoryInfo', MEMORY[device], 0, 0, 0);
+  try {
+    appendDevice(onnxRuntime, options, device);
+    const { environment } = onnxRuntime;
+    const session = onnxRuntime.create('CreateSessionFromArray', environment, IDENTITY, IDENTITY.length, options);
+    const allocator = onnxRuntime.create('CreateAllocator', session, memory);
+    allocators.set(device, allocator);
+    return allocator;
+  } finally {
+    onnxRuntime.release('ReleaseMemoryInfo', memory);
+    onnxRuntime.release('ReleaseSessionOptions', options);
+  }
+}
