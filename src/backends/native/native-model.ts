@@ -21,7 +21,7 @@ import { type TrainedParameters, trainedEntries, trainedParameters } from '../..
 import { randomStream, streamSeed } from '../../random.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import { type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
@@ -32,6 +32,8 @@ import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
+import { free, numbersOf, place } from './placement.ts';
+import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 export interface NativeModelOptions {
@@ -76,12 +78,13 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
   try {
     const { architecture } = files;
     const trained = trainedParameters(architecture.parameters, options.lora, options.trainable);
-    const values = new Arena(new ArenaLayout(trainedEntries(trained)));
+    const values = new Arena(new ArenaLayout(trainedEntries(trained), options.device));
     if (trained.adapters) initializeAdapters(values, trained.adapters, options.seed);
     await readAll(files, trained.own, (name) => values.values(name));
+    values.upload();
     const frozen = await readFrozen(files, trained);
     addRotaryTables(frozen, architecture);
-    return new Engine(options, architecture, trained, values, frozen);
+    return new Engine(options, architecture, trained, values, place(frozen, values.layout.device));
   } finally {
     await files.close();
   }
@@ -93,14 +96,14 @@ class Engine implements NativeModel {
   readonly #options: NativeModelOptions;
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
-  readonly #frozen: ReadonlyMap<string, Tensor>;
+  readonly #frozen: ReadonlyMap<string, AnyTensor>;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
   /** What training started from: the weights themselves, or adapters that do nothing. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
-  #quantizedWeights: ReadonlyMap<string, Tensor> | undefined;
+  #quantizedWeights: ReadonlyMap<string, AnyTensor> | undefined;
   #policy: NativePolicy | undefined;
   #scorer: Scorer | undefined;
 
@@ -109,7 +112,7 @@ class Engine implements NativeModel {
     architecture: Architecture,
     trained: TrainedParameters,
     values: Arena,
-    frozen: ReadonlyMap<string, Tensor>,
+    frozen: ReadonlyMap<string, AnyTensor>,
   ) {
     this.#options = options;
     this.architecture = architecture;
@@ -122,6 +125,7 @@ class Engine implements NativeModel {
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
     this.#reference = new Arena(layout);
     for (const { name } of trained.own) this.#reference.values(name).set(values.values(name));
+    this.#reference.upload();
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
       shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
     const trainable = count(layout.entries);
@@ -169,10 +173,7 @@ class Engine implements NativeModel {
     this.#scorer?.dispose();
     this.#optimizer.dispose();
     for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
-    for (const parameter of [...this.#frozen.values(), ...(this.#quantizedWeights?.values() ?? [])]) {
-      parameter.dispose();
-      parameter.buffer.dispose();
-    }
+    for (const parameter of [...this.#frozen.values(), ...(this.#quantizedWeights?.values() ?? [])]) free(parameter);
   }
 
   async #step(
@@ -200,12 +201,16 @@ class Engine implements NativeModel {
     const quantization = { float32: undefined, int8, int4 }[this.#options.rolloutDtype ?? 'float32'];
     if (!quantization || this.#trained.whole) return {};
     const exact = new Set(this.#trained.own.map(({ name }) => name));
-    this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization);
+    this.#quantizedWeights ??= place(
+      quantizeWeights(this.architecture, this.#frozen, quantization),
+      this.#values.layout.device,
+    );
     return { quantization, exact, frozen: new Map([...this.#frozen, ...this.#quantizedWeights]) };
   }
 
   #graphOptions() {
-    const { device = 'cpu', threads } = this.#options;
+    const { threads } = this.#options;
+    const { device } = this.#values.layout;
     return {
       architecture: this.architecture,
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
@@ -279,7 +284,7 @@ function addRotaryTables(frozen: Map<string, Tensor>, { config }: Architecture):
 
 function quantizeWeights(
   { config, parameters }: Architecture,
-  exact: ReadonlyMap<string, Tensor>,
+  exact: ReadonlyMap<string, AnyTensor>,
   format: Quantization,
 ): Map<string, Tensor> {
   const rounded = new Map<string, Tensor>();
@@ -289,7 +294,9 @@ function quantizeWeights(
     const shapes = quantizedShapes(size, format);
     const packed = tensor(allocate('uint8', volume(shapes.packed)), shapes.packed);
     const scales = newTensor(shapes.scales);
-    quantize((exact.get(name) as Tensor<'float32'>).buffer.data, size, format, {
+    using run = new RunTensors();
+    const weight = numbersOf(exact.get(name) as AnyTensor<'float32'>, run);
+    quantize(weight.buffer.data, size, format, {
       packed: packed.buffer.data,
       scales: scales.buffer.data,
     });

@@ -8,18 +8,17 @@ import type { Quantization } from '../../models/quantized.ts';
 import { likeliestToken, sampleToken } from '../../models/sampler.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
-import { createSession, type Session, type SessionOptions } from '../../runtime/session.ts';
-import { type Tensor, tensor } from '../../runtime/tensor.ts';
-import { inputsOf } from '../../tensor/graph.ts';
-import { lowerToOnnx } from '../../tensor/onnx.ts';
+import type { SessionOptions } from '../../runtime/session.ts';
+import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Arena } from './arena.ts';
+import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 
 export interface SamplerOptions {
   readonly architecture: Architecture;
   readonly adapters?: LoraAdapters;
-  readonly frozen: ReadonlyMap<string, Tensor>;
+  readonly frozen: ReadonlyMap<string, AnyTensor>;
   /** How `frozen` holds the matrices. @default as they are */
   readonly quantization?: Quantization;
   /** Matrices that it leaves as they are. @default none */
@@ -73,19 +72,14 @@ interface DecodingStep {
 export class NativePolicy implements Policy {
   readonly contextLength: number;
   readonly #options: SamplerOptions;
-  readonly #session: Session;
-  readonly #inputs: ReadonlySet<string>;
+  readonly #graph: CompiledGraph;
   readonly #cacheNames: readonly string[];
 
   constructor(options: SamplerOptions) {
     this.#options = options;
     this.contextLength = options.positions;
     const outputs = decodingGraph(options.architecture, options);
-    const used = inputsOf(Object.values(outputs));
-    const initializers = new Map([...options.frozen].filter(([name]) => used.has(name)));
-    const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
-    this.#session = createSession(model, { ...options.session, name: 'sampling', initializers, prepack: true });
-    this.#inputs = new Set(this.#session.inputs);
+    this.#graph = compileGraph(outputs, options.frozen, { ...options.session, name: 'sampling', prepack: true });
     this.#cacheNames = Array.from({ length: options.architecture.config.layers }, (_, layer) => [
       keyCacheName(layer),
       valueCacheName(layer),
@@ -107,7 +101,7 @@ export class NativePolicy implements Policy {
   }
 
   dispose(): void {
-    this.#session.dispose();
+    this.#graph.dispose();
   }
 
   /** Rows that fit the cache's budget together, in order. */
@@ -183,9 +177,9 @@ export class NativePolicy implements Policy {
     const { temperature = 1 } = options;
     const vocabulary = this.#options.architecture.config.vocabularySize;
     using run = new RunTensors();
-    using binding = this.#session.bind();
-    bindInputs(binding, this.#inputs, this.#options.values.tensors);
-    bindInputs(binding, this.#inputs, [
+    using binding = this.#graph.bind();
+    bindInputs(binding, this.#graph.inputs, this.#options.values.tensors);
+    bindInputs(binding, this.#graph.inputs, [
       ['ids', run.integers([rows, width], ids)],
       ['last_positions', run.integers([rows], last)],
       [
