@@ -4,8 +4,11 @@ import { FormatError } from './format-error.ts';
 export interface ByteSource {
   /** Bytes in all. */
   readonly size: number;
-  /** `length` bytes from `offset`, fewer only where the source ends. The result may be a view that later writes change. */
-  read(offset: number, length: number): Promise<Uint8Array>;
+  /**
+   * `length` bytes from `offset`, fewer only where the source ends. The result may be a view that later writes change.
+   * @param into memory of that length, which the source may read into: the result tells where the bytes are
+   */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
 }
 
 /** A source over bytes that are already in memory. */
@@ -14,8 +17,13 @@ export function bytesSource(bytes: Uint8Array): ByteSource {
 }
 
 /** Exactly `length` bytes from `offset`. Throws `FILE_TRUNCATED` before it allocates anything if they are not there. */
-export async function readExactly(source: ByteSource, offset: number, length: number): Promise<Uint8Array> {
-  const bytes = offset + length <= source.size ? await source.read(offset, length) : undefined;
+export async function readExactly(
+  source: ByteSource,
+  offset: number,
+  length: number,
+  into?: Uint8Array,
+): Promise<Uint8Array> {
+  const bytes = offset + length <= source.size ? await source.read(offset, length, into) : undefined;
   if (bytes?.length !== length) {
     throw new FormatError(
       'FILE_TRUNCATED',

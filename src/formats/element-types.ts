@@ -13,7 +13,7 @@ export const float32: ElementType = {
   blockElements: 1,
   blockBytes: 4,
   // Byte-wise, because the bytes may start at any address.
-  decode: (bytes, into) => new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes),
+  decode: (bytes, into) => bytesOf(into).set(bytes),
 };
 
 export const float64: ElementType = {
@@ -29,8 +29,8 @@ export const float16: ElementType = {
   blockElements: 1,
   blockBytes: 2,
   decode(bytes, into) {
-    const view = dataView(bytes);
-    for (let i = 0; i < into.length; i++) into[i] = halfToFloat(view.getUint16(i * 2, true));
+    const values = halves();
+    for (let i = 0; i < into.length; i++) into[i] = values[bytes[2 * i]! | (bytes[2 * i + 1]! << 8)]!;
   },
 };
 
@@ -75,15 +75,25 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }
 
+/** The bytes that numbers lie in, not a copy. */
+export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
 export function dataView(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-let halves: Float32Array | undefined;
+/** The half whose two bytes lie at `offset`. */
+export function halfAt(bytes: Uint8Array, offset: number): number {
+  return halves()[bytes[offset]! | (bytes[offset + 1]! << 8)]!;
+}
 
-/** The value of an IEEE 754 half, given its 16 bits. */
-export function halfToFloat(bits: number): number {
-  halves ??= Float32Array.from({ length: 0x10000 }, (_, half) => {
+let table: Float32Array | undefined;
+
+/** The values of all IEEE 754 halves, by their 16 bits. */
+function halves(): Float32Array {
+  table ??= Float32Array.from({ length: 0x10000 }, (_, half) => {
     const sign = half & 0x8000 ? -1 : 1;
     const exponent = (half >> 10) & 0x1f;
     const fraction = half & 0x3ff;
@@ -91,12 +101,7 @@ export function halfToFloat(bits: number): number {
     if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
     return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
   });
-  return halves[bits]!;
-}
-
-/** The half whose two bytes lie at `offset`. */
-export function halfAt(bytes: Uint8Array, offset: number): number {
-  return halfToFloat(bytes[offset]! | (bytes[offset + 1]! << 8));
+  return table;
 }
 
 function abridged(shape: readonly unknown[]): string {

@@ -44,7 +44,7 @@ const q5_0: ElementType = {
   blockBytes: 22,
   decode(bytes, into) {
     for (let block = 0, start = 0; start < into.length; block += 22, start += 32) {
-      const coding = { scale: halfAt(bytes, block), middle: 16, minimum: -0, fifthBits: block + 2 };
+      const coding = { scale: halfAt(bytes, block), middle: 16, minimum: -0, fifthBits: bitsAt(bytes, block + 2) };
       decodeNibbles(bytes, block + 6, into, start, coding);
     }
   },
@@ -57,7 +57,7 @@ const q5_1: ElementType = {
   decode(bytes, into) {
     for (let block = 0, start = 0; start < into.length; block += 24, start += 32) {
       const [scale, minimum] = [halfAt(bytes, block), halfAt(bytes, block + 2)];
-      decodeNibbles(bytes, block + 8, into, start, { scale, middle: 0, minimum, fifthBits: block + 4 });
+      decodeNibbles(bytes, block + 8, into, start, { scale, middle: 0, minimum, fifthBits: bitsAt(bytes, block + 4) });
     }
   },
 };
@@ -67,7 +67,7 @@ interface NibbleCoding {
   readonly middle: number;
   /** −0 for none: unlike 0, it leaves a zero's sign alone. */
   readonly minimum: number;
-  /** Where the fifth bits lie, element 0 in the lowest. @default none */
+  /** The fifth bits of 32 elements, that of element 0 the lowest. @default none */
   readonly fifthBits?: number;
 }
 
@@ -77,14 +77,20 @@ function decodeNibbles(
   first: number,
   into: Float32Array,
   start: number,
-  { scale, middle, minimum, fifthBits }: NibbleCoding,
+  { scale, middle, minimum, fifthBits = 0 }: NibbleCoding,
 ): void {
-  const fifth = (i: number) => (fifthBits === undefined ? 0 : ((bytes[fifthBits + (i >> 3)]! >> (i & 7)) & 1) << 4);
   for (let i = 0; i < 16; i++) {
     const byte = bytes[first + i]!;
-    into[start + i] = scale * (((byte & 0x0f) | fifth(i)) - middle) + minimum;
-    into[start + 16 + i] = scale * (((byte >> 4) | fifth(16 + i)) - middle) + minimum;
+    const low = (byte & 0x0f) | (((fifthBits >>> i) & 1) << 4);
+    const high = (byte >> 4) | (((fifthBits >>> (16 + i)) & 1) << 4);
+    into[start + i] = scale * (low - middle) + minimum;
+    into[start + 16 + i] = scale * (high - middle) + minimum;
   }
+}
+
+/** 32 bits, the lowest byte first. */
+function bitsAt(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
 /** Every element type that we read, under its name. */

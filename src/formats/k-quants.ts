@@ -41,21 +41,25 @@ export const q5_K: ElementType = {
   },
 };
 
-/** 16 sub-blocks of 16 six-bit numbers around 32: x = d·scale·(q − 32), scale a signed byte. Each half of the block has its own low and high bits. */
+/**
+ * 16 sub-blocks of 16 six-bit numbers around 32: x = d·scale·(q − 32), scale a signed byte. Each half of the block has its own low and high bits,
+ * for four rows of 32 numbers.
+ */
 export const q6_K: ElementType = {
   blockElements: BLOCK,
   blockBytes: 210,
   decode(bytes, into) {
     for (let block = 0, start = 0; start < into.length; block += 210, start += BLOCK) {
       const d = halfAt(bytes, block + 208);
-      for (let i = 0; i < BLOCK; i++) {
-        const half = i >> 7;
-        const row = (i >> 5) & 3;
-        const low = bytes[block + 64 * half + (i & 63)]! >> (row < 2 ? 0 : 4);
-        const high = bytes[block + 128 + 32 * half + (i & 31)]! >> (2 * row);
-        const q = (low & 0x0f) | ((high & 3) << 4);
-        const scale = (bytes[block + 192 + (i >> 4)]! << 24) >> 24;
-        into[start + i] = d * scale * (q - 32);
+      for (let sub = 0; sub < 16; sub++) {
+        const [half, row, column] = [sub >> 3, (sub >> 1) & 3, 16 * (sub & 1)];
+        const low = block + 64 * half + 32 * (row & 1) + column;
+        const high = block + 128 + 32 * half + column;
+        const scale = d * ((bytes[block + 192 + sub]! << 24) >> 24);
+        for (let i = 0; i < 16; i++) {
+          const q = ((bytes[low + i]! >> (4 * (row >> 1))) & 0x0f) | (((bytes[high + i]! >> (2 * row)) & 3) << 4);
+          into[start + 16 * sub + i] = scale * (q - 32);
+        }
       }
     }
   },

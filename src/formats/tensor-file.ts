@@ -1,6 +1,6 @@
 // What every weight file is to us, whatever its format: named tensors, listed at once and decoded one by one.
 import { type ByteSource, readExactly } from './byte-source.ts';
-import { type ElementType, quoted } from './element-types.ts';
+import { bytesOf, type ElementType, float32, quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 
 export interface TensorEntry {
@@ -36,7 +36,8 @@ export function float32Reader(
   return async (name, into) => {
     const entry = tensors.get(name);
     if (!entry) throw new FormatError('TENSOR_MISSING', `the file has no tensor ${quoted(name)}`);
-    const { blockElements, blockBytes, decode } = typeOf(entry.dtype);
+    const type = typeOf(entry.dtype);
+    const { blockElements, blockBytes, decode } = type;
     if (!decode) {
       throw new FormatError(
         'TENSOR_NOT_FLOAT',
@@ -49,10 +50,15 @@ export function float32Reader(
       throw new RangeError(`tensor ${quoted(name)} has ${elements} elements, the array to fill has ${values.length}`);
     }
     const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
+    // Float32 is read to where it belongs, unless the source has it in memory; everything else through one small buffer.
+    const room = type === float32 ? bytesOf(values) : new Uint8Array(Math.min(step, entry.length));
     for (let done = 0; done < entry.length; done += step) {
-      const bytes = await readExactly(source, entry.offset + done, Math.min(step, entry.length - done));
+      const length = Math.min(step, entry.length - done);
+      const start = type === float32 ? done : 0;
+      const bytes = await readExactly(source, entry.offset + done, length, room.subarray(start, start + length));
       const first = (done / blockBytes) * blockElements;
-      decode(bytes, values.subarray(first, first + (bytes.length / blockBytes) * blockElements));
+      if (bytes.buffer !== values.buffer)
+        decode(bytes, values.subarray(first, first + (length / blockBytes) * blockElements));
     }
     return values;
   };
