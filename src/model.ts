@@ -15,20 +15,12 @@ export interface TrainingSequence {
   /** Log-probabilities under the frozen reference; needed where beta > 0 or KL is logged. */
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;
-  /** The group it was compared within, by its id; absent where nothing was compared. */
-  readonly group?: string;
-  /** The score that the advantage comes of; `null` where there was none. */
-  readonly reward?: number | null;
 }
 
 /** The sequences of one optimiser step. */
 export interface TrainingBatch {
   readonly sequences: readonly TrainingSequence[];
-  /** Members of their groups that nothing is learnt from, but whose scores the others were compared with. */
-  readonly unlearnt?: readonly UnlearntMember[];
 }
-
-export type UnlearntMember = Required<Pick<TrainingSequence, 'group' | 'reward'>>;
 
 export interface UpdateResult {
   /** Training metrics under TRL's names: loss, grad_norm, learning_rate, entropy, kl, clip_ratio/…. */

@@ -11,7 +11,7 @@ import {
 import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
-import type { Model, TrainingBatch, TrainingSequence, UnlearntMember } from './model.ts';
+import type { Model, TrainingSequence } from './model.ts';
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
@@ -126,7 +126,7 @@ export class GrpoTrainer<E extends Example = Example> {
     rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
     const groups = this.#withAdvantages(sampled, weights);
     const learningRate = this.#learningRate(step);
-    const updates = await this.#update(this.#batch(groups), learningRate, numIterations);
+    const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
     clock.lap('update');
 
     return {
@@ -208,26 +208,20 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
-  #batch(groups: readonly GroupOutcome<E>[]): Required<TrainingBatch> {
+  #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
     const { maskTruncated = false } = this.#options;
     const kept = groups.filter(({ fate }) => fate === 'kept');
-    const members = kept.flatMap(({ id, trajectories, rewards, advantages }) =>
-      trajectories.map((trajectory, i): TrainingSequence | UnlearntMember => {
+    return kept.flatMap(({ trajectories, advantages }) =>
+      trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
         const taught = trajectory.steps.some(({ state }) => state.trained !== false);
-        const member = { group: id, reward: rewards[i]!.score };
-        if (!wasPlayed(trajectory) || !taught || masked) return member;
-        return { ...trainingSequence(trajectory, advantages[i]!), ...member };
+        return wasPlayed(trajectory) && taught && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
       }),
     );
-    return {
-      sequences: members.filter((member) => 'promptIds' in member),
-      unlearnt: members.flatMap((member) => ('promptIds' in member ? [] : [member])),
-    };
   }
 
   async #update(
-    { sequences, unlearnt }: Required<TrainingBatch>,
+    sequences: readonly TrainingSequence[],
     learningRate: number,
     iterations: number,
   ): Promise<Readonly<Record<string, number>>[]> {
@@ -240,7 +234,7 @@ export class GrpoTrainer<E extends Example = Example> {
     }
     const metrics: Readonly<Record<string, number>>[] = [];
     for (let iteration = 0; iteration < iterations; iteration++) {
-      const result = await model.update({ sequences: batch, unlearnt }, { learningRate });
+      const result = await model.update({ sequences: batch }, { learningRate });
       metrics.push(result.metrics);
       // The first update tells the log-probabilities that later ratios are taken against.
       if (iteration === 0) batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));

@@ -36,8 +36,6 @@ const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples:
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
-const ofTrl = (why: string, ...works: unknown[]): Limitation => ({ why: `leaves that to TRL, which ${why}`, works });
-
 /** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
 export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
@@ -48,11 +46,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     trainable: { why: 'trains all parameters, or adapters' },
     ...missingEverywhere,
     stages: noSupervision,
-    advantage_baseline: ofTrl('compares with the mean of the group'),
-    scale_rewards: ofTrl('divides by a standard deviation or by nothing', 'batch', 'none'),
-    multi_objective_aggregation: { why: 'hands TRL one score for a completion' },
-    kl_estimator: ofTrl('estimates it by k3'),
-    log_kl: ofTrl('measures it where beta is above 0'),
+    kl_estimator: { why: 'leaves that to TRL, which estimates it by k3' },
   },
   builtin: {
     ...missingEverywhere,

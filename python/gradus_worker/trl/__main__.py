@@ -39,7 +39,7 @@ SAMPLE = {
 }
 SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
 LOGPROBS = {"sequences": SEQUENCES, "weights": str}
-ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "score": (float, None)}
+ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "advantage": float}
 UPDATE = {"rows": ([ROW], None), "learning_rate": float}
 FOLDER = {"directory": str}
 

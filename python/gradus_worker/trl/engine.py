@@ -95,8 +95,7 @@ class Engine:
     def update(self, rows, learning_rate):
         self._start()
         outcome = self.trainer.request(rows, learning_rate)
-        advantages = ranks.gathered(outcome["advantages"]) if rows is not None else None
-        return {"metrics": outcome["metrics"], "logprobs": ranks.gathered(outcome["logprobs"]), "advantages": advantages}
+        return {"metrics": outcome["metrics"], "logprobs": ranks.gathered(outcome["logprobs"])}
 
     def save(self, directory):
         self._start()

@@ -1,5 +1,5 @@
-# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from. What it does with them, advantages,
-# loss, clipping, optimiser, is TRL's own.
+# TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from, with their advantages. What it does
+# with them, loss, clipping, optimiser, is TRL's own.
 import math
 import queue
 
@@ -26,7 +26,7 @@ class StepwiseTrainer(GRPOTrainer):
         self._outcome = {}
         self._failure = None
         super().__init__(
-            reward_funcs=score,
+            reward_funcs=nothing,
             rollout_func=lambda prompts, trainer: trainer._rollout(len(prompts)),
             train_dataset=IterableDataset.from_generator(endless),
             callbacks=[Waiting(self._wait)],
@@ -52,7 +52,7 @@ class StepwiseTrainer(GRPOTrainer):
         return result
 
     def request(self, rows, learning_rate):
-        """One optimiser step. `rows`: what to learn from, all groups whole; None for another step with the last ones."""
+        """One optimiser step. `rows`: what to learn from, always as many; None for another step with the last ones."""
         self._requests.put((rows, learning_rate))
         return self.ready()
 
@@ -76,15 +76,16 @@ class StepwiseTrainer(GRPOTrainer):
     def _rollout(self, count):
         """This process's share of the rows, in place of sampling."""
         start = self.accelerator.process_index * count
-        rows = self._rows[start : start + count]
-        columns = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids", "logprobs": "logprobs", "env_mask": "mask", "score": "score"}
-        return {column: [row[key] for row in rows] for column, key in columns.items()}
+        self._share = self._rows[start : start + count]
+        columns = {"prompt_ids": "prompt_ids", "completion_ids": "completion_ids", "logprobs": "logprobs", "env_mask": "mask"}
+        return {column: [row[key] for row in self._share] for column, key in columns.items()}
 
     def _generate_and_score_completions(self, inputs):
         output = super()._generate_and_score_completions(inputs)
+        advantages = output["advantages"]
+        output["advantages"] = advantages.new_tensor([row["advantage"] for row in self._share])
         # Rows are shuffled and split; this tells them apart.
-        output["row"] = torch.arange(len(inputs), device=output["advantages"].device)
-        self._outcome["advantages"] = output["advantages"].tolist()
+        output["row"] = torch.arange(len(inputs), device=advantages.device)
         return output
 
     def _compute_loss(self, model, inputs):
@@ -118,9 +119,9 @@ class Waiting(TrainerCallback):
         self._wait()
 
 
-def score(completions, score, **columns):
-    """The reward function: what Gradus scored."""
-    return score
+def nothing(completions, **columns):
+    """The reward function that TRL asks for: advantages come with the rows."""
+    return [0.0] * len(completions)
 
 
 def endless():

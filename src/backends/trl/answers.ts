@@ -24,6 +24,4 @@ export const updated = z.strictObject({
   metrics: z.record(z.string(), z.number()),
   /** Of each row, under the weights before the update; padded to the longest. */
   logprobs,
-  /** Of each row, as TRL computed them; null where the rows are those of the update before. */
-  advantages: z.array(z.number()).nullable(),
 });

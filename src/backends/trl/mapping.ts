@@ -32,8 +32,9 @@ const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
 
 const data = gradus('the data and the prompts');
 const text = gradus('the renderer: TRL is given token ids');
-const rewards = gradus('the rewards: TRL is given their scores');
+const rewards = gradus('the rewards: TRL is given the advantages of their scores');
 const episodes = gradus('the rollouts: TRL is given token ids, log-probabilities and masks (rollout_func)');
+const advantages = gradus('the loop: TRL is given advantages');
 const loop = gradus('the loop: TRL is given one step at a time');
 const runs = gradus('the run');
 
@@ -43,8 +44,8 @@ const sameNames = [
   ...['temperature', 'beta', 'use_bias_correction_kl', 'epsilon', 'epsilon_high', 'delta', 'sapo_temperature_pos'],
   ...['sapo_temperature_neg', 'vespo_k_pos', 'vespo_lambda_pos', 'vespo_k_neg', 'vespo_lambda_neg'],
   ...['off_policy_mask_threshold', 'top_entropy_quantile', 'entropy_coef', 'use_adaptive_entropy', 'entropy_coef_min'],
-  ...['entropy_coef_max', 'entropy_coef_delta', 'entropy_target', 'scale_rewards', 'weight_decay', 'adam_beta1'],
-  ...['adam_beta2', 'adam_epsilon', 'max_grad_norm', 'seed'],
+  ...['entropy_coef_max', 'entropy_coef_delta', 'entropy_target', 'weight_decay', 'adam_beta1', 'adam_beta2'],
+  ...['adam_epsilon', 'max_grad_norm', 'seed'],
 ] as const satisfies readonly MappedKey[];
 const same = Object.fromEntries(sameNames.map((name) => [name, grpo(name)])) as Record<
   (typeof sameNames)[number],
@@ -93,6 +94,11 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   group_policy: loop,
   resample_limit: loop,
 
+  advantage_baseline: advantages,
+  scale_rewards: advantages,
+  multi_objective_aggregation: advantages,
+  log_kl: gradus('the backend: the divergence of log-probabilities that TRL computes'),
+
   reward: rewards,
   reward_fn: rewards,
   reward_timeout: rewards,
@@ -133,10 +139,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   sample_every_steps: runs,
   trackers: runs,
 
-  advantage_baseline: refused,
-  multi_objective_aggregation: refused,
   kl_estimator: refused,
-  log_kl: refused,
 };
 
 /** What TRL is told in every run: what of it Gradus does itself, and its defaults that differ from one machine to the next. */

@@ -25,7 +25,8 @@ export const trlBackend: Backend = {
     try {
       const model = await openTrlModel(worker, {
         open: openArguments(config, folder),
-        ...{ groups: config.prompts_per_step, generations: config.num_generations },
+        completions: config.prompts_per_step * config.num_generations,
+        scoresReference: config.beta > 0,
       });
       const { versions } = await worker.hello;
       return {

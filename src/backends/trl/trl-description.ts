@@ -32,7 +32,7 @@ const MEASURED = {
 /** Estimates are for the CPU; those of a GPU are the plan's own. */
 export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
   const architecture = await readArchitecture(folder);
-  const { num_iterations, beta } = config;
+  const { num_iterations, beta, log_kl } = config;
   const { total, trainable, full } = parameterCounts(architecture, config);
   return {
     ...(await openModelText(folder, config.chat_template)),
@@ -42,7 +42,12 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
     device: 'a GPU where PyTorch finds one, else the CPU',
     memory: (workload) => memoryEstimate(architecture, config, trainable, workload),
     time(workload) {
-      const settings = { full, threads: availableParallelism(), scoringPasses: beta > 0 ? 0.5 : 0, recompute: false };
+      const settings = {
+        full,
+        threads: availableParallelism(),
+        scoringPasses: beta > 0 || log_kl ? 0.5 : 0,
+        recompute: false,
+      };
       const { start, generate, update } = timeEstimate(architecture, settings, workload);
       const { slower } = MEASURED;
       return {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { GradusError } from '../../errors.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
+import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
@@ -14,9 +15,10 @@ import { stepRows } from './step-rows.ts';
 export interface TrlModelOptions {
   /** What the worker's `open` takes. */
   readonly open: Readonly<Record<string, unknown>> & { readonly lora: object | null };
-  /** Groups of a step. */
-  readonly groups: number;
-  readonly generations: number;
+  /** Completions of a step. */
+  readonly completions: number;
+  /** Whether TRL measures the divergence from the reference by itself. */
+  readonly scoresReference: boolean;
 }
 
 /** Has the worker read a model. The model owns the worker from then on. */
@@ -26,14 +28,12 @@ export async function openTrlModel(worker: Worker, options: TrlModelOptions): Pr
 
 export class TrlModel implements TrainableModel {
   readonly parameters: TrainableModel['parameters'];
-  readonly scoresReference = true;
+  readonly scoresReference: boolean;
   readonly contextLength: number;
   /** As PyTorch names it. */
   readonly device: string;
   readonly #worker: Worker;
   readonly #options: TrlModelOptions;
-  /** Where the sequences of the last batch are among the rows that TRL holds. */
-  #places: readonly number[] = [];
 
   constructor(
     worker: Worker,
@@ -42,6 +42,7 @@ export class TrlModel implements TrainableModel {
   ) {
     this.#worker = worker;
     this.#options = options;
+    this.scoresReference = options.scoresReference;
     this.parameters = parameters;
     this.contextLength = context_length;
     this.device = device;
@@ -63,16 +64,12 @@ export class TrlModel implements TrainableModel {
   }
 
   /** Sequences with old log-probabilities are those of the update before: TRL has kept them, with what they were worth. */
-  async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
-    const { sequences } = batch;
+  async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
     const isNew = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
-    const step = isNew ? stepRows(batch, this.#options) : { rows: null, places: this.#places };
-    this.#places = step.places;
-    const result = await this.#ask(updated, 'update', { rows: step.rows, learning_rate: learningRate });
-    const logprobs = sequences.map(({ completionIds }, i) =>
-      result.logprobs[step.places[i]!]!.slice(0, completionIds.length),
-    );
-    return { metrics: result.metrics, logprobs };
+    const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
+    const result = await this.#ask(updated, 'update', { rows, learning_rate: learningRate });
+    const logprobs = sequences.map(({ completionIds }, i) => result.logprobs[i]!.slice(0, completionIds.length));
+    return { metrics: { ...(isNew && divergence(sequences, logprobs)), ...result.metrics }, logprobs };
   }
 
   async save(directory: string): Promise<void> {
@@ -114,6 +111,20 @@ export class TrlModel implements TrainableModel {
   async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {
     return schema.parse(await this.#worker.call(call, params, options));
   }
+}
+
+/**
+ * `kl` from the reference, where its log-probabilities are given: the mean over learnt tokens of k3, as TRL measures it where beta is above 0;
+ * before the first update with them, for later ones are weighed. Schulman 2020, http://joschu.net/blog/kl-approx.html.
+ */
+function divergence(sequences: readonly TrainingSequence[], logprobs: readonly number[][]): { kl?: number } {
+  const estimates = sequences.flatMap(({ mask, referenceLogprobs }, i) =>
+    (referenceLogprobs ?? []).flatMap((reference, t) => {
+      const ratio = reference - logprobs[i]![t]!;
+      return mask[t] ? [Math.exp(ratio) - ratio - 1] : [];
+    }),
+  );
+  return estimates.length > 0 ? { kl: mean(estimates) } : {};
 }
 
 /** A completion up to where it should have stopped: tokens do not depend on those behind them. */

@@ -10,5 +10,5 @@ useOraclePython();
 backendContract({
   backend: 'trl',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: ['advantage_baseline=leave_one_out', 'scale_rewards=mean', 'kl_estimator=k1', 'log_kl=true'],
+  ignored: ['kl_estimator=k1', 'trainable=[lm_head]'],
 });
