@@ -36,6 +36,16 @@ export class ByteCursor {
     return this.#buffer.subarray(start, start + length);
   }
 
+  /** Bytes that follow their own length (uint64), as far as both are in the buffer: to wait for each of many takes longer than to read them. */
+  bufferedPiece(): Uint8Array | undefined {
+    const start = this.#position - this.#bufferStart + 8;
+    if (start > this.#buffer.length) return undefined;
+    const length = Number(dataView(this.#buffer).getBigUint64(start - 8, true));
+    if (start + length > this.#buffer.length) return undefined;
+    this.#position += 8 + length;
+    return this.#buffer.subarray(start, start + length);
+  }
+
   async view(length: number): Promise<DataView> {
     return dataView(await this.bytes(length));
   }

@@ -117,7 +117,10 @@ async function readArray(cursor: ByteCursor, type: number): Promise<unknown> {
   if (type === stringType) {
     const count = await readCount(cursor, 'strings', 8);
     const strings: string[] = [];
-    for (let i = 0; i < count; i++) strings.push(await readString(cursor));
+    for (let i = 0; i < count; i++) {
+      const buffered = cursor.bufferedPiece();
+      strings.push(buffered ? utf8.decode(buffered) : await readString(cursor));
+    }
     return strings;
   }
   const scalar = scalarTypeOf(type);
