@@ -1,7 +1,7 @@
 // One call of an environment's code, which may do anything: within its time, its answer checked, wherever it runs.
 import { checkedAnswer, checkedMetrics, checkedScore, checkedState } from './environment-answers.ts';
 import type { Action, End, Env, EpisodeScore, State } from './rl.ts';
-import { withinTime } from './time-limits.ts';
+import { isPromiseLike, withinTime } from './time-limits.ts';
 
 /** What the methods of an `Env` answer; `undefined` is for those that it does not have. */
 export interface EnvAnswers {
@@ -19,32 +19,42 @@ export interface Timed<T> {
 
 /** An episode that is played in another process, where it can be stopped, and which keeps the time there: waiting for its turn does not count. */
 export interface RemoteEnv extends Env {
-  /** Rejects as `callEnv` does. */
+  /** Rejects with what `callEnv` fails with. */
   callWithin<M extends keyof EnvAnswers>(timeLimit: number, method: M, action?: Action): Promise<Timed<EnvAnswers[M]>>;
   /** It will not be called again. */
   release(): void;
 }
 
 /**
- * Rejects with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, and with a `TimeLimitError`.
+ * Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, and with a `TimeLimitError`.
  * @param timeLimit milliseconds
  */
-export async function callEnv<M extends keyof EnvAnswers>(
+export function callEnv<M extends keyof EnvAnswers>(
   env: Env,
   method: M,
   timeLimit: number,
   action?: Action,
-): Promise<Timed<EnvAnswers[M]>> {
+): Soon<Timed<EnvAnswers[M]>> {
   if (isRemote(env)) return env.callWithin(timeLimit, method, action);
   const call = env[method] as ((action?: Action) => unknown) | undefined;
-  const { answer, took } = await timed(() => call?.call(env, action), timeLimit, method);
-  return { answer: (call ? checks[method](answer) : undefined) as EnvAnswers[M], took };
+  if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
+  const outcome = timed(() => call.call(env, action), timeLimit, method);
+  return after(outcome, ({ answer, took }) => ({ answer: checks[method](answer), took }));
 }
 
-export async function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): Promise<Timed<T>> {
+export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): Soon<Timed<T>> {
   const start = performance.now();
-  const answer = await withinTime(work, timeLimit, what);
-  return { answer, took: performance.now() - start };
+  const outcome = work();
+  const answer = isPromiseLike(outcome) ? withinTime(() => outcome, timeLimit, what) : outcome;
+  return after(answer, (answer) => ({ answer, took: performance.now() - start }));
+}
+
+/** There already, or later: most environments answer in less time than it takes to wait for a promise. */
+export type Soon<T> = T | Promise<T>;
+
+/** What comes of a value, as soon as it is there. */
+export function after<T, R>(value: Soon<T>, next: (value: T) => R): Soon<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 export function isRemote(env: Env | undefined): env is RemoteEnv {

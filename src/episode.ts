@@ -1,5 +1,5 @@
 // One episode as it is played: whatever its environment does wrong ends it, is kept, and disturbs no other.
-import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
+import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 import { messageOf } from './errors.ts';
 import type { Renderer } from './rendering.ts';
@@ -54,11 +54,13 @@ export class Episode {
   }
 
   async start<E extends Example>(builder: EnvBuilder<E>, example: E): Promise<void> {
-    await this.#guard(async () => {
+    try {
       const env = checkedEnv(await this.#ask((limit) => timed(() => builder.build(example), limit, 'build')));
       this.#env = env;
       this.#state = await this.#ask((limit) => callEnv(env, 'start', limit));
-    });
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** What the policy reads before its next turn; `undefined` where that is as long as `limit` tokens, or cannot be rendered. */
@@ -81,7 +83,7 @@ export class Episode {
 
   /** A turn of the policy, which the environment answers; `cut` says what ended the turn early. */
   async act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Promise<void> {
-    await this.#guard(async () => {
+    try {
       const action = renderer.parse(tokens.completionIds, this.#state!.tools);
       this.#steps.push({ state: this.#state!, action, tokens });
       if (cut === 'cancelled') {
@@ -93,20 +95,25 @@ export class Episode {
       if (cut) this.#stopReason = cut;
       else if ('stopReason' in next) this.#stopReason = next.stopReason;
       else this.#state = next;
-    });
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Asks the environment what it makes of an episode that is over. */
   async end(): Promise<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
-    if (env && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) {
-      await this.#guard(async () => {
+    const judges = env && (isRemote(env) || env.metrics || env.score);
+    if (judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) {
+      try {
         [this.#metrics, this.#scores] = await Promise.all([
           this.#ask((limit) => callEnv(env, 'metrics', limit)),
           this.#ask((limit) => callEnv(env, 'score', limit)),
         ]);
-      });
+      } catch (error) {
+        this.#fail(error);
+      }
     }
     if (isRemote(env)) env.release();
   }
@@ -122,21 +129,14 @@ export class Episode {
   }
 
   /** A call of the environment's code. */
-  async #ask<T>(call: (timeLimit: number) => Promise<Timed<T>>): Promise<T> {
+  #ask<T>(call: (timeLimit: number) => Soon<Timed<T>>): Soon<T> {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);
-    const { answer, took } = await call(Math.min(step, left));
-    this.#spent += took;
-    return answer;
-  }
-
-  async #guard(play: () => Promise<void>): Promise<void> {
-    try {
-      await play();
-    } catch (error) {
-      this.#fail(error);
-    }
+    return after(call(Math.min(step, left)), ({ answer, took }) => {
+      this.#spent += took;
+      return answer;
+    });
   }
 
   #fail(error: unknown): void {

@@ -116,12 +116,15 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
 
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
     const { samplesPerExample, seed, signal } = options;
+    const { retries = 0 } = this.#options;
     const limit = Math.min(policy.contextLength, this.#options.maxEpisodeTokens ?? policy.contextLength);
     const episodes = examples.flatMap((given, problem) => {
       const example = frozenCopy(given);
       const seedOf = (sample: number) => streamSeed(seed, problem, sample);
       return Array.from({ length: samplesPerExample }, (_, sample) =>
-        this.#untilPlayed(example, seedOf(sample), limit, signal),
+        retries > 0
+          ? this.#untilPlayed(example, seedOf(sample), limit, retries, signal)
+          : this.#play(example, seedOf(sample), limit),
       );
     });
     const trajectories = await converse(policy, episodes, {
@@ -135,12 +138,17 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   }
 
   /** An episode, played again from other seeds while it fails and may be. */
-  async *#untilPlayed(example: E, seed: number, limit: number, signal?: AbortSignal): Dialogue<Trajectory> {
-    const { retries = 0 } = this.#options;
+  async *#untilPlayed(
+    example: E,
+    seed: number,
+    limit: number,
+    retries: number,
+    signal?: AbortSignal,
+  ): Dialogue<Trajectory> {
     for (let attempt = 0; ; attempt++) {
       const trajectory = yield* this.#play(example, attempt === 0 ? seed : streamSeed(seed, 'retry', attempt), limit);
       const again = hasFailed(trajectory) && attempt < retries && !signal?.aborted;
-      if (!again) return retries > 0 ? { ...trajectory, retries: attempt } : trajectory;
+      if (!again) return { ...trajectory, retries: attempt };
     }
   }
 
@@ -157,8 +165,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
         maxTokens: Math.min(maxTokens, limit - promptIds.length),
         goesOn: turn + 1 < maxTurns,
       };
-      const cut = ({ stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const)[finishReason];
-      await episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cut);
+      await episode.act({ promptIds, completionIds: ids, logprobs }, this.#renderer, cuts[finishReason]);
     }
     await episode.end();
     if (episode.error && this.#options.failFast) throw episodeFailed(episode.error);
@@ -173,6 +180,9 @@ function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusErr
     kind: 'failed',
   });
 }
+
+/** How completions that did not end by themselves end their turns. */
+const cuts = { stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const;
 
 function hasFailed({ stopReason }: Trajectory): boolean {
   return stopReason === 'error' || stopReason === 'timeout';

@@ -11,10 +11,7 @@ export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds
   if (!isPromiseLike(outcome)) return outcome;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new TimeLimitError(`${what} took longer than ${Number((milliseconds / 1000).toPrecision(3))} s`)),
-      milliseconds,
-    );
+    timer = setTimeout(() => reject(tookLonger(what, milliseconds)), milliseconds);
   });
   try {
     return await Promise.race([outcome, limit]);
@@ -23,6 +20,10 @@ export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds
   }
 }
 
-function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+export function tookLonger(what: string, milliseconds: number): TimeLimitError {
+  return new TimeLimitError(`${what} took longer than ${Number((milliseconds / 1000).toPrecision(3))} s`);
+}
+
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
