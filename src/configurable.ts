@@ -45,3 +45,18 @@ function assertKnownKeys(schema: z.ZodType, given: unknown): void {
 function keysOf(schema: z.ZodType): string[] {
   return Object.keys(z.toJSONSchema(schema, { io: 'input' }).properties ?? {});
 }
+
+/** Makes one of settings that are at `path` in a configuration, which its errors tell. */
+export function createAt<T>(configurable: Configurable<T>, settings: unknown, path: string): T {
+  try {
+    return configurable.create(settings);
+  } catch (error) {
+    if (!(error instanceof GradusError)) throw error;
+    const { code, message, hint, path: within, kind } = error;
+    throw new GradusError(code, within === undefined ? `${path}: ${message}` : `${path}.${message}`, {
+      ...(hint !== undefined && { hint }),
+      path: within === undefined ? path : `${path}.${within}`,
+      kind,
+    });
+  }
+}

@@ -3,6 +3,9 @@ import { GradusError, kindOf } from './errors.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
 
 const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+/** The most characters of a conversation: some thousand pages, more than any model reads. */
+const mostCharacters = 2 ** 24;
+
 const ends: readonly unknown[] = ['completed', 'max_tool_calls', 'parse_error'] satisfies End['stopReason'][];
 
 export function checkedEnv(answer: unknown): Env {
@@ -21,7 +24,11 @@ export function checkedState(answer: unknown, method = 'start'): State {
     if (roles.includes(message?.role) && typeof message.content === 'string') continue;
     throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
   }
-  return { ...(answer as State), messages: [...messages] };
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  if (characters <= mostCharacters) return { ...(answer as State), messages: [...messages] };
+  throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: its messages have ${characters} characters`, {
+    hint: `there may be ${mostCharacters}`,
+  });
 }
 
 export function checkedAnswer(answer: unknown): State | End {

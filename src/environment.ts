@@ -16,8 +16,11 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
   /** Its own problems, in place of a data set's; asked for once. The same seed gives the same. */
   buildDataset?(request: { readonly seed: number }): Dataset<E> | Promise<Dataset<E>>;
   /** The turns of a policy that does everything right, for checks without a model. */
-  gold?(example: E): readonly (string | Message)[];
+  gold?(example: E): Turns | Promise<Turns>;
 }
+
+/** What a policy says, turn by turn. */
+export type Turns = readonly (string | Message)[];
 
 export interface Dataset<E extends Example = Example> {
   readonly train: readonly E[];

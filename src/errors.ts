@@ -38,9 +38,13 @@ export class GradusError extends Error {
   }
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything that was thrown, even of what has no text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return kindOf(error);
+  }
 }
 
 /** What a value is, for messages: `undefined`, `an array`, `a string`. */

@@ -12,7 +12,8 @@ import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { State } from '../src/index.ts';
-import { loadEnvironment } from '../src/studio/user-code/open-environment.ts';
+import { loadEnvironment } from '../src/studio/user-code/load-environment.ts';
+import { loadPythonEnvironment } from '../src/studio/user-code/python-environment.ts';
 import { testReward } from '../src/studio/user-code/test-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
@@ -96,7 +97,7 @@ test('the environment of the guide in Python can be played', async () => {
   const [code] = blocks(texts.environments!, 'python');
   const file = join(folder, 'guess.py');
   writeFileSync(file, code!);
-  const { build, buildDataset } = await loadEnvironment(`${file}:GuessNumber`, {});
+  const { build, buildDataset } = await loadPythonEnvironment(`${file}:GuessNumber`, {});
   const { train } = await buildDataset!({ seed: 0 });
   const env = await build(train[4]!);
   const guess = async (number: number) => {
@@ -113,7 +114,7 @@ test('the environment of the guide can be played, and passes its check', async (
   const file = join(folder, 'guess.ts');
   const library = pathToFileURL(join(import.meta.dirname, '..', 'src', 'index.ts')).href;
   writeFileSync(file, code!.replace("'gradus'", `'${library}'`));
-  const { build } = await loadEnvironment(`${file}:guessNumber`, { high: 20 });
+  const { build } = await loadEnvironment({ reference: `${file}:guessNumber`, settings: { high: 20 }, path: '' });
   const env = await build({ secret: 5 });
   const say = async (content: string) => (await env.step({ message: { role: 'assistant', content } })) as State | null;
   assert.match((await env.start()).messages[0]!.content, /from 1 to 20/);

@@ -1,10 +1,11 @@
 // One of the rewards that ship, with the settings that a configuration gives it.
 import { z } from 'zod';
 import type { RewardConfig } from '../../config/schema.ts';
+import { createAt } from '../../configurable.ts';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import { finalWeight } from '../../reward-weights.ts';
-import { atPath, type OpenReward } from './open-rewards.ts';
+import type { OpenReward } from './open-rewards.ts';
 import type { RewardProcesses } from './reward-processes.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 
@@ -47,20 +48,16 @@ function configured(
   const compares = 'answer_column' in properties;
   const { answer_column = answerColumn, ...settings } = config;
   const pattern = typeof config.pattern === 'string' && { pattern: config.pattern };
-  try {
-    const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
-    const score = row.create(complete);
-    const isolated =
-      pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
-    return {
-      name,
-      weight: finalWeight(weight),
-      score: isolated ?? score,
-      judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
-      answerColumn: String(answer_column),
-      ...pattern,
-    };
-  } catch (error) {
-    throw error instanceof GradusError ? atPath(error, `${path}.config`) : error;
-  }
+  const complete = compares || 'answer_column' in config ? { ...settings, answer_column } : settings;
+  const score = createAt(row, complete, `${path}.config`);
+  const isolated =
+    pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
+  return {
+    name,
+    weight: finalWeight(weight),
+    score: isolated ?? score,
+    judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
+    answerColumn: String(answer_column),
+    ...pattern,
+  };
 }

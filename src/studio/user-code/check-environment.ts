@@ -1,6 +1,7 @@
 // Plays an environment without a model: by who knows the answers, by who says nothing, by chance, and with tool calls that are none.
 
 import type { Config } from '../../config/schema.ts';
+import type { Turns } from '../../environment.ts';
 import { type Policy, RolloutGenerator } from '../../generation.ts';
 import { mean } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
@@ -81,28 +82,28 @@ export async function goldEpisodes(task: Task, config: Config, examples: readonl
 }
 
 function playGold(task: Task, config: Config, examples: readonly Example[]): Promise<Played[]> {
-  return playAll(task, config, examples, (example) => {
-    const turns = goldTurns(task, config, example);
+  return playAll(task, config, examples, async (example) => {
+    const turns = await goldTurns(task, config, example);
     return turns.length > 0 ? [(turn) => said(turns[turn] ?? '')] : [];
   });
 }
 
 /** What the environment says that its right turns are, or else the answer that the data has. */
-function goldTurns({ environment }: Task, { answer_column }: Config, example: Example): readonly (string | Message)[] {
+async function goldTurns({ environment }: Task, { answer_column }: Config, example: Example): Promise<Turns> {
   const answer = example[answer_column];
   const known = typeof answer === 'string' || typeof answer === 'number';
-  return environment.gold?.(example) ?? (known ? [String(answer)] : []);
+  return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
 }
 
 async function playAll(
   task: Task,
   config: Config,
   examples: readonly Example[],
-  players: (example: Example, row: number) => readonly Player[],
+  players: (example: Example, row: number) => readonly Player[] | Promise<readonly Player[]>,
 ): Promise<Played[]> {
   const played: Played[] = [];
   for (const [row, example] of examples.entries()) {
-    for (const player of players(example, row)) {
+    for (const player of await players(example, row)) {
       const { policy, renderer } = puppet(player);
       const generator = new RolloutGenerator(task.environment, renderer, {
         ...rolloutOptions(config),

@@ -116,12 +116,3 @@ export async function userReward(
   };
   return { name, score: await open(), judges: 'unknown', answerColumn };
 }
-
-/** The error of a reward's own settings, told where in the configuration they are. */
-export function atPath({ code, message, hint, path, kind }: GradusError, parent: string): GradusError {
-  return new GradusError(code, path === undefined ? `${parent}: ${message}` : `${parent}.${message}`, {
-    ...(hint !== undefined && { hint }),
-    path: path === undefined ? parent : `${parent}.${path}`,
-    kind,
-  });
-}

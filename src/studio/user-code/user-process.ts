@@ -23,13 +23,12 @@ export function startUserProcess({ name, memory }: UserProgram): ChildProcess {
   return child;
 }
 
-/** With all processes of its group. */
-export function endUserProcess({ pid, exitCode, signalCode }: ChildProcess): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+/** With all processes of its group, even those that outlived it. */
+export function endUserProcess({ pid }: ChildProcess): void {
   try {
-    process.kill(-pid, 'SIGKILL');
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended in the meantime.
+    // They have ended.
   }
 }
 

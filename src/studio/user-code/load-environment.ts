@@ -1,0 +1,50 @@
+// Loads environments that users write in TypeScript or JavaScript into this process, with their settings checked.
+import { isObject } from '../../config/values.ts';
+import { type Configurable, createAt } from '../../configurable.ts';
+import type { Environment } from '../../environment.ts';
+import { GradusError } from '../../errors.ts';
+import { loadExport, loadFailed, type UserExport } from './user-module.ts';
+
+/** An environment by what it can be loaded from anywhere. */
+export interface NamedEnvironment {
+  /** `FILE:NAME`. */
+  readonly reference: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Where the settings are, for errors. */
+  readonly path: string;
+}
+
+const wanted: UserExport = {
+  what: 'environment',
+  code: 'ENVIRONMENT_LOAD_FAILED',
+  names: ['environment', 'default'],
+};
+
+/** Throws `ENVIRONMENT_LOAD_FAILED` for a file that does not load or exports no environment, `CONFIG_INVALID` for settings that are not as its schema says. */
+export async function loadEnvironment({ reference, settings, path }: NamedEnvironment): Promise<Environment> {
+  const { file, value } = await loadExport(reference, wanted);
+  if (isConfigurable(value)) return checked(file, createAt(value, settings, path));
+  const environment = checked(file, value);
+  const [key] = Object.keys(settings);
+  if (key === undefined) return environment;
+  throw new GradusError('CONFIG_INVALID', `${path}.${key}: the environment takes no settings`, {
+    hint: `leave ${path} out, or export configurable(…) with a schema`,
+    path: `${path}.${key}`,
+  });
+}
+
+const shape = 'export { build(example) { return { start, step } } }, or configurable(what, schema, (settings) => it)';
+
+function checked(file: string, value: unknown): Environment {
+  if (!isObject(value) || typeof value.build !== 'function') {
+    const found = typeof value === 'function' ? 'a function' : 'something else';
+    throw loadFailed(file, wanted, `it is no environment but ${found}`, shape);
+  }
+  const { scores = [] } = value;
+  if (Array.isArray(scores) && scores.every((name) => typeof name === 'string')) return value as unknown as Environment;
+  throw loadFailed(file, wanted, 'its scores are no list of names', "write scores: ['correct'], the names alone");
+}
+
+function isConfigurable(value: unknown): value is Configurable<unknown> {
+  return isObject(value) && typeof value.create === 'function' && 'config' in value;
+}

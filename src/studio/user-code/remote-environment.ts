@@ -1,0 +1,105 @@
+// Environments of users as the rest sees them: played in a process of their own, where an endless loop can be stopped.
+import { isDeepStrictEqual } from 'node:util';
+import type { EnvAnswers, RemoteEnv, Timed } from '../../env-call.ts';
+import type { Dataset, Environment, Turns } from '../../environment.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+import type { Action, EpisodeScore, Example } from '../../rl.ts';
+import {
+  type Call,
+  type CatchUp,
+  type EnvironmentHost,
+  environmentHost,
+  type HostedEnvironment,
+} from './environment-host.ts';
+import type { NamedEnvironment } from './load-environment.ts';
+import { type SentState, SharedMessages } from './shared-messages.ts';
+
+/** Milliseconds: for a method of an episode where whoever calls it sets no limit, for the data set, and for scores of a group. */
+const limits = { call: 10_000, buildDataset: 600_000, scoreGroup: 30_000 };
+
+/** Throws what `EnvironmentHost.open` throws. */
+export async function openRemoteEnvironment(named: NamedEnvironment, host = environmentHost()): Promise<Environment> {
+  const environment = { ...named, number: host.nextNumber() };
+  const { scores, has } = await host.open(environment);
+  const ask = async (call: Call) => (await host.call(environment, call)).answer;
+  const methods: Pick<Environment, (typeof has)[number]> = {
+    async buildDataset(request) {
+      try {
+        return (await ask({ method: 'buildDataset', given: request, timeLimit: limits.buildDataset })) as Dataset;
+      } catch (error) {
+        throw new GradusError('ENVIRONMENT_FAILED', `buildDataset: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+          path: 'environment',
+          cause: error,
+        });
+      }
+    },
+    scoreGroup: async (example, trajectories) =>
+      (await ask({
+        method: 'scoreGroup',
+        given: [example, trajectories],
+        timeLimit: limits.scoreGroup,
+      })) as EpisodeScore[],
+    gold: async (example) => (await ask({ method: 'gold', given: example, timeLimit: limits.call })) as Turns,
+  };
+  return {
+    build: (example) => new RemoteEpisode(host, environment, example),
+    scores,
+    ...Object.fromEntries(has.map((method) => [method, methods[method]])),
+  };
+}
+
+class RemoteEpisode implements RemoteEnv {
+  readonly #host: EnvironmentHost;
+  readonly #environment: HostedEnvironment;
+  readonly #example: Example;
+  readonly #owner: number;
+  readonly #messages = new SharedMessages();
+  /** All that it was asked and has answered. */
+  readonly #past: { readonly call: Call; readonly answer: unknown }[] = [];
+  /** The number of the process that knows of it. */
+  #process: number | undefined;
+
+  constructor(host: EnvironmentHost, environment: HostedEnvironment, example: Example) {
+    this.#host = host;
+    this.#environment = environment;
+    this.#example = example;
+    this.#owner = host.nextNumber();
+  }
+
+  async callWithin<M extends keyof EnvAnswers>(
+    timeLimit: number,
+    method: M,
+    action?: Action,
+  ): Promise<Timed<EnvAnswers[M]>> {
+    const call = { method, given: action ?? this.#example, timeLimit, owner: this.#owner };
+    const { answer, took } = await this.#host.call(this.#environment, call, this.#catchUp);
+    this.#past.push({ call, answer });
+    if (action) this.#messages.add(action.message);
+    const isState = method === 'start' || (method === 'step' && !('stopReason' in (answer as object)));
+    return { answer: (isState ? this.#messages.decode(answer as SentState) : answer) as EnvAnswers[M], took };
+  }
+
+  start = async () => (await this.callWithin(limits.call, 'start')).answer;
+  step = async (action: Action) => (await this.callWithin(limits.call, 'step', action)).answer;
+
+  release(): void {
+    this.#host.release(this.#owner);
+  }
+
+  /** A process that takes the place of another is told of all that was, and must answer the same. */
+  readonly #catchUp: CatchUp = async (process, make) => {
+    if (this.#process === process) return;
+    for (const { call, answer } of this.#past) {
+      const again = await make(call);
+      if (isDeepStrictEqual(again.answer, answer)) continue;
+      throw new GradusError(
+        'ENVIRONMENT_NOT_REPEATABLE',
+        `${call.method}: another episode ended its process, and played again it answers differently`,
+        {
+          hint: 'let what an environment answers depend on its row and the actions alone',
+        },
+      );
+    }
+    this.#process = process;
+  };
+}

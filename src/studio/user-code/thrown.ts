@@ -1,0 +1,30 @@
+// What user code threw, as it is told from one process to another.
+import { type ErrorDetails, GradusError, messageOf } from '../../errors.ts';
+import { TimeLimitError } from '../../time-limits.ts';
+
+export interface Thrown {
+  readonly message: string;
+  readonly stack?: string;
+  readonly timedOut?: true;
+  /** Of a `GradusError`. */
+  readonly code?: string;
+  readonly details?: ErrorDetails;
+}
+
+export function describeThrown(error: unknown): Thrown {
+  const message = messageOf(error);
+  const stack = error instanceof Error && typeof error.stack === 'string' ? { stack: error.stack } : {};
+  if (error instanceof TimeLimitError) return { message, ...stack, timedOut: true };
+  if (!(error instanceof GradusError)) return { message, ...stack };
+  const { code, hint, path, kind } = error;
+  return { message, ...stack, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
+}
+
+export function errorOf({ message, stack, timedOut, code, details }: Thrown): Error {
+  const error = timedOut
+    ? new TimeLimitError(message)
+    : code === undefined
+      ? new Error(message)
+      : new GradusError(code, message, details);
+  return Object.assign(error, stack && { stack });
+}
