@@ -18,8 +18,6 @@ const PROVIDERS = {
   webgpu: {
     append: (onnxRuntime: OnnxRuntime, options: Pointer) => {
       onnxRuntime.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', ['enableInt64'], ['1'], 1);
-      // What it cannot compute would go to the CPU, with copies both ways; no graph of ours needs that, and none shall get it unnoticed.
-      onnxRuntime.call('AddSessionConfigEntry', options, 'session.disable_cpu_ep_fallback', '1');
     },
     fix: 'install a GPU driver with Vulkan (Linux), Direct3D 12 (Windows) or Metal (macOS)',
   },

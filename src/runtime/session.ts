@@ -11,6 +11,8 @@ export interface SessionOptions {
   name?: string;
   /** Where it runs. @default 'cpu' */
   device?: Device;
+  /** Whether the CPU computes what the device cannot, with copies both ways; without it such a model is an error. @default false */
+  cpuHelps?: boolean;
   /** Threads of one operator, the caller's included. @default as many as this process may use cores */
   threads?: number;
   /**
@@ -133,6 +135,7 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
     'session.use_env_allocators': '1',
     'session.intra_op.spin_duration_us': String(options.spinMicroseconds ?? 100),
   };
+  if (options.device === 'webgpu' && !options.cpuHelps) entries['session.disable_cpu_ep_fallback'] = '1';
   if (options.prepack === false) entries['session.disable_prepacking'] = '1';
   for (const [key, value] of Object.entries(entries)) onnxRuntime.call('AddSessionConfigEntry', native, key, value);
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());

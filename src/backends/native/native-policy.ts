@@ -79,7 +79,13 @@ export class NativePolicy implements Policy {
     this.#options = options;
     this.contextLength = options.positions;
     const outputs = decodingGraph(options.architecture, options);
-    this.#graph = compileGraph(outputs, options.frozen, { ...options.session, name: 'sampling', prepack: true });
+    this.#graph = compileGraph(outputs, options.frozen, {
+      ...options.session,
+      name: 'sampling',
+      prepack: true,
+      // How long the longest row is: one number a run.
+      cpuHelps: true,
+    });
     this.#cacheNames = Array.from({ length: options.architecture.config.layers }, (_, layer) => [
       keyCacheName(layer),
       valueCacheName(layer),
