@@ -32,21 +32,34 @@ export const talk = multiTurn({
   gold: () => ['1234', '5'],
 });
 let episodes = 0;
+interface Action { message: { role: string; content: string } }
 const flaky = (fails: (episode: number) => boolean, wreck: () => unknown) => ({
   ...talk,
-  async build(example: any) {
+  async build(example: object) {
     const env = await talk.build(example);
     return fails(++episodes) ? { ...env, start: () => env.start(), step: wreck } : env;
   },
 });
 export const halfThrows = flaky((episode) => episode % 2 === 0, () => { throw new Error('out of\\norder'); });
-export const noStart = { ...talk, build: (example: any) => ({ ...talk.build(example), start() { throw new Error('no start'); }, step: () => null }) };
+export const noStart = { ...talk, build: (example: object) => ({ ...talk.build(example), start() { throw new Error('no start'); }, step: () => null }) };
 export const mostThrow = flaky((episode) => episode % 8 !== 0, () => { throw new Error('out of order'); });
 export const hangs = flaky((episode) => episode % 8 === 0, () => new Promise(() => {}));
+/** What a turn says decides, so that a process that takes the place of another knows of nothing else. */
+const touchy = (harm: () => unknown) => ({
+  ...talk,
+  build(example: object) {
+    const env = talk.build(example);
+    return { start: () => env.start(), score: () => env.score(), metrics: () => env.metrics(),
+      step: (action: Action) => (/^[01]/.test(action.message.content) ? harm() : env.step(action)) };
+  },
+});
+export const throws = touchy(() => { throw new Error('out of order'); });
+export const loops = touchy(() => { for (;;); });
+export const exits = touchy(() => process.exit());
 export const endless = { ...talk, build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'go' }] }), ...chat() }) };
 function chat() {
-  const messages: any[] = [{ role: 'user', content: 'go' }];
-  return { step({ message }: any) { messages.push(message, { role: 'user', content: 'on' }); return { messages }; }, score: () => ({ digits: messages.length }) };
+  const messages: object[] = [{ role: 'user', content: 'go' }];
+  return { step({ message }: Action) { messages.push(message, { role: 'user', content: 'on' }); return { messages }; }, score: () => ({ digits: messages.length }) };
 }
 `,
 );
@@ -212,6 +225,23 @@ describe('environments that fail', () => {
     const out = place('hung');
     await train(playing('hangs', { step_timeout: '50ms' }), { out, preflight: false });
     for (const line of readMetrics(out)) assert.ok(line['stop/timeout']! > 0);
+  });
+
+  test('by never giving up the thread, or by ending their process, are stopped: the rest is as if they had thrown', async () => {
+    const metrics = [];
+    for (const name of ['throws', 'loops', 'exits']) {
+      const { run } = await train(playing(name, { step_timeout: '50ms' }), { out: place(name), preflight: false });
+      assert.equal(run.status, 'completed');
+      metrics.push(readMetrics(place(name)).map(({ 'stop/error': _, 'stop/timeout': __, ...rest }) => rest));
+      const fate = name === 'loops' ? 'stop/timeout' : 'stop/error';
+      assert.ok(readMetrics(place(name))[0]![fate]! > 0);
+    }
+    assert.deepEqual(metrics[1], metrics[0]);
+    assert.deepEqual(metrics[2], metrics[0]);
+    const errors = readRollouts(place('loops'), 1).flatMap(({ completions }) =>
+      completions.flatMap(({ error }) => error ?? []),
+    );
+    assert.ok(errors.every((error) => error === 'step took longer than 0.05 s'));
   });
 
   test('by never ending are cut by max_turns', async () => {
