@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
+import { trainEventSchema } from '../src/cli/schemas/train-event.ts';
 import { gradus, onlyObject } from './gradus.ts';
 import { startHubServer } from './hub-server.ts';
 import { tinyConfig } from './tiny-model.ts';
@@ -36,7 +37,9 @@ function run(command: string, change: Record<string, unknown> = {}, env: Record<
 test('a plan needs the description of a model and not its weights', async () => {
   const { code, stdout, stderr } = await run('train hub.yaml --dry-run');
   assert.equal(code, 0, stderr);
-  assert.ok((onlyObject(stdout).parameters as { total: number }).total > 0);
+  const plan = onlyObject(stdout);
+  assert.ok((plan.parameters as { total: number }).total > 0);
+  assert.deepEqual(plan.model, { name: 'org/tiny', path: null, download_bytes: files['model.safetensors']!.length });
   assert.ok(existsSync(join(snapshots, readdirSync(snapshots)[0]!, 'config.json')));
   assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
 });
@@ -49,14 +52,29 @@ test('a model that is not supported is refused before its weights come', async (
 });
 
 test('training downloads the model and tells on stderr; without a network it is there', async () => {
-  const { code, stdout, stderr } = await run('train hub.yaml --no-preflight');
+  const { code, stdout, stderr } = await run('train hub.yaml --no-preflight --events');
   assert.equal(code, 0, stderr);
-  assert.equal(onlyObject(stdout).ok, true);
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => trainEventSchema.parse(JSON.parse(line)));
+  const downloads = events.filter((event) => event.type === 'download');
+  const { length } = files['model.safetensors']!;
+  assert.deepEqual(events.slice(0, downloads.length), downloads, 'they come first');
+  assert.deepEqual(downloads.map(({ what, bytes }) => ({ what, bytes })).at(-1), {
+    what: 'model org/tiny',
+    bytes: length,
+  });
+  assert.ok(downloads.length >= 2 && downloads.length <= 12);
+  assert.equal(events.at(-1)!.type, 'result');
   assert.match(stderr, /downloading model org\/tiny: 1 files, .* into .*snapshots/);
 
   const asked = hub.requests.length;
   const offline = await run('sample hub --n 1', {}, { HF_HUB_OFFLINE: '1', HF_ENDPOINT: 'http://127.0.0.1:9' });
   assert.equal(offline.code, 0, offline.stderr);
+  const plan = await run('train hub.yaml --name other --dry-run', {}, { HF_HUB_OFFLINE: '1' });
+  const path = join(snapshots, readdirSync(snapshots)[0]!);
+  assert.deepEqual(onlyObject(plan.stdout).model, { name: 'org/tiny', path, download_bytes: 0 });
   assert.equal(hub.requests.length, asked);
 });
 

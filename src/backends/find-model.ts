@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { cachedModel, type FetchModelOptions, fetchModel as fetchFromHub } from '../hub/fetch-model.ts';
+import { cachedModel, type FetchModelOptions, fetchModel as fetchFromHub, missingWeights } from '../hub/fetch-model.ts';
 import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { type Environment, hubSettings } from '../hub/hub-settings.ts';
 
@@ -44,6 +44,25 @@ export async function obtainModel(name: string, options: ObtainModelOptions = {}
       cause: error,
     });
   });
+}
+
+/** Where a model lies, or how much of it there is to download. */
+export interface ModelPlace {
+  readonly name: string;
+  /** `null` until it is downloaded. */
+  readonly path: string | null;
+  readonly download_bytes: number;
+}
+
+/** Throws what `obtainModel` throws; asks the hub only about what is not here, and downloads no weights. */
+export async function placeOfModel(name: string, environment: Environment = process.env): Promise<ModelPlace> {
+  const settings = hubSettings(environment);
+  const found = lookFor(name, environment);
+  if (typeof found !== 'object' || settings.offline) {
+    return { name, path: findModel(name, environment), download_bytes: 0 };
+  }
+  const missing = await missingWeights(settings, found);
+  return { name, path: null, download_bytes: missing.reduce((sum, { size }) => sum + size, 0) };
 }
 
 /** The path, or the id of what is not here; undefined for a path that leads nowhere. */

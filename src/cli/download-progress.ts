@@ -1,5 +1,7 @@
-// How far downloads are, on stderr: on a terminal one line that is rewritten, elsewhere a line at the start and at every tenth.
+// How far downloads are, on stderr: on a terminal one line that is rewritten, elsewhere a line at the start and at every tenth;
+// and the same as events on stdout, for those who asked for them.
 import { type DownloadProgress, onDownload } from '../hub/downloads.ts';
+import type { DownloadEvent } from '../studio/events.ts';
 import { duration } from './formatting.ts';
 import type { Output } from './output.ts';
 
@@ -31,6 +33,18 @@ export function showDownloads(output: Output, now: () => number = () => performa
       stderr.write(`\r\u001b[K${line(progress, speed)}${isDone ? '\n' : ''}`);
     } else if (tenth !== shown.tenth && tenth > 0) output.note(line(progress, speed));
     shown = { what, tenth, time: now() };
+  });
+}
+
+/** Tells those who asked for events of every download, at its start, at every tenth and at its end, until what it returns is called. */
+export function tellDownloads(output: Output): () => void {
+  let told = { what: '', tenth: -1 };
+  return onDownload(({ what, files, bytes, totalBytes, folder }) => {
+    const tenth = Math.floor((10 * bytes) / totalBytes);
+    if (totalBytes === 0 || (what === told.what && tenth === told.tenth)) return;
+    told = { what, tenth };
+    const event: DownloadEvent = { type: 'download', what, files, bytes, total_bytes: totalBytes, folder };
+    output.event({ time: new Date().toISOString(), ...event });
   });
 }
 

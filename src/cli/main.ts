@@ -25,7 +25,7 @@ import { schemaCommand } from './commands/schema.ts';
 import { skillsCommand } from './commands/skills.ts';
 import { trainCommand } from './commands/train.ts';
 import { versionCommand } from './commands/version.ts';
-import { showDownloads } from './download-progress.ts';
+import { showDownloads, tellDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
 import { ownStdout } from './own-stdout.ts';
@@ -73,7 +73,7 @@ export async function main(
       },
   };
   const program = createProgram(cli, help);
-  const hideDownloads = showDownloads(output);
+  const watches = [showDownloads(output), tellDownloads(output)];
   const showHelp = () => {
     const isWhole = command === null || argv.filter((argument) => !argument.startsWith('-')).join() === 'help';
     if (help.length > 0)
@@ -91,7 +91,7 @@ export async function main(
     if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
     return output.failure(error instanceof CommanderError ? usageError(error) : error, command);
   } finally {
-    hideDownloads();
+    for (const end of watches) end();
   }
 }
 

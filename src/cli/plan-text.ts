@@ -2,6 +2,7 @@
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
 import type { Plan } from '../studio/plan.ts';
+import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 
 export function planText(plan: Plan): string {
@@ -26,6 +27,7 @@ export function planText(plan: Plan): string {
     ...(plan.stages ? [table(plan.stages.map(stageRow)), ''] : []),
     table([
       ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
+      ...(plan.model ? [['model', modelText(plan.model)]] : []),
       ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
       ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
       ['problems', `${problems.train} to train on, ${problems.eval} held out`],
@@ -65,6 +67,10 @@ export function planText(plan: Plan): string {
     '',
     plan.note,
   ].join('\n');
+}
+
+function modelText({ name, path, download_bytes }: NonNullable<Plan['model']>): string {
+  return path ?? `${name}, of which ${size(download_bytes)} are to be downloaded`;
 }
 
 function stageRow({ name, method, steps, keep_optimizer, changes }: NonNullable<Plan['stages']>[number]): string[] {

@@ -7,7 +7,7 @@ import { parseSafetensorsIndex } from '../formats/safetensors-index.ts';
 import type { HubFile } from './download-file.ts';
 import { cachedSnapshot } from './hub-cache.ts';
 import type { HubId } from './hub-id.ts';
-import { fetchFiles, type HubRepo, openHubRepo } from './hub-repo.ts';
+import { fetchFiles, type HubRepo, missingFiles, openHubRepo } from './hub-repo.ts';
 import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
@@ -51,19 +51,30 @@ export async function fetchModel(
   id: HubId,
   { what = 'everything', inspect, signal }: FetchModelOptions = {},
 ): Promise<string> {
-  const subject: HubSubject = { ...id, type: 'model' };
-  const repo = await openHubRepo(settings, subject, signal);
-  const weights = weightsOf(repo);
+  const { repo, folder, weights } = await fetchDescription(settings, id, signal);
+  if (existsSync(join(folder, 'config.json'))) await inspect?.(folder);
+  else if (what === 'description') throw untold(repo.subject);
+  if (what === 'everything') await fetchFiles(settings, repo, weights(), signal);
+  return id.file === undefined ? folder : join(folder, id.file);
+}
+
+/** What `fetchModel` would download of a model whose description the cache has. Throws the same. */
+export async function missingWeights(settings: HubSettings, id: HubId): Promise<readonly HubFile[]> {
+  const { repo, weights } = await fetchDescription(settings, id);
+  return missingFiles(settings, repo, weights());
+}
+
+async function fetchDescription(settings: HubSettings, id: HubId, signal?: AbortSignal) {
+  const repo = await openHubRepo(settings, { ...id, type: 'model' }, signal);
+  const found = weightsOf(repo);
   const description = repo.files.filter(({ path }) => DESCRIPTION.test(path));
   const folder = await fetchFiles(settings, repo, description, signal);
-  if (existsSync(join(folder, 'config.json'))) await inspect?.(folder);
-  else if (what === 'description') throw untold(subject);
-  if (what === 'everything') {
-    const named = weights === 'shards' ? new Set(shardsOf(folder)) : undefined;
-    const chosen = named ? repo.files.filter(({ path }) => named.has(path)) : (weights as readonly HubFile[]);
-    await fetchFiles(settings, repo, chosen, signal);
-  }
-  return id.file === undefined ? folder : join(folder, id.file);
+  const weights = () => {
+    if (found !== 'shards') return found;
+    const named = new Set(shardsOf(folder));
+    return repo.files.filter(({ path }) => named.has(path));
+  };
+  return { repo, folder, weights };
 }
 
 function untold(subject: HubSubject): GradusError {

@@ -61,21 +61,36 @@ function checked(file: HubFile): HubFile {
   throw new Error(`a file ${JSON.stringify(path)} of ${size} bytes with the hash ${JSON.stringify(hash)}`);
 }
 
+/** Those of a repository's files whose bytes the cache lacks. */
+export function missingFiles({ cache }: HubSettings, repo: HubRepo, files: readonly HubFile[]): HubFile[] {
+  const { pointer, blob } = placesOf(cache, repo);
+  return files.filter((file) => !existsSync(pointer(file)) && !existsSync(blob(file)));
+}
+
+/** Where the cache keeps a repository at one commit: a blob for each file, and a link to it in the snapshot. */
+function placesOf(cache: string, { subject, commit }: HubRepo) {
+  const folder = repoFolder(cache, subject.type, subject.name);
+  const snapshot = join(folder, 'snapshots', commit);
+  return {
+    ...{ folder, snapshot },
+    pointer: ({ path }: HubFile) => join(snapshot, path),
+    blob: ({ hash }: HubFile) => join(folder, 'blobs', hash),
+  };
+}
+
 /** Fetches those files that the cache lacks; returns the snapshot's folder. Throws `DISK_FULL` and what `downloadFile` throws. */
 export async function fetchFiles(
   settings: HubSettings,
-  { subject, commit }: HubRepo,
+  repo: HubRepo,
   files: readonly HubFile[],
   signal?: AbortSignal,
 ): Promise<string> {
-  const folder = repoFolder(settings.cache, subject.type, subject.name);
-  const snapshot = join(folder, 'snapshots', commit);
+  const { subject, commit } = repo;
+  const { folder, snapshot, pointer, blob } = placesOf(settings.cache, repo);
   await mkdir(snapshot, { recursive: true });
   await writeRef(folder, subject.revision, commit);
-  const pointer = ({ path }: HubFile) => join(snapshot, path);
-  const blob = ({ hash }: HubFile) => join(folder, 'blobs', hash);
   const wanted = files.filter((file) => !existsSync(pointer(file)));
-  const absent = wanted.filter((file) => !existsSync(blob(file)));
+  const absent = missingFiles(settings, repo, wanted);
   const totalBytes = absent.reduce((sum, { size }) => sum + size, 0);
   await assertSpace(folder, totalBytes, subject);
 

@@ -2,6 +2,17 @@
 import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { Check } from './checks.ts';
 
+/** How far a download is that has to come first. The command tells it; there is no run yet that it could be kept with. */
+export interface DownloadEvent {
+  readonly type: 'download';
+  /** `model org/name`. */
+  readonly what: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly total_bytes: number;
+  readonly folder: string;
+}
+
 export type TrainEvent =
   | PreflightEvent
   | StartEvent
@@ -16,7 +27,7 @@ export type TrainEvent =
 /** An event as it is kept and told: with the time it happened, in ISO 8601. */
 export type TimedEvent = { readonly time: string } & TrainEvent;
 
-/** The first, unless preflight was left out: nothing has been trained yet. */
+/** The first of a run, unless preflight was left out: nothing has been trained yet. */
 export interface PreflightEvent {
   readonly type: 'preflight';
   readonly step: 0;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
+import { type ModelPlace, placeOfModel } from '../backends/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -24,6 +25,8 @@ export interface Plan {
   readonly backend: string;
   readonly compute: string;
   readonly device: string;
+  /** Where the model lies, or what is downloaded first; absent where there is none, or where another machine would read it. */
+  readonly model?: ModelPlace;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
   readonly run: { readonly dir: string; readonly exists: boolean };
@@ -126,6 +129,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...{ config, origins },
     ...{ backend: config.backend, compute: config.compute, parameters: model.parameters },
     ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
+    ...(config.model !== null && !rental && { model: await placeOfModel(config.model) }),
     problems: { train: problems.train.length, eval: problems.eval.length },
     ...{ run: { dir, exists }, steps, per_step },
     ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),

@@ -7,6 +7,16 @@ import { trainSchema } from './train.ts';
 
 const time = z.iso.datetime();
 
+const download = z.strictObject({
+  time,
+  type: z.literal('download'),
+  what: z.string().describe('model org/name'),
+  files: z.int(),
+  bytes: z.int().describe('so far'),
+  total_bytes: z.int(),
+  folder: z.string(),
+});
+
 const preflight = z.strictObject({
   time,
   type: z.literal('preflight'),
@@ -64,5 +74,7 @@ const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reas
 const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
 
 export const trainEventSchema = z
-  .union([preflight, start, stage, step, evaluation, alert, samples, checkpoint, stop, result])
-  .describe('A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last.');
+  .union([download, preflight, start, stage, step, evaluation, alert, samples, checkpoint, stop, result])
+  .describe(
+    'A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last, and none of a download.',
+  );

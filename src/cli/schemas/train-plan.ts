@@ -45,6 +45,12 @@ const gpu = z.strictObject({
   largest_num_generations: z.int().describe('0: not even the weights fit'),
 });
 
+const model = z.strictObject({
+  name: z.string(),
+  path: z.string().nullable().describe('where it lies; null until it is downloaded'),
+  download_bytes: bytes.describe('what training would download of it first'),
+});
+
 const dollars = z.number().nonnegative();
 
 const rental = z.strictObject({
@@ -70,6 +76,7 @@ export const trainPlanSchema = outcomeSchema(
     backend: z.string(),
     compute: z.string(),
     device: z.string(),
+    model: model.exactOptional().describe('absent where there is none, or where another machine would read it'),
     parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),
     run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
