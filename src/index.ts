@@ -82,7 +82,7 @@ export { style } from './rewards/style.ts';
 export { thinkFormat } from './rewards/think-format.ts';
 export { weightedRewards } from './rewards/weighted.ts';
 export { xmlFormat } from './rewards/xml-format.ts';
-export type { RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
+export type { Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
 export {
   type Action,
   type Env,

@@ -4,7 +4,16 @@ import type { Example, Reward, Trajectory } from './rl.ts';
 
 /** Scores the trajectories of one example together, so that a reward may compare them. */
 export interface RewardModel<E extends Example = Example> {
-  score(example: E, trajectories: readonly Trajectory[]): Promise<Reward[]>;
+  /** @param progress of the run that asks; absent where none does */
+  score(example: E, trajectories: readonly Trajectory[], progress?: Progress): Promise<Reward[]>;
+}
+
+/** How far a run is. */
+export interface Progress {
+  /** Steps made. */
+  readonly step: number;
+  /** Steps in all. */
+  readonly maxSteps: number;
 }
 
 /** What a reward function is given: columns of equal length, one entry a completion. TRL's names in TypeScript's spelling. */
@@ -16,6 +25,8 @@ export interface RewardInput {
   readonly completionIds: readonly (readonly number[])[];
   /** Every column of the data set under its own name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
+  /** Of the run; absent where nothing is trained, as in tests of rewards. TRL's `trainer_state`. */
+  readonly progress?: Progress;
   /** Logs a further number; its mean over the step appears among the metrics under this name. */
   readonly log: (name: string, value: number) => void;
 }

@@ -5,6 +5,7 @@ import { sequentialExamples, shuffledExamples } from './data.ts';
 import type { GenerateOptions, Generator } from './generation.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { RewardWeights } from './reward-weights.ts';
+import type { Progress } from './rewards.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import {
   GrpoTrainer,
@@ -44,6 +45,7 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
   const updates: { sequences: readonly TrainingSequence[]; learningRate: number }[] = [];
   const generated: { ids: number[]; options: GenerateOptions }[] = [];
   const logged: { step: number; metrics: Readonly<Record<string, number>> }[] = [];
+  const asked: (Progress | undefined)[] = [];
   const rows = (sequences: readonly TrainingSequence[], value: number) =>
     sequences.map(({ completionIds }) => completionIds.map(() => value));
   const model: Model = {
@@ -72,8 +74,9 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
     },
   };
   const rewardModel = {
-    async score(problem: Problem, trajectories: readonly Trajectory[]): Promise<Reward[]> {
+    async score(problem: Problem, trajectories: readonly Trajectory[], progress?: Progress): Promise<Reward[]> {
       calls.push('score');
+      asked.push(progress);
       return trajectories.map((_, sample) => ({ score: score ? score(problem, sample) : sample, parts: {} }));
     },
   };
@@ -89,7 +92,7 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
     learningRate: 0.5,
     ...options,
   });
-  return { trainer, calls, updates, generated, logged };
+  return { trainer, calls, updates, generated, logged, asked };
 }
 
 async function reportsOf(trainer: GrpoTrainer<Problem>, options?: StepsOptions): Promise<StepReport<Problem>[]> {
@@ -142,6 +145,15 @@ test('later iterations keep the log-probabilities from before the first, and met
   assert.deepEqual(
     logged.map(({ metrics }) => metrics.loss),
     [2, 5],
+  );
+});
+
+test('rewards are told how far the run is', async () => {
+  const { trainer, asked } = setUp({ maxSteps: 2, promptsPerStep: 1 });
+  await trainer.train();
+  assert.deepEqual(
+    asked,
+    [0, 1].map((step) => ({ step, maxSteps: 2 })),
   );
 });
 

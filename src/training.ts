@@ -152,7 +152,7 @@ export class GrpoTrainer<E extends Example = Example> {
     clock: Stopwatch,
     signal: AbortSignal | undefined,
   ): Promise<Judged<E>[] | undefined> {
-    const { dataLoader, model, generator, rewardModel, maskTruncated = false } = this.#options;
+    const { dataLoader, model, generator, rewardModel, maxSteps, maskTruncated = false } = this.#options;
     const { promptsPerStep = 4, numGenerations = 8, seed = 0, multiObjective = false } = this.#options;
     const { groupPolicy = 'keep', resampleLimit = 3, minGroup = 2 } = this.#options;
     const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
@@ -168,7 +168,9 @@ export class GrpoTrainer<E extends Example = Example> {
       if (signal?.aborted) return undefined;
       clock.lap('generate');
 
-      const rewards = await Promise.all(examples.map((example, i) => rewardModel.score(example, rollouts[i]!)));
+      const rewards = await Promise.all(
+        examples.map((example, i) => rewardModel.score(example, rollouts[i]!, { step, maxSteps })),
+      );
       clock.lap('score');
 
       missing = 0;

@@ -40,12 +40,12 @@ export function environmentScores<E extends Example = Example>(
     return { score, parts, ...(failed && { errors }) };
   };
   return {
-    async score(example, trajectories) {
+    async score(example, trajectories, progress) {
       const judges = names.length > 0 || environment.scoreGroup || trajectories.some(({ scores }) => scores);
-      if (!judges) return rewards.score(example, trajectories);
+      if (!judges) return rewards.score(example, trajectories, progress);
       const played = trajectories.filter(wasPlayed);
       const groupScores = await scoreGroup(environment, example, played);
-      const others = await rewards.score(example, trajectories);
+      const others = await rewards.score(example, trajectories, progress);
       return trajectories.map((trajectory, i) => {
         const own = wasPlayed(trajectory)
           ? judged(trajectory, groupScores[played.indexOf(trajectory)]!)

@@ -2,7 +2,7 @@
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
-import type { Fault, Judged, NamedReward, RewardModel, RewardOutcome } from '../rewards.ts';
+import type { Fault, Judged, NamedReward, Progress, RewardModel, RewardOutcome } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { callReward } from './reward-call.ts';
@@ -38,10 +38,10 @@ export function weightedRewards<E extends Example = Example>(
   }
   const unscored: Reward = { score: null, parts: Object.fromEntries(rewards.map(({ name }) => [name, null])) };
   return {
-    async score(example, trajectories) {
+    async score(example, trajectories, progress) {
       const scorable = trajectories.filter(wasPlayed);
       if (scorable.length === 0) return trajectories.map(() => unscored);
-      const input = inputOf(example, scorable);
+      const input = inputOf(example, scorable, progress);
       const verdicts = await Promise.all(rewards.map(({ score }) => judge(score, input, timeLimit)));
       const metrics = meanMetrics(verdicts.map((verdict) => verdict.metrics));
       const scored = new Map(scorable.map((trajectory, i) => [trajectory, combine(rewards, verdicts, i, metrics)]));
@@ -50,12 +50,13 @@ export function weightedRewards<E extends Example = Example>(
   };
 }
 
-function inputOf(example: Example, trajectories: readonly Trajectory[]): Judged {
+function inputOf(example: Example, trajectories: readonly Trajectory[], progress?: Progress): Judged {
   return frozenCopy({
     prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
     completionIds: trajectories.map(({ steps }) => steps.at(-1)!.tokens.completionIds),
     columns: Object.fromEntries(Object.entries(example).map(([name, value]) => [name, trajectories.map(() => value)])),
+    ...(progress && { progress }),
   });
 }
 
@@ -97,9 +98,10 @@ async function call(score: NamedReward['score'], judged: Judged, timeLimit: numb
 }
 
 /** Some rows of a group. */
-function part({ prompts, completions, completionIds, columns }: Judged, rows: readonly number[]): Judged {
+function part({ prompts, completions, completionIds, columns, ...rest }: Judged, rows: readonly number[]): Judged {
   const pick = <T>(values: readonly T[]) => Object.freeze(rows.map((i) => values[i]!));
   return Object.freeze({
+    ...rest,
     prompts: pick(prompts),
     completions: pick(completions),
     completionIds: pick(completionIds),

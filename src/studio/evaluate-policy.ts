@@ -4,7 +4,7 @@ import { sampledTokens } from '../grpo/metrics.ts';
 import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
 import { streamSeed } from '../random.ts';
-import type { RewardModel } from '../rewards.ts';
+import type { Progress, RewardModel } from '../rewards.ts';
 import type { Example, Reward, Trajectory } from '../rl.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
 
@@ -19,6 +19,8 @@ export interface EvaluationOptions {
   /** Of the samples. */
   readonly temperature: number;
   readonly seed: number;
+  /** Of the run whose policy it is, for rewards that go by it. */
+  readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }
 
@@ -108,7 +110,7 @@ async function answer(
   problems: readonly Example[],
   sampling: Partial<RolloutOptions>,
   samplesPerExample: number,
-  { policy, generator, rewardModel, seed, signal }: EvaluationOptions,
+  { policy, generator, rewardModel, progress, seed, signal }: EvaluationOptions,
 ): Promise<Scored[][]> {
   const groups: Scored[][] = [];
   const size = Math.max(1, Math.floor(completionsAtOnce / samplesPerExample));
@@ -120,7 +122,7 @@ async function answer(
       ...(signal && { signal }),
     });
     for (const [i, example] of examples.entries()) {
-      const rewards = await rewardModel.score(example, trajectories[i]!);
+      const rewards = await rewardModel.score(example, trajectories[i]!, progress);
       groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));
     }
   }

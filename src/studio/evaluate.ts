@@ -4,6 +4,7 @@ import { GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
+import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
 import { changesOf } from './train-result.ts';
@@ -53,6 +54,7 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
       const record = await evaluatePolicy(problems[split].slice(0, settings.limit), step, {
         ...{ policy: model.policy(), generator, rewardModel, rewardNames, k: settings.k, seed: config.seed },
         temperature: options.temperature ?? config.temperature,
+        progress: { step, maxSteps: stepCount(config, problems) },
         ...(signal && { signal }),
       });
       if (record) return record;

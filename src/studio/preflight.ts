@@ -11,6 +11,7 @@ import { trainingSequence } from '../training.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
 import { goldAnswers, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
+import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
@@ -35,6 +36,7 @@ const bearableTruncation = 0.5;
 /** `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model, rewardModel } = setup;
+  const progress = { step: 0, maxSteps: stepCount(config, problems) };
   const examples = problems.train.slice(0, Math.min(sampledPrompts, config.prompts_per_step));
   const rollouts = await setup.generator().generate(examples, model.policy(), {
     samplesPerExample: Math.min(samplesPerPrompt, config.num_generations),
@@ -45,7 +47,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const groups: Group[] = [];
   for (const [i, example] of examples.entries()) {
     const trajectories = rollouts[i]!;
-    groups.push({ id: `${i}`, example, trajectories, rewards: await rewardModel.score(example, trajectories) });
+    const rewards = await rewardModel.score(example, trajectories, progress);
+    groups.push({ id: `${i}`, example, trajectories, rewards });
   }
   const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));

@@ -1,6 +1,6 @@
 // Completions to be read: what a policy answers, with its rewards.
 import type { Generator, Policy } from '../generation.ts';
-import type { RewardModel } from '../rewards.ts';
+import type { Progress, RewardModel } from '../rewards.ts';
 import { type Example, exchange, finalText, type Reward, type Trajectory } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 
@@ -10,6 +10,8 @@ export interface SampleOptions {
   readonly rewardModel: RewardModel;
   readonly samplesPerProblem: number;
   readonly seed: number;
+  /** Of the run whose policy it is, for rewards that go by it. */
+  readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }
 
@@ -19,7 +21,7 @@ export async function samplePolicy(
   step: number,
   options: SampleOptions,
 ): Promise<SampleRecord[]> {
-  const { policy, generator, rewardModel, samplesPerProblem, seed, signal } = options;
+  const { policy, generator, rewardModel, samplesPerProblem, seed, progress, signal } = options;
   const groups = await generator.generate(problems, policy, {
     samplesPerExample: samplesPerProblem,
     seed,
@@ -28,7 +30,7 @@ export async function samplePolicy(
   if (signal?.aborted) return [];
   const records: SampleRecord[] = [];
   for (const [i, example] of problems.entries()) {
-    const rewards = await rewardModel.score(example, groups[i]!);
+    const rewards = await rewardModel.score(example, groups[i]!, progress);
     records.push(...groups[i]!.map((trajectory, j) => sampleRecord(step, example, trajectory, rewards[j]!)));
   }
   return records;

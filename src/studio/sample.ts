@@ -6,6 +6,7 @@ import type { Message } from '../message.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { SampleRecord } from '../runs/records.ts';
+import { stepCount } from './data/problems.ts';
 import { openSubject } from './open-subject.ts';
 import { samplePolicy } from './sample-policy.ts';
 
@@ -68,10 +69,12 @@ export async function sample(subject: string | ConfigInput, options: SampleOptio
         )
       : setup.generator(sampling);
     const rows = own ? [{}] : Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!);
-    const samples = await samplePolicy(rows, checkpoint?.state.step ?? 0, {
+    const step = checkpoint?.state.step ?? 0;
+    const samples = await samplePolicy(rows, step, {
       ...{ policy: model.policy(), generator, rewardModel: own ? noRewards : rewardModel },
       samplesPerProblem: own ? n : 1,
       seed: streamSeed(seed, 'sample'),
+      progress: { step, maxSteps: stepCount(config, problems) },
       ...(signal && { signal }),
     });
     return {

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Profiler } from '../backends/backend.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { streamSeed } from '../random.ts';
+import type { Progress } from '../rewards.ts';
 import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.ts';
 import { readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
@@ -179,7 +180,7 @@ export class TrainingRun {
     if (this.#evaluated === step || this.#signal?.aborted) return;
     const record = await evaluatePolicy(problems.eval, step, {
       ...{ policy: model.policy(), generator, rewardModel, rewardNames },
-      ...{ k: config.eval!.k, temperature: config.temperature, seed: config.seed },
+      ...{ k: config.eval!.k, temperature: config.temperature, seed: config.seed, progress: this.#progress(step) },
       ...(this.#signal && { signal: this.#signal }),
     });
     if (!record) return;
@@ -204,7 +205,7 @@ export class TrainingRun {
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, sampledProblems);
     const samples = await samplePolicy(rows, step, {
       ...{ policy: model.policy(), generator: generator(), rewardModel, samplesPerProblem: 1 },
-      seed: streamSeed(config.seed, 'samples'),
+      ...{ seed: streamSeed(config.seed, 'samples'), progress: this.#progress(step) },
       ...(this.#signal && { signal: this.#signal }),
     });
     if (samples.length === 0) return;
@@ -224,6 +225,10 @@ export class TrainingRun {
     if (best) this.#store.point('best', step);
     this.#prune();
     yield { type: 'checkpoint', step, directory, best };
+  }
+
+  #progress(step: number): Progress {
+    return { step, maxSteps: this.#store.record.max_steps };
   }
 
   #prune(): void {

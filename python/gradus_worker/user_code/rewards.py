@@ -1,5 +1,6 @@
 # Calls reward functions of TRL's signature: f(prompts, completions, completion_ids, **columns) -> list of float or None.
 import math
+from types import SimpleNamespace
 
 from .calling import accepted
 
@@ -7,11 +8,11 @@ from .calling import accepted
 _taken = ("prompt", "completion", "completion_ids")
 
 
-def score(function, prompts, completions, completion_ids, columns, resolve):
+def score(function, prompts, completions, completion_ids, columns, resolve, trainer_state=None):
     """
     One call: `{"scores", "metrics": [[name, value], …], "extra": {column: values}}`. A score is a number, None, or `{"message"}` where it is neither.
 
-    A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
+    `trainer_state` has TRL's `global_step` and `max_steps`; it is there where a run asks. A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
     """
     metrics = []
     extra = {}
@@ -29,6 +30,7 @@ def score(function, prompts, completions, completion_ids, columns, resolve):
         **{name: values for name, values in columns.items() if name not in _taken},
         **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
         **{"log_metric": log_metric, "log_extra": log_extra},
+        **({"trainer_state": SimpleNamespace(**trainer_state)} if trainer_state else {}),
     }
     answer = resolve(function(**accepted(function, arguments)))
     return {"scores": _scores(answer, len(completions)), "metrics": metrics, "extra": extra}

@@ -33,7 +33,8 @@ def main():
         return score(load(path, name), **batch, resolve=resolve)
 
     environments = Environments(resolve, Model(channel.call), Tokenizer(channel.call))
-    batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict}
+    state = {"global_step": int, "max_steps": int}
+    batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict, "trainer_state?": state}
     handlers = {
         "load_reward": (CODE, load_reward),
         "score": (CODE | batch, score_batch),

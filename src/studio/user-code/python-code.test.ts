@@ -51,6 +51,15 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
   assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
 });
 
+test('where a run asks it gets how far the run is, as trainer_state', async () => {
+  const score = await load(
+    'def fn(completions, trainer_state=None, **kwargs):\n    return [trainer_state and trainer_state.global_step / trainer_state.max_steps]',
+  );
+  assert.deepEqual(await scores(score, '2'), [null]);
+  const outcome = await score.call({ ...judged('2'), progress: { step: 30, maxSteps: 40 } }, 10_000);
+  assert.deepEqual('scores' in outcome && outcome.scores, [0.75]);
+});
+
 test('without a chat template prompts and completions are texts', async () => {
   const score = await load(
     'def fn(completions, prompts):\n    assert prompts[0] == "Be brief.\\n\\n1 + 1?"\n    return [len(text) for text in completions]',

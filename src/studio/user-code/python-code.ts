@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Message } from '../../message.ts';
-import type { Fault, Judged, RemoteReward } from '../../rewards.ts';
+import type { Fault, Judged, Progress, RemoteReward } from '../../rewards.ts';
 import { PythonCode, type PythonCodeOptions } from '../../workers/python-code.ts';
 
 interface Scored {
@@ -48,23 +48,30 @@ export async function loadPythonReward(
   };
 }
 
-function asMessages({ prompts, completions, completionIds, columns }: Judged) {
+function asMessages({ prompts, completions, completionIds, columns, progress }: Judged) {
   return {
     prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
     completions: completions.map((content) => [{ role: 'assistant', content }]),
     completion_ids: completionIds,
     columns,
+    ...trainerState(progress),
   };
 }
 
 /** Without a chat template the messages of a prompt are one text, an empty line between each two. */
-function asTexts({ prompts, completions, completionIds, columns }: Judged) {
+function asTexts({ prompts, completions, completionIds, columns, progress }: Judged) {
   return {
     prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
     completions,
     completion_ids: completionIds,
     columns,
+    ...trainerState(progress),
   };
+}
+
+/** What is true of TRL's in a run of ours. */
+function trainerState(progress: Progress | undefined) {
+  return progress && { trainer_state: { global_step: progress.step, max_steps: progress.maxSteps } };
 }
 
 /** A message as chat templates and TRL know it. */
