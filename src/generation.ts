@@ -89,7 +89,7 @@ export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signa
   readonly maxTurns?: number;
   /** The most tokens of an episode, those that are read included. @default the policy's context */
   readonly maxEpisodeTokens?: number;
-  /** Milliseconds that one call of an environment may take. One that never gives up the thread cannot be stopped. @default 10_000 */
+  /** Milliseconds that one call of an environment may take. One in this process that never gives up the thread cannot be stopped. @default 10_000 */
   readonly stepTimeout?: number;
   /** Milliseconds that an environment may take in all of an episode; the policy's time does not count. @default 60_000 */
   readonly episodeTimeout?: number;
