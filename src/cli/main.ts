@@ -3,28 +3,6 @@ import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { listCommands, overview } from './command-list.ts';
-import { agentDocsCommand } from './commands/agent-docs.ts';
-import { configSchemaCommand } from './commands/config-schema.ts';
-import { conformanceCommand } from './commands/conformance.ts';
-import { dataCommand } from './commands/data.ts';
-import { demoCommand } from './commands/demo.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { envCommand } from './commands/env.ts';
-import { evalCommand } from './commands/eval.ts';
-import { exportCommand } from './commands/export.ts';
-import { gpuTrainCommand } from './commands/gpu-train.ts';
-import { helpCommand } from './commands/help.ts';
-import { initCommand } from './commands/init.ts';
-import { preflightCommand } from './commands/preflight.ts';
-import { presetsCommand } from './commands/presets.ts';
-import { replayCommand } from './commands/replay.ts';
-import { rewardsCommand } from './commands/rewards.ts';
-import { runsCommand } from './commands/runs.ts';
-import { sampleCommand } from './commands/sample.ts';
-import { schemaCommand } from './commands/schema.ts';
-import { skillsCommand } from './commands/skills.ts';
-import { trainCommand } from './commands/train.ts';
-import { versionCommand } from './commands/version.ts';
 import { showDownloads, tellDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
@@ -46,6 +24,32 @@ export interface Streams {
   readonly stderr: Stream;
 }
 
+/** Makes the commands, in the order of the help. Each is loaded when it is made. */
+const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
+  train: async (cli) => (await import('./commands/train.ts')).trainCommand(cli),
+  eval: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
+  sample: async (cli) => (await import('./commands/sample.ts')).sampleCommand(cli),
+  export: async (cli) => (await import('./commands/export.ts')).exportCommand(cli),
+  runs: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
+  demo: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),
+  doctor: async (cli) => (await import('./commands/doctor.ts')).doctorCommand(cli),
+  'gpu-train': async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),
+  init: async (cli) => (await import('./commands/init.ts')).initCommand(cli),
+  'agent-docs': async (cli) => (await import('./commands/agent-docs.ts')).agentDocsCommand(cli),
+  skills: async (cli) => (await import('./commands/skills.ts')).skillsCommand(cli),
+  rewards: async (cli) => (await import('./commands/rewards.ts')).rewardsCommand(cli),
+  replay: async (cli) => (await import('./commands/replay.ts')).replayCommand(cli),
+  conformance: async (cli) => (await import('./commands/conformance.ts')).conformanceCommand(cli),
+  presets: async (cli) => (await import('./commands/presets.ts')).presetsCommand(cli),
+  data: async (cli) => (await import('./commands/data.ts')).dataCommand(cli),
+  env: async (cli) => (await import('./commands/env.ts')).envCommand(cli),
+  preflight: async (cli) => (await import('./commands/preflight.ts')).preflightCommand(cli),
+  'config-schema': async (cli) => (await import('./commands/config-schema.ts')).configSchemaCommand(cli),
+  schema: async (cli) => (await import('./commands/schema.ts')).schemaCommand(cli),
+  version: async (cli) => (await import('./commands/version.ts')).versionCommand(cli),
+  help: async (cli) => (await import('./commands/help.ts')).helpCommand(cli),
+};
+
 const examples = `Examples:
   gradus demo                                  train a tiny transformer with GRPO, here and now
   gradus train configs/arithmetic-smollm2.yaml
@@ -61,7 +65,9 @@ export async function main(
 ): Promise<number> {
   const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
   const output = new Output(mode, stdout, stderr, process.env);
-  const command = argv.find((argument) => !argument.startsWith('-')) ?? null;
+  const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
+  const words = line.filter((argument) => !argument.startsWith('-'));
+  const command = words[0] ?? null;
   const help: string[] = [];
   let exitCode: ExitCode = 0;
   const cli: Cli = {
@@ -72,15 +78,15 @@ export async function main(
         exitCode = (await work(...args)) ?? 0;
       },
   };
-  const program = createProgram(cli, help);
+  const program = await createProgram(cli, command, help);
   const watches = [showDownloads(output), tellDownloads(output)];
   const showHelp = () => {
-    const isWhole = command === null || argv.filter((argument) => !argument.startsWith('-')).join() === 'help';
+    const isWhole = command === null || words.join() === 'help';
     if (help.length > 0)
       output.result(helpResult(help.join(''), isWhole ? program : undefined), help.join('').trimEnd());
   };
   try {
-    await program.parseAsync(argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv, { from: 'user' });
+    await program.parseAsync(line, { from: 'user' });
     showHelp();
     return exitCode;
   } catch (error) {
@@ -95,7 +101,8 @@ export async function main(
   }
 }
 
-function createProgram(cli: Cli, help: string[]): Command {
+/** @param name of the command that is asked for */
+async function createProgram(cli: Cli, name: string | null, help: string[]): Promise<Command> {
   const program = new Command('gradus')
     .description('GRPO fine-tuning of language models from TypeScript')
     .addHelpText('before', examples)
@@ -107,16 +114,10 @@ function createProgram(cli: Cli, help: string[]): Command {
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });
-  const add = [
-    ...[trainCommand, evalCommand, sampleCommand, exportCommand, runsCommand, demoCommand],
-    ...[doctorCommand, gpuTrainCommand, initCommand, agentDocsCommand, skillsCommand],
-    ...[rewardsCommand, replayCommand],
-    ...[conformanceCommand, presetsCommand],
-    ...[dataCommand, envCommand],
-    ...[preflightCommand],
-    ...[configSchemaCommand, schemaCommand, versionCommand, helpCommand],
-  ];
-  for (const make of add) program.addCommand(make(cli));
+  // Help lists all commands, and so does the answer to a name that none has.
+  const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
+  const makes = isKnown ? [commands[name]!] : Object.values(commands);
+  for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
   settle(program, help);
   return program;
 }
