@@ -1,0 +1,105 @@
+// The compiled graph of sampling: rows read some tokens each, into caches updated in place, and tell what may come next.
+import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
+import type { Architecture } from '../../models/families.ts';
+import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
+import type { SessionOptions } from '../../runtime/session.ts';
+import type { AnyTensor, Tensor } from '../../runtime/tensor.ts';
+import type { Arena } from './arena.ts';
+import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
+import { bindInputs, RunTensors } from './run-tensors.ts';
+import type { Scores } from './sampled-row.ts';
+
+export interface DecodingSessionOptions extends DecodingGraphOptions {
+  readonly architecture: Architecture;
+  readonly frozen: ReadonlyMap<string, AnyTensor>;
+  readonly values: Arena;
+  readonly session: Pick<SessionOptions, 'threads' | 'device'>;
+}
+
+/** What one run reads: for each row `width` tokens, the last of which stands at position `last`. Shorter prompts are padded on the right. */
+export interface DecodingStep {
+  readonly caches: ReadonlyMap<string, Tensor>;
+  readonly rows: number;
+  readonly width: number;
+  readonly ids: readonly number[];
+  readonly last: readonly number[];
+  readonly temperature: number;
+}
+
+export class DecodingSession implements Disposable {
+  readonly vocabularySize: number;
+  readonly #graph: CompiledGraph;
+  readonly #values: Arena;
+
+  constructor(options: DecodingSessionOptions) {
+    const outputs = decodingGraph(options.architecture, options);
+    this.vocabularySize = options.architecture.config.vocabularySize;
+    this.#graph = compileGraph(outputs, options.frozen, {
+      ...options.session,
+      name: 'sampling',
+      prepack: true,
+      // How long the longest row is: one number a run.
+      cpuHelps: true,
+    });
+    this.#values = options.values;
+  }
+
+  /** Hands each row's scores over while they last. */
+  async run(step: DecodingStep, memory: ScoreBuffers, consume: (row: number, scores: Scores) => void): Promise<void> {
+    const { caches, rows, width, ids, last, temperature } = step;
+    const size = this.vocabularySize;
+    using run = new RunTensors();
+    using binding = this.#graph.bind();
+    bindInputs(binding, this.#graph.inputs, this.#values.tensors);
+    bindInputs(binding, this.#graph.inputs, [
+      ['ids', run.integers([rows, width], ids)],
+      ['last_positions', run.integers([rows], last)],
+      [
+        'rows',
+        run.integers(
+          [rows],
+          last.map((position, row) => row * width + Math.min(position, width - 1)),
+        ),
+      ],
+      ['inverse_temperature', run.floats([], [temperature === 0 ? 1 : 1 / temperature])],
+    ]);
+    for (const [name, cache] of caches) binding.input(name, cache).output(nextCacheName(name), cache);
+    memory.fit(rows * size);
+    const logits = run.view(memory.logits.slice(0, rows * size), [rows, size]);
+    const probabilities = run.view(memory.probabilities.slice(0, rows * size), [rows, size]);
+    const totals = run.create('float32', [rows, 1]);
+    binding.output('logits', logits).output('probabilities', probabilities).output('log_total', totals);
+    await binding.run();
+    for (let row = 0; row < rows; row++) {
+      const [start, end] = [row * size, (row + 1) * size];
+      consume(row, {
+        logits: logits.buffer.data.subarray(start, end),
+        probabilities: probabilities.buffer.data.subarray(start, end),
+        logTotal: totals.buffer.data[row]!,
+      });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#graph.dispose();
+  }
+}
+
+/** Where runs write [rows, vocabulary]. Kept between runs: fresh pages would cost more than the sampling. */
+export class ScoreBuffers implements Disposable {
+  logits: NativeBuffer<'float32'> = allocate('float32', 0);
+  probabilities: NativeBuffer<'float32'> = allocate('float32', 0);
+
+  /** Makes room for so many of each. */
+  fit(length: number): void {
+    if (length <= this.logits.length) return;
+    this[Symbol.dispose]();
+    this.logits = allocate('float32', length);
+    this.probabilities = allocate('float32', length);
+  }
+
+  [Symbol.dispose](): void {
+    this.logits.dispose();
+    this.probabilities.dispose();
+  }
+}

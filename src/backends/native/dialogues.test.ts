@@ -1,0 +1,143 @@
+// Dialogues with the native policy: what was read is not read again, waiting rows enter, memory is bounded, and no clock has a say.
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { fixturePath, openModel, readJson } from '../../../test/native-models.ts';
+import { converse, type Dialogue } from '../../dialogue.ts';
+import type { Completion, Policy, SamplingOptions } from '../../generation.ts';
+import { randomStream } from '../../random.ts';
+import { DecodingSession } from './decoding-session.ts';
+import { cacheBytesPerToken } from './key-value-cache.ts';
+import type { NativeModel, NativeModelOptions } from './native-model.ts';
+import { RowBatch } from './row-batch.ts';
+
+const options: SamplingOptions = { maxTokens: 9, stopIds: new Set([2, 3, 4, 5]) };
+
+/** A model whose adapters say something. */
+async function adapted(overrides: Partial<NativeModelOptions> = {}): Promise<NativeModel & Disposable> {
+  const model = await openModel(overrides);
+  await model.load(fixturePath('tiny-llama-a', 'adapter'));
+  return Object.assign(model, { [Symbol.dispose]: () => model.dispose() });
+}
+
+/** Up to four turns, each of which begins with all that was read and said; all that was said. */
+async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Completion[]> {
+  const random = randomStream(index);
+  const some = (count: number) => Array.from({ length: count }, () => 6 + random.integer(50));
+  const said: Completion[] = [];
+  let promptIds = [1, 9 + (index % 3), 20, 30];
+  for (let turn = 0; turn < 4 && promptIds.length < 44; turn++) {
+    await wait?.();
+    const completion = yield { promptIds, seed: 10 * index + turn, goesOn: turn < 3 };
+    said.push(completion);
+    promptIds = [...promptIds, ...completion.ids, ...some(random.integer(6))];
+  }
+  return said;
+}
+
+const talks = (count = 7, wait?: () => Promise<void>) => Array.from({ length: count }, (_, i) => talk(i, wait));
+
+/** The same policy as one that keeps nothing: every turn a batch, every prompt read from its beginning. */
+const inStep = ({ contextLength, sample }: Policy, policy: Policy): Policy => ({
+  contextLength,
+  sample: sample.bind(policy),
+});
+
+const ids = (dialogues: Completion[][]) => dialogues.map((said) => said.map((completion) => completion.ids));
+const logprobs = (dialogues: Completion[][]) => dialogues.flat().flatMap((completion) => completion.logprobs);
+
+/** What every run of the session read. */
+function watchReading(t: TestContext) {
+  const { mock } = t.mock.method(DecodingSession.prototype, 'run');
+  return () => mock.calls.map(({ arguments: [{ rows, width }] }) => ({ rows, width }));
+}
+
+for (const cacheBudget of [2 ** 30, 20_000, 1]) {
+  test(`turns say what they say when everything is read again, with ${cacheBudget} bytes for caches`, async () => {
+    using model = await adapted({ memory: { cacheBudget } });
+    const policy = model.policy();
+    const expected = await converse(inStep(policy, policy), talks(), options);
+    const kept = await converse(policy, talks(), options);
+    assert.ok(expected.some((said) => said.length === 4));
+    assert.deepEqual(ids(kept), ids(expected));
+    assert.ok(largestDifference(logprobs(kept), logprobs(expected)) <= 1e-4);
+  });
+}
+
+test('a later turn reads only what is new', async (t) => {
+  using model = await adapted();
+  const reading = watchReading(t);
+  const [said] = await model.policy().converse!([talk(1)], options);
+  const [first, ...later] = reading().filter(({ width }) => width > 1);
+  assert.deepEqual(first, { rows: 1, width: 4 });
+  assert.ok(said!.length > 2);
+  // The last token that was said, and at most five that were answered.
+  assert.ok(later.length > 0 && later.every(({ rows, width }) => rows === 1 && width <= 6));
+});
+
+test('answers that come at other times change nothing, to the last bit', async () => {
+  using model = await adapted({ memory: { cacheBudget: 40_000 } });
+  const expected = await converse(model.policy(), talks(), options);
+  for (const seed of [1, 2]) {
+    const random = randomStream(seed);
+    const wait = () => new Promise<void>((done) => setTimeout(done, random.integer(15)));
+    assert.deepEqual(await converse(model.policy(), talks(7, wait), options), expected);
+  }
+});
+
+test('dialogues are answered while others are still sampled', async () => {
+  using model = await adapted();
+  const events: string[] = [];
+  async function* asking(name: string, turns: number, maxTokens: number): Dialogue<void> {
+    for (let turn = 0; turn < turns; turn++) {
+      yield { promptIds: [1, 7, turn + 8], seed: turn, maxTokens };
+      events.push(name);
+    }
+  }
+  await converse(model.policy(), [asking('long', 1, 40), asking('short', 3, 2)], { maxTokens: 40, stopIds: new Set() });
+  assert.deepEqual(events, ['short', 'short', 'short', 'long']);
+});
+
+/** A copy of the model with a longer context. */
+function longContext(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-context-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(fixturePath('tiny-llama-a'), folder, { recursive: true });
+  const config = join(folder, 'config.json');
+  writeFileSync(config, JSON.stringify({ ...readJson<object>(config), max_position_embeddings: 512 }));
+  return folder;
+}
+
+test('memory is bounded, and every row says what it says alone', async (t) => {
+  const tokens = 1000;
+  const lengths = [10, 250, 30, 40, 350, 160, 20, 60, 300, 15, 10, 80];
+  const requests = lengths.map((maxTokens, i) => ({ promptIds: [1, 30 + (i % 4), 31], seed: i, maxTokens }));
+  const sampling = { maxTokens: 350, stopIds: new Set<number>() };
+  const modelPath = longContext(t);
+  using alone = await adapted({ modelPath, memory: { cacheBudget: 1 } });
+  const expected = await alone.policy().sample(requests, sampling);
+  const cacheBudget = tokens * cacheBytesPerToken(alone.architecture.config);
+
+  const sizes: number[] = [];
+  const advance = RowBatch.prototype.advance;
+  t.mock.method(RowBatch.prototype, 'advance', async function (this: RowBatch) {
+    const ended = await advance.call(this);
+    sizes.push(this.size);
+    return ended;
+  });
+  const reading = watchReading(t);
+  using model = await adapted({ modelPath, memory: { cacheBudget } });
+  const completions = await model.policy().sample(requests, sampling);
+  assert.deepEqual(
+    completions.map((completion) => completion.ids),
+    expected.map((completion) => completion.ids),
+  );
+  assert.ok(Math.max(...sizes) <= tokens);
+  const rows = reading().map((step) => step.rows);
+  assert.ok(Math.max(...rows) > 5, 'as many short rows as fit');
+  const { length: runs } = rows;
+  assert.ok(runs < lengths.reduce((a, b) => a + b) / 2, `${runs} runs`);
+});
