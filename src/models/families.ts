@@ -14,7 +14,7 @@ const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|lfm2|hybrid/, 'some of its layers are recurrent, not attention'],
-  [/^gemma/, 'its layers look through sliding windows, and rotate by two bases'],
+  [/^gemma/, 'its layers look through sliding windows, and have norms and activations of their own'],
   [/vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
