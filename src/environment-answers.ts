@@ -1,5 +1,5 @@
 // What environments answer, which may be anything: as what it should be, or an error that says what is wrong with it.
-import { GradusError, kindOf } from './errors.ts';
+import { GradusError, isObject, kindOf } from './errors.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
 
 const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
@@ -53,10 +53,6 @@ function checkedNumbers(method: string, answer: unknown, isRight: (value: unknow
     throw wrongAnswer(method, value, 'a finite number', `${name} is`);
   }
   return { ...answer } as EpisodeScore;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {

@@ -50,6 +50,11 @@ export function messageOf(error: unknown): string {
 /** What a value is, for messages: `undefined`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
-  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : 'an object';
+  if (typeof value === 'object') return isObject(value) ? 'an object' : 'an array';
   return `a ${typeof value}`;
+}
+
+/** Whether a value is what `kindOf` calls an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

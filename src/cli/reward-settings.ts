@@ -1,6 +1,5 @@
 // Settings of a reward as the command line gives them: a JSON object.
-import { isObject } from '../config/values.ts';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, isObject, messageOf } from '../errors.ts';
 
 /** The value of `--reward-config`. Throws `USAGE`. */
 export function rewardSettings(text: string): Record<string, unknown> {

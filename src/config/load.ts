@@ -1,7 +1,7 @@
 // From a config file, or an object, and `--set` values to a configuration in which every key has its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject } from '../errors.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
@@ -9,7 +9,7 @@ import { merged, type PresetName, presetNames, presetValues } from './presets.ts
 import { type Config, type ConfigInput, configSchema } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
 import { assertSupported } from './support.ts';
-import { dotted, isObject, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
+import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
 export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
 

@@ -1,7 +1,8 @@
 // Presets: settings that belong together, by paper or by purpose. Whatever a configuration says itself wins.
 // Those of papers are about the algorithm alone; sizes and the learning rate are the task's, and stay as they are.
+
+import { isObject } from '../errors.ts';
 import type { ConfigInput } from './schema.ts';
-import { isObject } from './values.ts';
 
 export const presetNames = [
   ...['grpo', 'r1', 'dapo', 'dr_grpo', 'gspo', 'cispo', 'sapo', 'vespo', 'luspo', 'lite_ppo'],

@@ -1,4 +1,5 @@
 // Nested values by paths of keys: read one, set one, list them all.
+import { isObject } from '../errors.ts';
 
 export type KeyPath = readonly PropertyKey[];
 
@@ -37,8 +38,4 @@ export function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
 
 export function dotted(path: KeyPath): string {
   return path.map(String).join('.');
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 // Which configuration and split of a data set each of its files belongs to: by the card, or by the names of files and folders.
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject } from '../errors.ts';
 
 export interface DatasetPart {
   /** @default the only one, `default` or `main` */
@@ -110,10 +110,6 @@ function matches(path: string, pattern: string): boolean {
 }
 
 const wildcards: Readonly<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];

@@ -1,5 +1,5 @@
 // How families of models write tool calls: the interface, and the reader that finds calls in text as it comes.
-import { messageOf } from '../errors.ts';
+import { isObject, messageOf } from '../errors.ts';
 import type { ToolCall } from '../message.ts';
 
 /** One family's way to write calls. */
@@ -94,8 +94,4 @@ export function spacedJson(value: unknown): string {
   // Line feeds are never part of strings in JSON: all of them are layout.
   const lines = JSON.stringify(value, null, 1);
   return lines.replaceAll(/(?<=[{[])\n\s*|\n\s*(?=[}\]])/g, '').replaceAll(/\n\s*/g, ' ');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

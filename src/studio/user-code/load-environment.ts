@@ -1,8 +1,7 @@
 // Loads environments that users write in TypeScript or JavaScript into this process, with their settings checked.
-import { isObject } from '../../config/values.ts';
 import { type Configurable, createAt } from '../../configurable.ts';
 import type { Environment } from '../../environment.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import { loadExport, loadFailed, type UserExport } from './user-module.ts';
 
 /** An environment by what it can be loaded from anywhere. */

@@ -1,9 +1,8 @@
 // The environment of a configuration, loaded from the user's file, with its settings checked.
 import type { Config } from '../../config/schema.ts';
-import { isObject } from '../../config/values.ts';
 import type { Environment } from '../../environment.ts';
 import { environmentByColumn } from '../../envs/by-column.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
