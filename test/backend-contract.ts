@@ -96,31 +96,27 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
         ...sequence,
         advantage: i < length / 2 ? 1 : -1,
       }));
-      const { model } = await open();
-      try {
-        const likelihoods = async () =>
-          (await model.logprobs(sequences, 'current')).map((row) => row.reduce((a, b) => a + b));
-        const reference = await model.logprobs(sequences, 'reference');
-        const gain = (values: readonly number[]) =>
-          values.reduce((sum, value, i) => sum + value * sequences[i]!.advantage, 0);
-        const start = await likelihoods();
-        const { metrics, logprobs } = await model.update(withReference(sequences, reference), { learningRate: 0.01 });
-        assert.ok(gain(await likelihoods()) > gain(start));
-        assert.deepEqual(
-          logprobs.map((row) => row.length),
-          sequences.map(({ completionIds }) => completionIds.length),
-        );
-        for (const name of ['loss', 'grad_norm', 'entropy']) assert.ok(Number.isFinite(metrics[name]), name);
-        assert.deepEqual(await model.logprobs(sequences, 'reference'), reference);
-      } finally {
-        model.dispose();
-      }
+      const { model } = opened;
+      const likelihoods = async () =>
+        (await model.logprobs(sequences, 'current')).map((row) => row.reduce((a, b) => a + b));
+      const reference = await model.logprobs(sequences, 'reference');
+      const gain = (values: readonly number[]) =>
+        values.reduce((sum, value, i) => sum + value * sequences[i]!.advantage, 0);
+      const start = await likelihoods();
+      const { metrics, logprobs } = await model.update(withReference(sequences, reference), { learningRate: 0.01 });
+      assert.ok(gain(await likelihoods()) > gain(start));
+      assert.deepEqual(
+        logprobs.map((row) => row.length),
+        sequences.map(({ completionIds }) => completionIds.length),
+      );
+      for (const name of ['loss', 'grad_norm', 'entropy']) assert.ok(Number.isFinite(metrics[name]), name);
+      assert.deepEqual(await model.logprobs(sequences, 'reference'), reference);
     });
 
     test('saves all that training goes on from: the loaded model is the saved one, and so is its next update', async () => {
       const checkpoint = join(folder, 'checkpoint');
       mkdirSync(checkpoint);
-      const [first, second] = [await open(), await open()];
+      const [first, second] = [opened, await open()];
       try {
         const sequences = sequencesOf(await sampleSeeds([4, 5, 6, 7]));
         const batch = withReference(sequences, await first.model.logprobs(sequences, 'reference'));
@@ -140,7 +136,7 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
           await first.model.logprobs(sequences, 'current'),
         );
       } finally {
-        for (const { model } of [first, second]) model.dispose();
+        second.model.dispose();
       }
     });
 
