@@ -1,13 +1,10 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
 import { presetNames } from './presets.ts';
+import { curriculum, evaluation, lora, modal, native, rollout, save, trl } from './sections.ts';
+import { count, duration, fraction, names, positive, regularExpression } from './shapes.ts';
 import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 
-const count = z.int().positive();
-const fraction = z.number().min(0).max(1);
-const positive = z.number().positive();
-const duration = z.string().regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h');
-const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
 const plainObject = z.record(z.string(), z.unknown());
 
 const message = z.strictObject({
@@ -34,103 +31,6 @@ const weightedReward = z.strictObject({
   config: plainObject.default({}),
 });
 const reward = z.union([z.string(), weightedReward]);
-
-/** A list of names, or one regular expression. */
-const names = z.union([z.string(), z.array(z.string()).nonempty()]);
-
-const lora = z.strictObject({
-  r: count.default(16).describe('rank of the adapters'),
-  alpha: positive.default(32).describe('adapters are scaled by alpha / r'),
-  dropout: z.number().min(0).lt(1).default(0).describe('how likely an adapter does not see a number, while training'),
-  target_modules: names
-    .default('all-linear')
-    .describe('ends of the names of layers; or one text: all-linear, or a regular expression of whole names'),
-  rank_pattern: z.record(z.string(), count).default({}).describe('other ranks, by ends of names or expressions'),
-  alpha_pattern: z.record(z.string(), positive).default({}).describe('other values of alpha, likewise'),
-  use_rslora: z.boolean().default(false).describe('scale by alpha / √r'),
-  modules_to_save: z
-    .array(z.string())
-    .default([])
-    .describe('modules that are trained themselves, such as embed_tokens and lm_head'),
-});
-
-const rollout = z.strictObject({
-  strategy: z
-    .enum(['fail_fast', 'retry', 'min_viable'])
-    .default('min_viable')
-    .describe('of episodes that fail: stop the run, play them again, or do without them'),
-  min_group: count
-    .default(4)
-    .describe('a group with fewer scored episodes, or not all where it has fewer, is left out'),
-  retries: z.int().nonnegative().default(1).describe('of an episode, with strategy retry'),
-  step_timeout: duration.default('10s').describe('of one call of the environment'),
-  episode_timeout: duration.default('60s').describe('of all calls of the environment in an episode'),
-});
-
-const evaluation = z.strictObject({
-  on_start: z.boolean().default(true).describe('evaluate the untrained policy, which is the baseline'),
-  every_steps: count.nullable().default(20).describe('null: only at the start and at the end'),
-  limit: count.default(128).describe('the most problems of one evaluation'),
-  k: z
-    .array(count)
-    .nonempty()
-    .default([1])
-    .describe('pass@k for each; the largest is the number of samples of a problem'),
-});
-
-const save = z.strictObject({
-  every_steps: count.nullable().default(20).describe('null: only at the end'),
-  best: z.string().nullable().default('eval/accuracy').describe('the metric that decides which checkpoint is best'),
-  total_limit: count.nullable().default(3).describe('how many checkpoints are kept besides the best'),
-});
-
-const native = z.strictObject({
-  device: z.enum(['cpu', 'webgpu', 'cuda']).default('cpu'),
-  threads: z.union([z.literal('auto'), count]).default('auto'),
-  rollout_dtype: z.enum(['auto', 'float32', 'int8', 'int4']).default('auto'),
-  memory_budget: z
-    .string()
-    .regex(/^\d+(\.\d+)?([MG]i?B)$/, 'expected an amount of memory such as 4GB or 1500MB')
-    .nullable()
-    .default(null)
-    .describe('the most memory of the process, for example 4GB; less memory takes more time'),
-  reward_workers: z
-    .int()
-    .nonnegative()
-    .default(1)
-    .describe('processes for rewards that may never end: yours, and those with patterns of yours; 0: in this one'),
-});
-
-const onGpu = z.union([z.literal('auto'), z.boolean()]);
-
-const trl = z.strictObject({
-  bf16: onGpu.default('auto').describe('auto: on a GPU that has it'),
-  gradient_checkpointing: onGpu.default('auto').describe('less memory, a third more computing; auto: on a GPU'),
-  load_in_4bit: z.boolean().default(false).describe('QLoRA: frozen weights in 4 bits'),
-  per_device_train_batch_size: count
-    .nullable()
-    .default(null)
-    .describe('completions learnt from at once, and gradients added up; null: all of a step'),
-  num_processes: count.default(1).describe('GPUs'),
-  accelerate_config: z.string().nullable().default(null).describe('a file of accelerate’s: DeepSpeed, FSDP'),
-  use_vllm: z.boolean().default(false).describe('sample with vLLM'),
-  vllm_mode: z.enum(['colocate', 'server']).default('colocate'),
-  vllm_gpu_memory_utilization: fraction.default(0.3).describe('with colocate: vLLM’s share of each GPU’s memory'),
-  vllm_tensor_parallel_size: count.default(1),
-  vllm_max_model_length: count.nullable().default(null).describe('null: what the model has'),
-  vllm_server_base_url: z
-    .string()
-    .default('http://127.0.0.1:8000')
-    .describe('with server: where trl vllm-serve listens'),
-  vllm_server_gpus: count.default(1).describe('with server: how many of num_processes it has for itself'),
-});
-
-const modal = z.strictObject({
-  gpu: z.string().default('A10G').describe('by its name at Modal; H100:2 is two of them'),
-  timeout: duration.default('1h').describe('after which the machine is given back, whatever has happened; at most 24h'),
-  volume: z.string().default('gradus').describe('where runs and downloaded weights stay'),
-  secrets: z.array(z.string()).default([]).describe('by their names at Modal, for example one with HF_TOKEN'),
-});
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
@@ -291,15 +191,7 @@ const keys = {
     .describe('normalize_then_sum: each reward function by itself, within its group'),
   group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
   resample_limit: count.default(3),
-  curriculum: z
-    .strictObject({
-      target: fraction.default(0.5).describe('how often problems should be solved'),
-      candidates: z
-        .int()
-        .min(2)
-        .default(4)
-        .describe('problems drawn for each that is asked, the nearest to the target: the more, the stricter'),
-    })
+  curriculum: curriculum
     .nullable()
     .default(null)
     .describe(
@@ -333,18 +225,8 @@ const keys = {
 
 /** Keys that are the same in all stages: what a run is, how it is evaluated and kept. */
 const ofTheRun = [
-  ...[
-    'backend',
-    'compute',
-    'seed',
-    'model',
-    'chat_template',
-    'lora',
-    'trainable',
-    'eval_dataset',
-    'eval_split',
-    'eval_fraction',
-  ],
+  ...['backend', 'compute', 'seed', 'model', 'chat_template', 'lora', 'trainable'],
+  ...['eval_dataset', 'eval_split', 'eval_fraction'],
   ...['preset', 'max_steps', 'num_train_epochs', 'max_error_fraction', 'eval', 'save'],
   ...['sample_every_steps', 'trackers', 'native', 'trl', 'modal'],
 ] as const satisfies readonly (keyof typeof keys)[];
@@ -402,12 +284,4 @@ export type RewardConfig = Config['reward'][number];
 
 function asEntry(part: z.output<typeof reward>): z.input<typeof weightedReward> {
   return typeof part === 'string' ? { name: part } : part;
-}
-
-function isRegularExpression(source: string): boolean {
-  try {
-    return Boolean(new RegExp(source, 'u'));
-  } catch {
-    return false;
-  }
 }

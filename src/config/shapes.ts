@@ -1,0 +1,19 @@
+// Shapes that several keys of a configuration have.
+import { z } from 'zod';
+
+export const count = z.int().positive();
+export const fraction = z.number().min(0).max(1);
+export const positive = z.number().positive();
+export const duration = z.string().regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h');
+export const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
+
+/** A list of names, or one regular expression. */
+export const names = z.union([z.string(), z.array(z.string()).nonempty()]);
+
+function isRegularExpression(source: string): boolean {
+  try {
+    return Boolean(new RegExp(source, 'u'));
+  } catch {
+    return false;
+  }
+}
