@@ -21,6 +21,7 @@ test: setup
 test-engines: setup
 	python/setup.sh
 	-node scripts/fetch-tokenizers.ts
+	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
 	$(run) test:engines
 
