@@ -6,7 +6,7 @@ import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
 import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
-import { type Config, type ConfigInput, configSchema } from './schema.ts';
+import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
 import { assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
@@ -78,7 +78,7 @@ function resolveConfig(
     return preset && isStated(preset.values, path.map(String)) ? `preset ${preset.name}` : name;
   };
 
-  const parsed = configSchema.safeParse(value);
+  const parsed = configSchema.safeParse(value, uncompiled);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
   assertConsistent(config, placeOf);

@@ -277,7 +277,10 @@ export type ConfigInput = z.input<typeof configSchema>;
 /** A configuration in which every key has its value. */
 export type Config = z.output<typeof configSchema>;
 
-export const configDefaults: Config = configSchema.parse({});
+/** For parsing: code made for the schema takes longer to compile than a process parses configurations. */
+export const uncompiled = { jitless: true } as const;
+
+export const configDefaults: Config = configSchema.parse({}, uncompiled);
 
 /** One reward by name, with its weight and its own settings. */
 export type RewardConfig = Config['reward'][number];

@@ -24,7 +24,7 @@ export function rolloutMetrics(groups: readonly Group[]): Record<string, number>
   const trajectories = groups.flatMap((group) => group.trajectories);
   return {
     // First, so that no name that a reward or an environment chose replaces one of ours.
-    ...meanMetrics([...rewards, ...trajectories].map(({ metrics }) => metrics ?? {})),
+    ...meanMetrics([...rewards, ...trajectories].flatMap(({ metrics }) => (metrics ? [metrics] : []))),
     ...completionMetrics(trajectories),
     ...episodeMetrics(trajectories),
     ...toolMetrics(trajectories),

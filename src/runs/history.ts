@@ -51,12 +51,12 @@ export class History {
 
   /** The values of a metric in the last `steps` steps; undefined if one of them lacks it or there are fewer. */
   last(metric: string, steps: number): number[] | undefined {
-    return valuesOf(metric, this.#metrics.slice(-steps), steps);
+    return this.#values(metric, this.#metrics.length - steps, steps);
   }
 
   /** The same of the first steps, as long as they and the last have none in common. */
   first(metric: string, steps: number): number[] | undefined {
-    return this.#metrics.length < 2 * steps ? undefined : valuesOf(metric, this.#metrics.slice(0, steps), steps);
+    return this.#metrics.length < 2 * steps ? undefined : this.#values(metric, 0, steps);
   }
 
   lastMean(metric: string, steps: number): number | undefined {
@@ -91,17 +91,18 @@ export class History {
 
   /** The names of the reward functions. */
   get rewardNames(): string[] {
-    const keys = Object.keys(this.#metrics.at(-1) ?? {});
+    const keys = Object.keys(this.#metrics.at(-1) ?? {}).filter((key) => key.startsWith('rewards/'));
     return keys.flatMap((key) => /^rewards\/(.+)\/mean$/.exec(key)?.[1] ?? []);
   }
-}
 
-function valuesOf(metric: string, records: readonly MetricsRecord[], steps: number): number[] | undefined {
-  const values: number[] = [];
-  for (const record of records) {
-    const value = record[metric];
-    if (value === undefined) return undefined;
-    values.push(value);
+  #values(metric: string, from: number, steps: number): number[] | undefined {
+    if (from < 0) return undefined;
+    const values: number[] = [];
+    for (let i = from; i < from + steps; i++) {
+      const value = this.#metrics[i]![metric];
+      if (value === undefined) return undefined;
+      values.push(value);
+    }
+    return values;
   }
-  return values.length === steps ? values : undefined;
 }

@@ -16,6 +16,7 @@ import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
+import type { StepProfile } from './profile/step-profile.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
@@ -79,8 +80,9 @@ export async function* trainEvents(
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
-    const run = new TrainingRun(setup, store, { signal: options.signal, profiler });
-    return yield* recorded(store, told(report, run.run()), (record) =>
+    const profile = profiler && (await openProfile(profiler, store));
+    const run = new TrainingRun(setup, store, { signal: options.signal, preflight: report, profile });
+    return yield* recorded(store, run.run(), (record) =>
       trainResult({
         ...{ directory: store.directory, record, requirements, alerts: run.alerts },
         artifacts: runArtifacts(store.directory),
@@ -108,15 +110,6 @@ async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightRe
   return report;
 }
 
-/** A run's events, after what the look before it found. */
-async function* told(
-  report: PreflightReport | undefined,
-  events: AsyncGenerator<TrainEvent, void>,
-): AsyncGenerator<TrainEvent, void> {
-  if (report) yield { type: 'preflight', step: 0, checks: report.checks, metrics: report.metrics };
-  yield* events;
-}
-
 /** Throws `PROFILE_UNSUPPORTED`. */
 async function findProfiler({ backend }: Config): Promise<Profiler> {
   // Others were refused when the configuration was loaded.
@@ -125,6 +118,11 @@ async function findProfiler({ backend }: Config): Promise<Profiler> {
   throw new GradusError('PROFILE_UNSUPPORTED', `backend ${backend} does not tell what its steps spend their time on`, {
     hint: 'leave --profile out, or set backend: native',
   });
+}
+
+async function openProfile(profiler: Profiler, store: RunStore): Promise<StepProfile> {
+  const { StepProfile } = await import('./profile/step-profile.ts');
+  return new StepProfile(profiler, store);
 }
 
 export function loadConfig(config: string | ConfigInput, settings: readonly string[] = []): LoadedConfig {

@@ -1,7 +1,6 @@
 // One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Profiler } from '../backends/backend.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import { streamSeed } from '../random.ts';
 import type { Progress } from '../rewards.ts';
@@ -17,7 +16,8 @@ import { evaluatePolicy } from './evaluate-policy.ts';
 import type { StartEvent, StepEvent, TrainEvent } from './events.ts';
 import { healthSettings } from './health-settings.ts';
 import { openTrainer, type StageTrainer } from './open-trainer.ts';
-import { StepProfile } from './profile/step-profile.ts';
+import type { PreflightReport } from './preflight.ts';
+import type { StepProfile } from './profile/step-profile.ts';
 import { samplePolicy } from './sample-policy.ts';
 import { assertSamplerAgrees, samplerTolerance } from './sampler-gate.ts';
 import type { Setup } from './setup.ts';
@@ -30,13 +30,17 @@ const sampledProblems = 4;
 
 export interface TrainingRunOptions {
   readonly signal?: AbortSignal | undefined;
-  readonly profiler?: Profiler | undefined;
+  /** What was found before the run began. */
+  readonly preflight?: PreflightReport | undefined;
+  /** Has the first steps profiled. */
+  readonly profile?: StepProfile | undefined;
 }
 
 export class TrainingRun {
   readonly #setup: Setup;
   readonly #store: RunStore;
   readonly #signal: AbortSignal | undefined;
+  readonly #preflight: PreflightReport | undefined;
   readonly #health: HealthMonitor;
   readonly #profile: StepProfile | undefined;
   #trainer: StageTrainer | undefined;
@@ -48,12 +52,12 @@ export class TrainingRun {
   #best = Number.NEGATIVE_INFINITY;
   #bestStep: number | undefined;
 
-  /** @param options a profiler has the first steps profiled */
-  constructor(setup: Setup, store: RunStore, { signal, profiler }: TrainingRunOptions = {}) {
+  constructor(setup: Setup, store: RunStore, { signal, preflight, profile }: TrainingRunOptions = {}) {
     this.#setup = setup;
     this.#store = store;
     this.#signal = signal;
-    this.#profile = profiler && new StepProfile(profiler, store);
+    this.#preflight = preflight;
+    this.#profile = profile;
     const { directory } = store;
     this.#saved = readCheckpointPointer(directory, 'latest');
     if (this.#saved !== undefined) {
@@ -80,6 +84,10 @@ export class TrainingRun {
   async *run(): Events {
     const { config } = this.#setup;
     const from = this.#store.record.step;
+    if (this.#preflight) {
+      const { checks, metrics } = this.#preflight;
+      yield { type: 'preflight', step: 0, checks, metrics };
+    }
     yield this.#start();
     if (from === 0 && config.eval?.on_start) yield* this.#evaluate(0);
     if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
