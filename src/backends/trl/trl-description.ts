@@ -14,7 +14,8 @@ import { workerOptions } from './python-environment.ts';
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
 
-const MEASURED = {
+/** Worked out from what PyTorch keeps, not fitted to runs; times are measured. */
+const FIGURES = {
   /** Node, and Python with its libraries. */
   process: 900 * MEBIBYTE,
   /** What the backward pass needs of each row: so many times what all linear layers put out. */
@@ -23,10 +24,10 @@ const MEASURED = {
   scoreCopies: 4,
   /** Completions that are sampled at once: `ROWS` of sampler.py. */
   sampledTogether: 64,
-  /** Times the native engine's, with exact weights on the same cores. */
-  slower: { generate: 2.5, update: 1.5 },
-  /** Seconds to import the libraries. */
-  start: 6,
+  /** Times what time-estimate.ts says: a step of configs/arithmetic-smollm2.yaml takes 14 s on two idle cores, a fifth of it sampling. */
+  time: { generate: 0.7, update: 0.9 },
+  /** Processor seconds to import the libraries. */
+  start: 12,
 } as const;
 
 /** Estimates are for the CPU; those of a GPU are the plan's own. */
@@ -48,12 +49,15 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
         scoringPasses: beta > 0 || log_kl ? 0.5 : 0,
         recompute: false,
       };
-      const { start, generate, update } = timeEstimate(architecture, settings, workload);
-      const { slower } = MEASURED;
+      const { start, generate } = timeEstimate(architecture, settings, workload);
+      // TRL reads a prompt once for each of its completions.
+      const unshared = { ...workload, prompts: workload.prompts * workload.generations, generations: 1 };
+      const { update } = timeEstimate(architecture, settings, unshared);
+      const { time } = FIGURES;
       return {
-        start: start + MEASURED.start,
-        generate: generate * slower.generate,
-        update: update * slower.update * num_iterations,
+        start: start + FIGURES.start,
+        generate: generate * time.generate,
+        update: update * time.update * num_iterations,
       };
     },
     engine: enginePlan(config),
@@ -90,11 +94,11 @@ function memoryEstimate(
   const length = promptTokens + completionTokens;
   const reference = config.lora === null && config.beta > 0;
   return {
-    process: MEASURED.process,
+    process: FIGURES.process,
     weights: FLOAT * total * (reference ? 2 : 1),
     // Gradients and two moments.
     optimizer: FLOAT * trainable * 3,
-    sampling: FLOAT * MEASURED.scoreCopies * MEASURED.sampledTogether * model.vocabularySize,
-    training: FLOAT * MEASURED.activationCopies * outputs * batchSizes(config).perDevice * length,
+    sampling: FLOAT * FIGURES.scoreCopies * FIGURES.sampledTogether * model.vocabularySize,
+    training: FLOAT * FIGURES.activationCopies * outputs * batchSizes(config).perDevice * length,
   };
 }
