@@ -12,6 +12,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The folder that ships with the package: workers, and the projects with their locks. */
 const pythonFolder = join(import.meta.dirname, '..', '..', '..', 'python');
 
+/** Milliseconds to import PyTorch and TRL: seconds on an idle machine, minutes on a busy one or from a disk in the network. */
+const startLimit = 600_000;
+
 /** What to do where it is missing. */
 export const trlFix = 'gradus doctor --backend trl --fix';
 
@@ -54,5 +57,6 @@ export function workerOptions(config: Config, environment: Environment = process
     args: [...launcher, 'gradus_worker.trl'],
     environment: { PYTHONPATH: pythonFolder },
     fix: trlFix,
+    startTimeout: startLimit,
   };
 }
