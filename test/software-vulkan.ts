@@ -5,8 +5,8 @@ import { deviceStatus } from '../src/runtime/device.ts';
 import koffi from '../src/runtime/koffi.ts';
 
 const driver = join(import.meta.dirname, '..', '.cache', 'vulkan');
-/** Kept, for koffi unloads a library whose handle is collected. */
-let loader: unknown;
+/** koffi unloads a library whose handle is collected. */
+const kept: unknown[] = [];
 
 /** What a test's `skip` option takes: false where WebGPU computes, else a sentence that says why it does not. */
 export function skipWithoutWebGpu(): string | false {
@@ -14,7 +14,7 @@ export function skipWithoutWebGpu(): string | false {
     process.env.VK_DRIVER_FILES = join(driver, 'driver.json');
     process.env.VK_ICD_FILENAMES = join(driver, 'driver.json');
     // Once it is loaded, ONNX Runtime finds it by its name.
-    loader ??= koffi.load(join(driver, 'libvulkan.so.1'));
+    kept.push(koffi.load(join(driver, 'libvulkan.so.1')));
   }
   const { available, detail } = deviceStatus('webgpu');
   return !available && `WebGPU: ${detail}; on Debian 12 scripts/software-vulkan.sh fetches a driver`;

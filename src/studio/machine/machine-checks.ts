@@ -221,8 +221,14 @@ async function device(name: Device): Promise<Finding> {
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: commandTimeout });
     const { available, detail, fix } = JSON.parse(stdout) as DeviceStatus;
     return { ok: available, detail, ...(fix !== undefined && { fix }) };
-  } catch {
-    return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
+  } catch (error) {
+    if (!(error as { killed?: boolean }).killed)
+      return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
+    return {
+      ok: false,
+      detail: `ONNX Runtime has not answered for ${name} in ${commandTimeout} ms`,
+      fix: 'ask again when the machine is less busy',
+    };
   }
 }
 
