@@ -7,7 +7,7 @@ import { RowBatch } from './row-batch.ts';
 import { SampledRow } from './sampled-row.ts';
 
 /** Runs that a dialogue may take for its next request. It is asked for then, never sooner, so that no clock has a say in what is sampled together. */
-const RUNS_AWAY = 4;
+const RUNS_AWAY = 8;
 
 export interface NativePolicyOptions extends DecodingSessionOptions {
   /** The most memory, in bytes, that keys and values of one call may take. */
