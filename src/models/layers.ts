@@ -63,7 +63,7 @@ export interface LayerOptions {
   readonly adapters?: LoraAdapters;
   /** Read matrices in a rounded form, which the caller provides under other names. @default exact */
   readonly quantization?: Quantization;
-  /** Compute each block again for the gradients instead of keeping what it computed. @default false */
+  /** Compute each block again for the gradients instead of keeping what it computed. @default false: only what is cheap */
   readonly recompute?: boolean;
   /** Matrices that are read as they are all the same: those that are trained. @default none */
   readonly exact?: ReadonlySet<string>;
@@ -129,7 +129,7 @@ export function createLayers({
       return size.bias ? add(y, parameter(`${name}.bias`, [size.out])) : y;
     },
     attention,
-    checkpoint: recompute ? checkpoint : (x) => x,
+    checkpoint: (x) => checkpoint(x, recompute ? 'all' : 'cheap'),
   };
 }
 

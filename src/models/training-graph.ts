@@ -1,7 +1,9 @@
 // The graph that training runs: log-probabilities of completion tokens, as an expression that losses build on.
 import type { Tensor } from '../tensor/graph.ts';
 import {
+  add,
   concat,
+  exp,
   full,
   gatherRows,
   input,
@@ -10,7 +12,7 @@ import {
   mul,
   reduceSum,
   reshape,
-  softmax,
+  stopGradient,
   sub,
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
@@ -73,8 +75,15 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   // from all logits, whose gradient would then have to be scattered into a matrix as wide as the vocabulary.
   const targetRows = gatherRows(output, input('targets', 'int64', [T]));
   const targetLogits = mul(reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true }), alpha);
-  const logprobs = sub(targetLogits, total);
-  const entropy = sub(total, reduceSum(mul(softmax(logits), logits), { axes: [-1], keepDimensions: true }));
+  // A product of rows and columns adds up what it multiplies at once: no third matrix as wide as the vocabulary.
+  const { vocabularySize } = config;
+  const mean = matmul(
+    reshape(exp(sub(logits, total)), [T, 1, vocabularySize]),
+    reshape(logits, [T, vocabularySize, 1]),
+  );
+  const entropy = sub(total, reshape(mean, [T, 1]));
+  // Waits for the entropy: the logits would otherwise be kept for it beyond their gradient.
+  const logprobs = sub(targetLogits, add(total, mul(stopGradient(entropy), 0)));
 
   const places = input('places', 'int64', [U, G, C]);
   const spread = (perToken: Tensor) =>

@@ -6,6 +6,7 @@ import {
   concat,
   dimensionAt,
   equal,
+  exp,
   expand,
   full,
   gatherElements,
@@ -26,7 +27,6 @@ import {
   scatterAddElements,
   scatterAddRows,
   slice,
-  softmax,
   sqrt,
   sub,
   transpose,
@@ -175,7 +175,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     const weighted = mul(y, dy);
     return [sub(weighted, mul(y, reduceSum(weighted, { axes: [-1], keepDimensions: true })))];
   },
-  logSumExp: ({ inputs: [x] }, dy) => [mul(softmax(x!), dy)],
+  logSumExp: (y, dy) => [mul(exp(sub(y.inputs[0]!, y)), dy)],
   rmsNorm: ({ inputs: [x, weight], attributes: { epsilon } }, dy) => {
     const inverse = reciprocal(sqrt(add(reduceMean(mul(x!, x!), { axes: [-1], keepDimensions: true }), epsilon)));
     const normal = mul(x!, inverse);

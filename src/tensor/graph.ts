@@ -30,7 +30,7 @@ export interface Operators {
   /** The identity, through which no gradient flows. */
   stopGradient: None;
   /** The identity; the backward pass keeps it, and computes what lies between two of them again: see recompute.ts. */
-  checkpoint: None;
+  checkpoint: { again: 'all' | 'cheap' };
 
   // Two operands, broadcast.
   add: None;

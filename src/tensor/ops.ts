@@ -60,8 +60,12 @@ export const sigmoid = (x: Tensor): Tensor => unary('sigmoid', x);
 export const tanh = (x: Tensor): Tensor => unary('tanh', x);
 export const abs = (x: Tensor): Tensor => unary('abs', x);
 export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {}, x.shape, x.type);
-/** The identity. What lies between two checkpoints is computed again for the gradients instead of being kept: less memory, more time. */
-export const checkpoint = (x: Tensor): Tensor => make('checkpoint', [x], {}, x.shape, x.type);
+/**
+ * The identity. What lies between two checkpoints is computed again for the gradients instead of being kept: less memory, more time.
+ * @param again all of it, or only what costs no more than a pass over memory
+ */
+export const checkpoint = (x: Tensor, again: 'all' | 'cheap' = 'all'): Tensor =>
+  make('checkpoint', [x], { again }, x.shape, x.type);
 
 export function not(x: Tensor): Tensor {
   check(x.type === 'bool', `not takes a bool, got ${x.type}`);

@@ -16,7 +16,7 @@ const MEASURED = {
   /** A layer's part of the compiled sessions, and of the graphs they were made from. */
   sessionsPerLayer: 8 * MEBIBYTE,
   /** Activations that the backward pass needs, for each row: so many times what all linear layers put out. */
-  activationCopies: 2.25,
+  activationCopies: 1.4,
   /** Attention weights and what their gradients need, for each pair of rows that see one another. */
   attentionCopies: 2.5,
   /** Matrices as wide as the vocabulary that exist at once while training. */
