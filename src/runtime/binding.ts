@@ -12,8 +12,8 @@ export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonl
 /** What a binding needs to know of its session. */
 interface BoundSession {
   name: string;
-  inputs: readonly string[];
-  outputs: readonly string[];
+  inputs: ReadonlySet<string>;
+  outputs: ReadonlySet<string>;
   session: Pointer;
   runOptions: Pointer;
   /** The same once more, for a run that is to be recorded. */
@@ -115,9 +115,9 @@ export class Binding implements Disposable {
   #bind(direction: 'input' | 'output', name: string, tensor: AnyTensor): void {
     this.#assertUsable();
     const names = direction === 'input' ? this.#session.inputs : this.#session.outputs;
-    if (!names.includes(name)) {
+    if (!names.has(name)) {
       const message = `${this.#session.name} has no ${direction} ${JSON.stringify(name)}`;
-      throw new GradusError('TENSOR_NAME', message, { hint: `its ${direction}s: ${names.join(', ')}` });
+      throw new GradusError('TENSOR_NAME', message, { hint: `its ${direction}s: ${[...names].join(', ')}` });
     }
     loadOnnxRuntime().call(direction === 'input' ? 'BindInput' : 'BindOutput', this.#binding, name, tensor.value);
     const bound = direction === 'input' ? this.#inputs : this.#outputs;

@@ -59,6 +59,7 @@ export class Session implements Disposable {
   readonly #runOptions: Pointer;
   readonly #device: Device;
   readonly #sizes: ReadonlyMap<string, SizesOf>;
+  readonly #names: { readonly inputs: ReadonlySet<string>; readonly outputs: ReadonlySet<string> };
   readonly #bindings = new Set<Binding>();
   readonly #letGo: (() => void)[];
   #disposed = false;
@@ -72,6 +73,7 @@ export class Session implements Disposable {
     this.#sizes = sizes;
     this.inputs = this.#onnxRuntime.names('Input', this.#session).filter((name) => !sizes.has(name));
     this.outputs = this.#onnxRuntime.names('Output', this.#session);
+    this.#names = { inputs: new Set(this.inputs), outputs: new Set(this.outputs) };
     const { shrinkMemory = false } = options;
     this.#createRunOptions = () => createRunOptions(this.#onnxRuntime, shrinkMemory);
     this.#runOptions = this.#createRunOptions();
@@ -83,13 +85,13 @@ export class Session implements Disposable {
     if (this.#disposed) {
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
     }
-    const { name, inputs, outputs } = this;
+    const { name } = this;
     const handles = {
       ...{ session: this.#session, runOptions: this.#runOptions },
       createRunOptions: this.#createRunOptions,
     };
     const rest = { device: this.#device, sizes: this.#sizes };
-    const binding = new Binding({ name, inputs, outputs, ...handles, ...rest }, () => {
+    const binding = new Binding({ name, ...this.#names, ...handles, ...rest }, () => {
       this.#bindings.delete(binding);
     });
     this.#bindings.add(binding);

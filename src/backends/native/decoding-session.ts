@@ -1,6 +1,7 @@
 // The compiled graph of sampling: rows read some tokens each, into caches updated in place, and tell what may come next.
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
+import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { SessionOptions } from '../../runtime/session.ts';
 import type { AnyTensor, Tensor } from '../../runtime/tensor.ts';
@@ -44,32 +45,49 @@ export class DecodingSession implements Disposable {
     this.#values = options.values;
   }
 
-  /** Hands each row's scores over while they last. */
-  async run(step: DecodingStep, memory: ScoreBuffers, consume: (row: number, scores: Scores) => void): Promise<void> {
-    const { caches, rows, width, ids, last, temperature } = step;
-    const size = this.vocabularySize;
-    using run = new RunTensors();
-    using binding = this.#graph.bind();
+  /** What one batch of rows decodes with; several may do so at once. */
+  begin(): Decoding {
+    const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
-    bindInputs(binding, this.#graph.inputs, [
-      ['ids', run.integers([rows, width], ids)],
-      ['last_positions', run.integers([rows], last)],
-      [
-        'rows',
-        run.integers(
-          [rows],
-          last.map((position, row) => row * width + Math.min(position, width - 1)),
-        ),
-      ],
-      ['inverse_temperature', run.floats([], [temperature === 0 ? 1 : 1 / temperature])],
-    ]);
-    for (const [name, cache] of caches) binding.input(name, cache).output(nextCacheName(name), cache);
-    memory.fit(rows * size);
-    const logits = run.view(memory.logits.slice(0, rows * size), [rows, size]);
-    const probabilities = run.view(memory.probabilities.slice(0, rows * size), [rows, size]);
+    return new Decoding(binding, this.vocabularySize);
+  }
+
+  [Symbol.dispose](): void {
+    this.#graph.dispose();
+  }
+}
+
+/** Runs of a session, one after another, to which the parameters are bound once. */
+export class Decoding implements Disposable {
+  readonly #binding: Binding;
+  readonly #vocabularySize: number;
+  readonly #scores = new ScoreBuffers();
+
+  constructor(binding: Binding, vocabularySize: number) {
+    this.#binding = binding;
+    this.#vocabularySize = vocabularySize;
+  }
+
+  /** Hands each row's scores over while they last. */
+  async run(step: DecodingStep, consume: (row: number, scores: Scores) => void): Promise<void> {
+    const { caches, rows, width, ids, last, temperature } = step;
+    const size = this.#vocabularySize;
+    using run = new RunTensors();
+    const ends = last.map((position, row) => row * width + Math.min(position, width - 1));
+    this.#scores.fit(rows * size);
+    const logits = run.view(this.#scores.logits.slice(0, rows * size), [rows, size]);
+    const probabilities = run.view(this.#scores.probabilities.slice(0, rows * size), [rows, size]);
     const totals = run.create('float32', [rows, 1]);
-    binding.output('logits', logits).output('probabilities', probabilities).output('log_total', totals);
-    await binding.run();
+    this.#binding
+      .input('ids', run.integers([rows, width], ids))
+      .input('last_positions', run.integers([rows], last))
+      .input('rows', run.integers([rows], ends))
+      .input('inverse_temperature', run.floats([], [temperature === 0 ? 1 : 1 / temperature]))
+      .output('logits', logits)
+      .output('probabilities', probabilities)
+      .output('log_total', totals);
+    for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
+    await this.#binding.run();
     for (let row = 0; row < rows; row++) {
       const [start, end] = [row * size, (row + 1) * size];
       consume(row, {
@@ -81,12 +99,13 @@ export class DecodingSession implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#graph.dispose();
+    this.#binding.dispose();
+    this.#scores[Symbol.dispose]();
   }
 }
 
 /** Where runs write [rows, vocabulary]. Kept between runs: fresh pages would cost more than the sampling. */
-export class ScoreBuffers implements Disposable {
+class ScoreBuffers implements Disposable {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);
 

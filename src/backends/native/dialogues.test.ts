@@ -9,7 +9,7 @@ import { fixturePath, openModel, readJson } from '../../../test/native-models.ts
 import { converse, type Dialogue } from '../../dialogue.ts';
 import type { Completion, Policy, SamplingOptions } from '../../generation.ts';
 import { randomStream } from '../../random.ts';
-import { DecodingSession } from './decoding-session.ts';
+import { Decoding } from './decoding-session.ts';
 import { cacheBytesPerToken } from './key-value-cache.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 import { RowBatch } from './row-batch.ts';
@@ -51,7 +51,7 @@ const logprobs = (dialogues: Completion[][]) => dialogues.flat().flatMap((comple
 
 /** What every run of the session read. */
 function watchReading(t: TestContext) {
-  const { mock } = t.mock.method(DecodingSession.prototype, 'run');
+  const { mock } = t.mock.method(Decoding.prototype, 'run');
   return () => mock.calls.map(({ arguments: [{ rows, width }] }) => ({ rows, width }));
 }
 

@@ -1,7 +1,7 @@
 // Continuous batching: rows that end leave, waiting rows enter, and a budget bounds the keys and values of all of them.
 import type { SamplingOptions } from '../../generation.ts';
 import type { ModelConfig } from '../../models/layers.ts';
-import { type DecodingSession, ScoreBuffers } from './decoding-session.ts';
+import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { cacheBytesPerToken, KeyValueCache } from './key-value-cache.ts';
 import type { SampledRow } from './sampled-row.ts';
 
@@ -34,12 +34,13 @@ export class RowBatch implements Disposable {
   readonly #waiting: SampledRow[] = [];
   /** By dialogue, the oldest first. */
   readonly #kept = new Map<number, Kept>();
-  readonly #scores = new ScoreBuffers();
+  readonly #decoding: Decoding;
   #cache: KeyValueCache;
 
   constructor(options: RowBatchOptions) {
-    const { config, cacheBudget } = options;
+    const { config, cacheBudget, session } = options;
     this.#options = options;
+    this.#decoding = session.begin();
     this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config));
     this.#cache = new KeyValueCache(config, 0, 0);
   }
@@ -85,7 +86,7 @@ export class RowBatch implements Disposable {
   [Symbol.dispose](): void {
     for (const dialogue of [...this.#kept.keys()]) this.forget(dialogue);
     this.#cache[Symbol.dispose]();
-    this.#scores[Symbol.dispose]();
+    this.#decoding[Symbol.dispose]();
   }
 
   /** In tokens, of slots and of what is kept. */
@@ -180,7 +181,7 @@ export class RowBatch implements Disposable {
       last: groups.map(([row]) => row!.length - 1),
       temperature: this.#options.sampling.temperature ?? 1,
     };
-    await this.#options.session.run(step, this.#scores, (i, scores) => {
+    await this.#decoding.run(step, (i, scores) => {
       for (const row of groups[i]!) row.take(scores);
     });
   }
