@@ -110,7 +110,7 @@ async function runTrl(
     ...{ steps: flags['max-steps'], 'learning-rate': learningRate },
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  return learningOf(await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]));
+  return learningOf(await watched(python, [join(import.meta.dirname, 'trl_learner.py'), ...args]));
 }
 
 function learningOf({ output }: { readonly output: string }): Learning {
