@@ -83,7 +83,7 @@ test('a torn last line is not read', () => {
   assert.deepEqual(readMetrics(store.directory), [{ step: 1, reward: 1 }]);
 });
 
-test('rollouts keep text, rewards, advantages, ids and log-probabilities', () => {
+test('rollouts keep text, rewards, advantages, ids and log-probabilities', async () => {
   const store = create('rollouts');
   const state = { messages: [{ role: 'user' as const, content: '2 + 2' }] };
   const tokens = { promptIds: [1, 2], completionIds: [3, 0], logprobs: [-0.12345678901, -1] };
@@ -98,7 +98,7 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', () =>
   ];
   const outcome = { fate: 'kept', reason: 'mixed', advantages: [0.5, 0] } as const;
   store.rollouts(10, [{ id: '10.0', example: { q: '2 + 2' }, trajectories, rewards, ...outcome }]);
-  store.settle();
+  await store.settle();
   assert.deepEqual(readRollouts(store.directory, 10), [
     {
       id: '10.0',
@@ -163,7 +163,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
     store.evaluation({ step, ...evaluation });
     store.event({ type: 'step', step });
   }
-  store.settle();
+  await store.settle();
   appendFileSync(join(store.directory, 'metrics.jsonl'), '{"step":4,');
   await store.checkpoint({ step: 2 }, saveNothing);
   store.update({ status: 'stopped', stop_reason: 'SIGINT', ended: '2026-01-01T00:01:00Z' });

@@ -3,7 +3,7 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
-  fsyncSync,
+  fsync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
@@ -60,6 +61,8 @@ export class RunStore {
   #updated = 0;
   /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
   readonly #appending = new Map<JsonlFile, number>();
+  /** Those whose last lines may not be on the disk yet. */
+  readonly #unsettled = new Set<number>();
 
   private constructor(directory: string, record: RunRecord) {
     this.directory = directory;
@@ -171,9 +174,11 @@ export class RunStore {
     writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }
 
-  /** Returns when every line is on the disk. */
-  settle(): void {
-    for (const descriptor of this.#appending.values()) fsyncSync(descriptor);
+  /** Returns when every line is on the disk, which takes several files at once little longer than one. */
+  async settle(): Promise<void> {
+    const descriptors = [...this.#unsettled];
+    this.#unsettled.clear();
+    await Promise.all(descriptors.map((descriptor) => promisify(fsync)(descriptor)));
   }
 
   profile(contents: Readonly<Record<keyof typeof profileFiles, string>>): void {
@@ -192,7 +197,7 @@ export class RunStore {
    * @returns the checkpoint's folder
    */
   async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
-    this.settle();
+    await this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
     return folder;
@@ -222,6 +227,7 @@ export class RunStore {
       this.#appending.set(file, descriptor);
     }
     appendFileSync(descriptor, stringifyLine(value));
+    this.#unsettled.add(descriptor);
   }
 
   #rewind(step: number): void {

@@ -146,7 +146,7 @@ async function* recorded(
       if (event.type === 'stop') outcome = { status: 'stopped', stop_reason: event.reason };
       yield timed;
     }
-    store.settle();
+    await store.settle();
     if (store.record.step >= store.record.max_steps) outcome = { status: 'completed' };
     const end = { ...outcome, ended: now() };
     const result = conclude({ ...store.record, ...end });

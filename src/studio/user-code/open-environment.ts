@@ -6,7 +6,6 @@ import { GradusError, isObject } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
-import { openRemoteEnvironment } from './remote-environment.ts';
 import { isPython } from './user-module.ts';
 
 /**
@@ -47,5 +46,6 @@ async function open(named: NamedEnvironment, handlers: PolicyCalls['handlers']):
     const { loadPythonEnvironment } = await import('./python-environment.ts');
     return loadPythonEnvironment(named.reference, named.settings, handlers);
   }
+  const { openRemoteEnvironment } = await import('./remote-environment.ts');
   return openRemoteEnvironment(named);
 }
