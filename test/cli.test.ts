@@ -244,6 +244,12 @@ describe('a run', () => {
     assert.equal(replaced.code, 0, replaced.stderr);
   });
 
+  test('a name that is a path is refused, before anything is written', async () => {
+    for (const name of ['../elsewhere', 'a/b', '..', '']) {
+      assertFailure(await run(['train', 'tiny.yaml', '--name', name, '--overwrite', '--json']), 2, 'USAGE');
+    }
+  });
+
   test('a run that is not there', async () => {
     assertFailure(await run(['eval', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');
     assertFailure(await run(['runs', 'show', 'tinny', '--json']), 2, 'RUN_NOT_FOUND');

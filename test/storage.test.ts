@@ -54,3 +54,15 @@ test('a read-only disk is one clear error', { skip }, () => {
   assert.equal(error.error.code, 'DIRECTORY_NOT_WRITABLE');
   assert.equal(code, 1);
 });
+
+test('a limit on the size of files ends the run with one clear error', () => {
+  const script = `ulimit -f 8; ${train} --out ${disk}/small; echo $?`;
+  const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8', timeout: 60_000 });
+  const [error, code] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(error.error.code, 'FILE_TOO_LARGE');
+  assert.match(error.error.hint, /ulimit -f/);
+  assert.equal(code, 1);
+});

@@ -149,6 +149,7 @@ function describe(path: KeyPath): string {
 }
 
 function short(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  // JSON has no NaN and no infinity, YAML has.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

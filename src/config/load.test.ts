@@ -127,6 +127,7 @@ describe('an unknown key is an error that names ours', () => {
 describe('a wrong value is an error with its key, what was expected and what was found', () => {
   const cases = {
     'learning_rate: fast': /learning_rate: expected a number, got "fast"/,
+    'learning_rate: .inf': /learning_rate: expected a number, got Infinity/,
     'seed: 1.5': /seed: expected a whole number, got 1\.5/,
     'num_generations: 1': /num_generations: expected at least 2, got 1/,
     'max_steps: 0': /max_steps: expected more than 0, got 0/,

@@ -18,7 +18,7 @@ import { after, test } from 'node:test';
 import { findCheckpoint } from './checkpoints.ts';
 import { isAlive, processStart } from './processes.ts';
 import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
-import { failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
+import { assertFree, failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
 after(() => rmSync(root, { recursive: true }));
@@ -64,6 +64,7 @@ test('a taken directory is an error, unless it is a run that may be overwritten'
     code: 'RUN_EXISTS',
   });
   assert.ok(existsSync(join(other, 'thesis.txt')));
+  assert.throws(() => assertFree(join(other, 'thesis.txt'), true), { code: 'RUN_EXISTS', message: /is a file$/ });
 });
 
 test('metrics lines have their keys in one order and no value that is not a number', () => {

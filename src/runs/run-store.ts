@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -267,7 +268,11 @@ function numbersOf(step: number, numbers: Metrics): MetricsRecord {
  * is still being written.
  */
 export function assertFree(directory: string, overwrite: boolean): void {
-  if (!existsSync(directory) || readdirSync(directory).every((name) => name === runFiles.logs)) return;
+  if (!existsSync(directory)) return;
+  if (!statSync(directory).isDirectory()) {
+    throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
+  }
+  if (readdirSync(directory).every((name) => name === runFiles.logs)) return;
   if (isReserved(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {

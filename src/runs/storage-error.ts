@@ -5,6 +5,14 @@ import { GradusError, messageOf } from '../errors.ts';
 const meanings: Readonly<Record<string, readonly [code: string, fault: string, hint: string]>> = {
   ENOSPC: ['DISK_FULL', 'there is no space left on its disk', 'free some space, then go on with --resume'],
   EDQUOT: ['DISK_FULL', 'the quota of its disk is used up', 'free some space, then go on with --resume'],
+  EFBIG: [
+    'FILE_TOO_LARGE',
+    'a file of it may not grow further',
+    'raise the limit (ulimit -f), then go on with --resume',
+  ],
+  EIO: ['DISK_FAILED', 'its disk fails', 'look at the disk, then go on with --resume'],
+  ENOTDIR: ['DIRECTORY_NOT_WRITABLE', 'what should be a folder of its path is a file', 'choose another with --out'],
+  ENAMETOOLONG: ['DIRECTORY_NOT_WRITABLE', 'its name is too long', 'choose a shorter one with --name or --out'],
   EROFS: ['DIRECTORY_NOT_WRITABLE', 'its disk is read-only', 'choose another directory with --out'],
   EACCES: ['DIRECTORY_NOT_WRITABLE', 'it may not be written', 'mend its permissions, or choose another with --out'],
   EPERM: ['DIRECTORY_NOT_WRITABLE', 'it may not be written', 'mend its permissions, or choose another with --out'],

@@ -41,7 +41,14 @@ const changeable = [
   'modal.secrets',
 ];
 
+/** Throws `USAGE` for a name that would be a path. */
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
+  if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
+    throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
+      hint: 'give a name without slashes, or a path with --out',
+      path: '--name',
+    });
+  }
   return out ?? join(root, name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run'));
 }
 
