@@ -38,6 +38,13 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
     );
   }
 
+  /** With the numbers of a tensor of this process's memory. */
+  static of<E extends ElementType>(device: RemoteDevice, from: Tensor<E>): DeviceTensor<E> {
+    const tensor = new DeviceTensor(device, from.type, from.shape);
+    tensor.write(from);
+    return tensor;
+  }
+
   get value(): Pointer {
     if (!this.#disposed) return this.#value;
     const message = `a tensor of shape [${this.shape}] is used after its disposal`;

@@ -3,8 +3,9 @@ import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../m
 import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
+import type { Device } from '../../runtime/device.ts';
 import type { SessionOptions } from '../../runtime/session.ts';
-import type { AnyTensor, Tensor } from '../../runtime/tensor.ts';
+import type { AnyTensor } from '../../runtime/tensor.ts';
 import type { Arena } from './arena.ts';
 import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
@@ -19,7 +20,7 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
 
 /** What one run reads: for each row `width` tokens, the last of which stands at position `last`. Shorter prompts are padded on the right. */
 export interface DecodingStep {
-  readonly caches: ReadonlyMap<string, Tensor>;
+  readonly caches: ReadonlyMap<string, AnyTensor>;
   readonly rows: number;
   readonly width: number;
   readonly ids: readonly number[];
@@ -29,6 +30,7 @@ export interface DecodingStep {
 
 export class DecodingSession implements Disposable {
   readonly vocabularySize: number;
+  readonly device: Device;
   readonly #graph: CompiledGraph;
   readonly #values: Arena;
 
@@ -43,6 +45,7 @@ export class DecodingSession implements Disposable {
       cpuHelps: true,
     });
     this.#values = options.values;
+    this.device = options.values.layout.device;
   }
 
   /** What one batch of rows decodes with; several may do so at once. */

@@ -10,9 +10,7 @@ export function place(tensors: ReadonlyMap<string, Tensor>, device: Device): Rea
   if (device === 'cpu') return tensors;
   const placed = new Map<string, AnyTensor>();
   for (const [name, tensor] of tensors) {
-    const there = new DeviceTensor(device, tensor.type, tensor.shape);
-    there.write(tensor);
-    placed.set(name, there);
+    placed.set(name, DeviceTensor.of(device, tensor));
     free(tensor);
   }
   return placed;

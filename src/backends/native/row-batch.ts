@@ -42,7 +42,7 @@ export class RowBatch implements Disposable {
     this.#options = options;
     this.#decoding = session.begin();
     this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config));
-    this.#cache = new KeyValueCache(config, 0, 0);
+    this.#cache = new KeyValueCache(config, 0, 0, session.device);
   }
 
   get isEmpty(): boolean {

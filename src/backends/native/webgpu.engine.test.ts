@@ -91,7 +91,12 @@ test('stories260K samples the same completions, and a step on WebGPU goes on fro
     await openModel({ modelPath: stories, device: 'webgpu' }),
   ];
   try {
-    const requests: SampleRequest[] = [0, 1, 2, 3].map((seed) => ({ promptIds: [1, 403 + (seed % 2)], seed }));
+    // Rows leave one after the other.
+    const requests: SampleRequest[] = [0, 1, 2, 3].map((seed) => ({
+      promptIds: [1, 403 + (seed % 2)],
+      seed,
+      maxTokens: 3 + seed,
+    }));
     const options: SamplingOptions = { maxTokens: 6, temperature: 1, stopIds: new Set() };
     const expected = await cpu.policy().sample(requests, options);
     const sampled = await gpu.policy().sample(requests, options);
