@@ -4,25 +4,28 @@ import type { Completion, Policy, SampleRequest, SamplingOptions } from './gener
 /** Asks for a completion by yielding, is given it, may ask for the next, and returns what came of it all. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
-/** Holds dialogues to their ends: as the policy does it, or else in step, all that are not over taking their turns in one batch. */
+/**
+ * Holds dialogues to their ends, and tells what came of each: as the policy does it, or else in step, all that are not over taking their turns in
+ * one batch.
+ */
 export async function converse<T>(
   policy: Policy,
   dialogues: readonly Dialogue<T>[],
   options: SamplingOptions,
-): Promise<T[]> {
-  if (policy.converse) return policy.converse(dialogues, options);
-  const results: T[] = [];
+  onEnd: (result: T, index: number) => void,
+): Promise<void> {
+  if (policy.converse) return policy.converse(dialogues, options, onEnd);
   let speaking = [...dialogues.keys()];
   let heard = await Promise.all(await begin(dialogues, (dialogue) => dialogue.next()));
   while (true) {
     const requests: SampleRequest[] = [];
     speaking = speaking.filter((index, i) => {
       const { done, value } = heard[i]!;
-      if (done) results[index] = value;
+      if (done) onEnd(value, index);
       else requests.push(value);
       return !done;
     });
-    if (requests.length === 0) return results;
+    if (requests.length === 0) return;
     const completions = await policy.sample(requests, options);
     const answered = speaking.map((index, i) => ({ dialogue: dialogues[index]!, completion: completions[i]! }));
     heard = await Promise.all(await begin(answered, ({ dialogue, completion }) => dialogue.next(completion)));

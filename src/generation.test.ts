@@ -529,3 +529,20 @@ test('a failing policy fails the whole', async () => {
   const policy: Policy = { contextLength: 10, sample: () => Promise.reject(new Error('out of memory')) };
   await assert.rejects(play(['a'], { policy }), /out of memory/);
 });
+
+test('groups are told of in order, as soon as they have been played and those before them', async () => {
+  const { policy, calls } = scripted((prompt) => (prompt.length > 8 ? 'stop' : prompt.startsWith('a') ? 'on' : 'stop'));
+  const told: unknown[] = [];
+  const generator = new RolloutGenerator(conversation, renderer, { maxTokens: 10, maxTurns: 9 });
+  const groups = await generator.generate(problems('b', 'a', 'c'), policy, {
+    ...{ samplesPerExample: 2, seed: 0 },
+    onGroup: (index, trajectories) => told.push([index, trajectories.map(said), calls.length]),
+  });
+  const [first, second] = [groups[0]!.map(said), groups[1]!.map(said)];
+  assert.ok(calls.length > 1);
+  assert.deepEqual(told, [
+    [0, first, 1],
+    [1, second, calls.length],
+    [2, groups[2]!.map(said), calls.length],
+  ]);
+});

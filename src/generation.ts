@@ -65,10 +65,14 @@ export interface Policy {
   /** Completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
   /**
-   * Holds dialogues to their ends; what came of each, in order. One whose completion has ended is given it at once, while others are still
+   * Holds dialogues to their ends; `onEnd` is told what came of each. One whose completion has ended is given it at once, while others are still
    * sampled, and its next request is waited for at a time that depends on what was sampled alone. @default see `converse`
    */
-  converse?<T>(dialogues: readonly Dialogue<T>[], options: SamplingOptions): Promise<T[]>;
+  converse?<T>(
+    dialogues: readonly Dialogue<T>[],
+    options: SamplingOptions,
+    onEnd: (result: T, index: number) => void,
+  ): Promise<void>;
 }
 
 export interface GenerateOptions {
@@ -77,6 +81,8 @@ export interface GenerateOptions {
   /** The same seed and examples give the same trajectories. */
   readonly seed: number;
   readonly signal?: AbortSignal;
+  /** Told of each group when it has been played, in order, while later ones still are. A generator may leave it out. */
+  readonly onGroup?: (index: number, trajectories: readonly Trajectory[]) => void;
 }
 
 export interface Generator<E extends Example = Example> {
@@ -115,7 +121,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
   }
 
   async generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]> {
-    const { samplesPerExample, seed, signal } = options;
+    const { samplesPerExample, seed, signal, onGroup } = options;
     const { retries = 0 } = this.#options;
     const limit = Math.min(policy.contextLength, this.#options.maxEpisodeTokens ?? policy.contextLength);
     const episodes = examples.flatMap((given, problem) => {
@@ -127,14 +133,17 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
           : this.#play(example, seedOf(sample), limit),
       );
     });
-    const trajectories = await converse(policy, episodes, {
-      ...samplingOf(this.#options),
-      stopIds: this.#renderer.stopIds,
-      ...(signal && { signal }),
+    const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
+    const missing = examples.map(() => samplesPerExample);
+    let told = 0;
+    const sampling = { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) };
+    await converse(policy, episodes, sampling, (trajectory, index) => {
+      const problem = Math.floor(index / samplesPerExample);
+      groups[problem]![index % samplesPerExample] = trajectory;
+      missing[problem]!--;
+      for (; missing[told] === 0; told++) onGroup?.(told, groups[told]!);
     });
-    return examples.map((_, problem) =>
-      trajectories.slice(problem * samplesPerExample, (problem + 1) * samplesPerExample),
-    );
+    return groups;
   }
 
   /** An episode, played again from other seeds while it fails and may be. */

@@ -64,7 +64,7 @@ function setUp(options: Partial<GrpoTrainerOptions<Problem>> = {}, { play, score
     },
   };
   const generator: Generator<Problem> = {
-    async generate(examples, _, generateOptions) {
+    async generate(examples, _, { onGroup, ...generateOptions }) {
       calls.push('generate');
       generated.push({ ids: examples.map(({ id }) => id), options: generateOptions });
       const one = play ?? (({ id }, sample) => trajectory([turn([1, id], [10 + sample])]));

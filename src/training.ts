@@ -160,17 +160,24 @@ export class GrpoTrainer<E extends Example = Example> {
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {
       const examples = dataLoader.next(missing);
+      const score = (i: number, group: readonly Trajectory[]) =>
+        rewardModel.score(examples[i]!, group, { step, maxSteps });
+      const scoring: Promise<Reward[]>[] = [];
       const rollouts = await generator.generate(examples, model.policy(), {
         samplesPerExample: numGenerations,
         seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
         ...(signal && { signal }),
+        onGroup(i, group) {
+          if (signal?.aborted) return;
+          scoring[i] = score(i, group);
+          // Heard of below, where all of them are waited for.
+          scoring[i].catch(() => {});
+        },
       });
       if (signal?.aborted) return undefined;
       clock.lap('generate');
 
-      const rewards = await Promise.all(
-        examples.map((example, i) => rewardModel.score(example, rollouts[i]!, { step, maxSteps })),
-      );
+      const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
       clock.lap('score');
 
       missing = 0;

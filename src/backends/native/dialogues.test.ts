@@ -41,10 +41,19 @@ async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Comple
 const talks = (count = 7, wait?: () => Promise<void>) => Array.from({ length: count }, (_, i) => talk(i, wait));
 
 /** The same policy as one that keeps nothing: every turn a batch, every prompt read from its beginning. */
-const inStep = ({ contextLength, sample }: Policy, policy: Policy): Policy => ({
-  contextLength,
-  sample: sample.bind(policy),
+const inStep = (policy: Policy): Policy => ({
+  contextLength: policy.contextLength,
+  sample: (requests, sampling) => policy.sample(requests, sampling),
 });
+
+/** What came of dialogues, in their order. */
+async function held(policy: Policy, dialogues: Dialogue<Completion[]>[], sampling = options) {
+  const results: Completion[][] = [];
+  await converse(policy, dialogues, sampling, (said, index) => {
+    results[index] = said;
+  });
+  return results;
+}
 
 const ids = (dialogues: Completion[][]) => dialogues.map((said) => said.map((completion) => completion.ids));
 const logprobs = (dialogues: Completion[][]) => dialogues.flat().flatMap((completion) => completion.logprobs);
@@ -59,8 +68,8 @@ for (const cacheBudget of [2 ** 30, 20_000, 1]) {
   test(`turns say what they say when everything is read again, with ${cacheBudget} bytes for caches`, async () => {
     using model = await adapted({ memory: { cacheBudget } });
     const policy = model.policy();
-    const expected = await converse(inStep(policy, policy), talks(), options);
-    const kept = await converse(policy, talks(), options);
+    const expected = await held(inStep(policy), talks());
+    const kept = await held(policy, talks());
     assert.ok(expected.some((said) => said.length === 4));
     assert.deepEqual(ids(kept), ids(expected));
     assert.ok(largestDifference(logprobs(kept), logprobs(expected)) <= 1e-4);
@@ -70,7 +79,7 @@ for (const cacheBudget of [2 ** 30, 20_000, 1]) {
 test('a later turn reads only what is new', async (t) => {
   using model = await adapted();
   const reading = watchReading(t);
-  const [said] = await model.policy().converse!([talk(1)], options);
+  const [said] = await held(model.policy(), [talk(1)]);
   const [first, ...later] = reading().filter(({ width }) => width > 1);
   assert.deepEqual(first, { rows: 1, width: 4 });
   assert.ok(said!.length > 2);
@@ -80,11 +89,11 @@ test('a later turn reads only what is new', async (t) => {
 
 test('answers that come at other times change nothing, to the last bit', async () => {
   using model = await adapted({ memory: { cacheBudget: 40_000 } });
-  const expected = await converse(model.policy(), talks(), options);
+  const expected = await held(model.policy(), talks());
   for (const seed of [1, 2]) {
     const random = randomStream(seed);
     const wait = () => new Promise<void>((done) => setTimeout(done, random.integer(15)));
-    assert.deepEqual(await converse(model.policy(), talks(7, wait), options), expected);
+    assert.deepEqual(await held(model.policy(), talks(7, wait)), expected);
   }
 });
 
@@ -97,7 +106,8 @@ test('dialogues are answered while others are still sampled', async () => {
       events.push(name);
     }
   }
-  await converse(model.policy(), [asking('long', 1, 40), asking('short', 3, 2)], { maxTokens: 40, stopIds: new Set() });
+  const sampling = { maxTokens: 40, stopIds: new Set<number>() };
+  await converse(model.policy(), [asking('long', 1, 40), asking('short', 3, 2)], sampling, () => {});
   assert.deepEqual(events, ['short', 'short', 'short', 'long']);
 });
 

@@ -14,6 +14,9 @@ export interface NativePolicyOptions extends DecodingSessionOptions {
   readonly cacheBudget: number;
 }
 
+/** What a dialogue is told; nothing when it begins. */
+type Turn = Pick<SampledRow, 'dialogue'> & Partial<Pick<SampledRow, 'completion'>>;
+
 /** A dialogue that has its completion, and when its answer is due, in runs. */
 interface Away<T> {
   readonly dialogue: number;
@@ -34,18 +37,37 @@ export class NativePolicy implements Policy {
     this.#session = new DecodingSession(options);
   }
 
-  sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
-    return this.converse(requests.map(single), options);
+  async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
+    const completions: Completion[] = [];
+    await this.converse(requests.map(single), options, (completion, index) => {
+      completions[index] = completion;
+    });
+    return completions;
   }
 
   /** Keys and values live as long as the call: nothing outlives an update of the weights. */
-  async converse<T>(dialogues: readonly Dialogue<T>[], options: SamplingOptions): Promise<T[]> {
+  async converse<T>(
+    dialogues: readonly Dialogue<T>[],
+    options: SamplingOptions,
+    onEnd: (result: T, index: number) => void,
+  ): Promise<void> {
     const batchOptions = { session: this.#session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
-    const results: T[] = [];
+    const away: Away<T>[] = [];
+    const speak = async (turns: readonly Turn[], due: number) => {
+      const answers = await begin(turns, ({ dialogue, completion }) => {
+        const speaker = dialogues[dialogue]!;
+        return completion ? speaker.next(completion) : speaker.next();
+      });
+      // A failure is heard of when the answer is due.
+      for (const answer of answers) answer.catch(() => {});
+      away.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
+    };
     let runs = 0;
-    const start = await begin(dialogues, (dialogue) => dialogue.next());
-    const away: Away<T>[] = start.map((answer, dialogue) => ({ dialogue, due: 0, answer }));
+    await speak(
+      dialogues.map((_, dialogue) => ({ dialogue })),
+      runs,
+    );
     while (away.length > 0 || !batch.isEmpty) {
       if (batch.isEmpty) runs = Math.max(runs, away[0]!.due);
       while (away.length > 0 && away[0]!.due <= runs) {
@@ -53,17 +75,14 @@ export class NativePolicy implements Policy {
         const { done, value } = await answer;
         if (!done) batch.add(new SampledRow(dialogue, value, options, this.contextLength));
         else {
-          results[dialogue] = value;
+          onEnd(value, dialogue);
           batch.forget(dialogue);
         }
       }
       const ended = options.signal?.aborted ? batch.cancel() : await batch.advance();
-      const answers = await begin(ended, ({ dialogue, completion }) => dialogues[dialogue]!.next(completion));
       runs++;
-      for (const [i, { dialogue }] of ended.entries())
-        away.push({ dialogue, due: runs + RUNS_AWAY, answer: answers[i]! });
+      await speak(ended, runs + RUNS_AWAY);
     }
-    return results;
   }
 
   dispose(): void {
