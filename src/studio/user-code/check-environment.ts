@@ -95,6 +95,9 @@ async function goldTurns({ environment }: Task, { answer_column }: Config, examp
   return (await environment.gold?.(example)) ?? (known ? [String(answer)] : []);
 }
 
+/** Episodes that are waited for until their time is over: those after them would be no different. */
+const patience = 2;
+
 async function playAll(
   task: Task,
   config: Config,
@@ -112,6 +115,7 @@ async function playAll(
       const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
       const [reward] = await task.rewardModel.score(example, trajectories!);
       played.push({ example, trajectory: trajectories![0]!, reward: reward! });
+      if (played.filter(({ trajectory }) => trajectory.stopReason === 'timeout').length >= patience) return played;
     }
   }
   return played;

@@ -37,6 +37,7 @@ export const number = 7;
 export const list = { build() {}, scores: { found: 1 } };
 export function factory() { return make(5); }
 export const wrongGold = { ...make(5), gold: () => ['nothing'] };
+export const loops = { ...make(5), build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'hm' }] }), step: () => { for (;;); } }) };
 export const brittle = { ...bare, build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'hm' }] }), step: ({ message }) => JSON.parse(message.content) }) };
 `,
 );
@@ -167,6 +168,15 @@ describe('without a model', () => {
     const report = await check('game.ts:brittle', brittle);
     assert.match(report.players.empty.errors[0]!.message, /Unexpected end of JSON input/);
     assert.equal(report.players.empty.errors[0]!.count, 4);
+  });
+
+  test('loops are found, and no more of them are waited for than need be', async () => {
+    const config = configOf({ environment: 'game.ts:loops', rollout: { step_timeout: '50ms' } });
+    const { players, checks } = await checkEnvironment(config, 1);
+    assert.deepEqual(players.gold.stop_reasons, { timeout: 1 });
+    assert.deepEqual(players.malformed.stop_reasons, { timeout: 2 });
+    assert.deepEqual(players.random.errors, [{ message: 'step took longer than 0.05 s', count: 1 }]);
+    assert.equal(checks.find(({ id }) => id === 'exceptions')!.ok, false);
   });
 
   test('where no right turns are known, that is said', async () => {
