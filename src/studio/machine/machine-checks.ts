@@ -41,6 +41,8 @@ type Check = (subject: CheckSubject) => Finding | Promise<Finding>;
 
 const run = promisify(execFile);
 const commandTimeout = 1500; // ms
+/** A driver is loaded in a process of its own, which on a busy machine takes its time. */
+const deviceTimeout = 10_000; // ms
 const hubTimeout = 1000; // ms
 const pythonTimeout = 5000; // ms, on a machine that does much else
 const oldestNode = [22, 18] as const;
@@ -218,7 +220,7 @@ async function device(name: Device): Promise<Finding> {
   const script = `import { deviceStatus } from ${JSON.stringify(module.href)};
     console.log(JSON.stringify(deviceStatus(${JSON.stringify(name)})));`;
   try {
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: commandTimeout });
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: deviceTimeout });
     const { available, detail, fix } = JSON.parse(stdout) as DeviceStatus;
     return { ok: available, detail, ...(fix !== undefined && { fix }) };
   } catch (error) {
@@ -226,7 +228,7 @@ async function device(name: Device): Promise<Finding> {
       return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
     return {
       ok: false,
-      detail: `ONNX Runtime has not answered for ${name} in ${commandTimeout} ms`,
+      detail: `ONNX Runtime has not answered for ${name} in ${deviceTimeout} ms`,
       fix: 'ask again when the machine is less busy',
     };
   }
