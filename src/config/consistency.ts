@@ -7,6 +7,9 @@ import { sumOfSteps } from './stages.ts';
 type Key = keyof Config;
 type LossType = Config['loss_type'];
 
+/** Far beyond what anybody trains with, and still within a machine's memory. */
+const MOST_COMPLETIONS = 100_000;
+
 /** At most one of each. */
 const exclusive: readonly (readonly Key[])[] = [
   ['dataset', 'taskset'],
@@ -123,6 +126,12 @@ const contradictions: readonly Contradiction[] = [
     fault: 'measures problems that come again, and those of a task set come once',
     hint: 'give a dataset, or leave curriculum out',
     holds: ({ curriculum, taskset }) => curriculum !== null && taskset !== null,
+  },
+  {
+    key: 'num_generations',
+    fault: `times prompts_per_step is more than ${MOST_COMPLETIONS} completions a step, all of which a step holds at once`,
+    hint: 'make one of them smaller, and max_steps larger',
+    holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > MOST_COMPLETIONS,
   },
   {
     key: 'max_steps',

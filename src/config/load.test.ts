@@ -189,6 +189,7 @@ describe('keys that contradict or lack one another', () => {
   });
   test('max_steps and num_train_epochs', () => {
     assert.equal(refusal(withLine('max_steps: 3'), ['num_train_epochs=1']).code, 'CONFIG_CONFLICT');
+    assert.equal(refusal(withLine('num_generations: 100000000')).code, 'CONFIG_CONFLICT');
   });
   test('objectives normalised by themselves, and a scale for their sum', () => {
     const error = refusal(withLine('multi_objective_aggregation: normalize_then_sum'), ['scale_rewards=none']);

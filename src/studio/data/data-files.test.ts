@@ -1,5 +1,6 @@
 // Data sets from files: every form that is read, every fault that is told, and what is held out.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -152,6 +153,9 @@ test('data sets that are missing, empty or of another format', async () => {
     loadRows(join(folder, 'none.jsonl')),
     isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
   );
+  const pipe = join(folder, 'pipe.jsonl');
+  execFileSync('mkfifo', [pipe]);
+  await assert.rejects(loadRows(pipe), isError('DATASET_NOT_FOUND', /no ordinary file/));
   await assert.rejects(loadRows(write('empty.jsonl', '\n \n')), isError('DATASET_EMPTY', /empty\.jsonl has no rows/));
   await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
   await assert.rejects(

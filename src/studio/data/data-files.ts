@@ -52,6 +52,13 @@ async function readRows(file: string): Promise<Example[]> {
       path: file,
     });
   }
+  // A pipe would be waited for, perhaps for ever.
+  if (!(await stat(file)).isFile()) {
+    throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: it is no ordinary file`, {
+      hint: 'write the rows to a file first',
+      path: file,
+    });
+  }
   const bytes = await readFile(file).catch((error) => {
     throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, {
       hint: 'check the permissions of the file',
