@@ -284,6 +284,11 @@ test('a hub that is busy is asked again, no sooner than it says', async (t) => {
   await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_FAILED', kind: 'not_ready' });
 });
 
+test('without a network nobody waits', async (t) => {
+  const { settings } = await open(t, { endpoint: 'http://hub.invalid', firstWait: 600_000 });
+  await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_UNREACHABLE', kind: 'not_ready' });
+});
+
 test('a hub that is not there, or no hub, is not ready', async (t) => {
   const { settings } = await open(t, { endpoint: 'http://127.0.0.1:9' });
   await assert.rejects(fetchModel(settings, id('org/tiny')), {

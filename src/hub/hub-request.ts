@@ -40,12 +40,18 @@ export async function hubRequest(
     if (!('error' in outcome) && outcome.ok) return outcome;
     const last = attempt === ATTEMPTS;
     if ('error' in outcome) {
-      if (last) throw unreachable(settings, subject, outcome.error);
+      if (last || isUnknownHost(outcome.error)) throw unreachable(settings, subject, outcome.error);
     } else if (last || !busyStatuses.has(outcome.status) || retryAfter(outcome) > LONGEST_WAIT) {
       throw await refusal(settings, subject, outcome);
     }
     await pause(settings, attempt, 'error' in outcome ? 0 : retryAfter(outcome), signal);
   }
+}
+
+/** Without a network no name is known, and waiting does not help. */
+function isUnknownHost(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return cause?.code === 'ENOTFOUND';
 }
 
 /** Waits before the next attempt: longer each time, and as long as the hub asks. */
