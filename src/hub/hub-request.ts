@@ -51,7 +51,7 @@ export async function hubRequest(
 /** Without a network no name is known, and waiting does not help. */
 function isUnknownHost(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: string } };
-  return cause?.code === 'ENOTFOUND';
+  return cause?.code === 'ENOTFOUND' || cause?.code === 'EAI_AGAIN';
 }
 
 /** Waits before the next attempt: longer each time, and as long as the hub asks. */
