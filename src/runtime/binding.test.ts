@@ -24,6 +24,20 @@ function assertClose(actual: Float32Array, expected: readonly number[], toleranc
 }
 
 describe('run', () => {
+  test('what was let go of is freed, and must be bound anew', () => {
+    using session = createSession(matmulModel(2, 2, 2));
+    const [x, w, y] = [floats([2, 2]), floats([2, 2]), floats([2, 2])];
+    w.buffer.data.set([1, 2, 3, 4]);
+    using binding = session.bind().input('x', x).input('w', w).output('y', y);
+    binding.runSync();
+    binding.unbind('x');
+    assert.throws(() => binding.runSync(), { code: 'TENSOR_NAME', message: /without its input "x"/ });
+    const identity = floats([2, 2]);
+    identity.buffer.data.set([1, 0, 0, 1]);
+    binding.input('x', identity).runSync();
+    assert.deepEqual([...y.buffer.data], [1, 2, 3, 4]);
+  });
+
   test('a matrix product', async () => {
     const [rows, inner, columns] = [5, 37, 11];
     const [x, w] = [noise(rows * inner, 2), noise(inner * columns, 3)];

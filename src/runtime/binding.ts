@@ -39,6 +39,8 @@ export class Binding implements Disposable {
   readonly #outputs = new Map<string, BoundTensor>();
   /** Lets go of the vectors of sizes. */
   readonly #sizes = new Map<string, () => void>();
+  /** What has to be bound anew before the next run. */
+  readonly #missing = new Set<string>();
   #running = false;
   #disposed = false;
 
@@ -59,6 +61,15 @@ export class Binding implements Disposable {
   output(name: string, tensor: AnyTensor): this {
     this.#bind('output', name, tensor);
     return this;
+  }
+
+  /** Lets go of what is bound to an input or output, which must be bound anew before the next run. Throws `SESSION_BUSY` during one. */
+  unbind(name: string): void {
+    this.#assertUsable();
+    for (const bound of [this.#inputs, this.#outputs]) {
+      bound.get(name)?.letGo();
+      if (bound.delete(name)) this.#missing.add(name);
+    }
   }
 
   /**
@@ -124,10 +135,13 @@ export class Binding implements Disposable {
     const letGo = tensor.hold();
     bound.get(name)?.letGo();
     bound.set(name, { tensor, letGo });
+    this.#missing.delete(name);
   }
 
   #prepare(): void {
     this.#assertUsable();
+    const [missing] = this.#missing;
+    if (missing !== undefined) throw this.#unbound(missing);
     for (const [name, sizesOf] of this.#session.sizes) this.#bindSizes(name, sizesOf);
     if (this.#session.device === 'cpu') return;
     // Other devices copy this process's memory when it is bound, so what was written to it since would not be seen.
@@ -149,7 +163,11 @@ export class Binding implements Disposable {
   #shapeOf(input: string): readonly number[] {
     const bound = this.#inputs.get(input);
     if (bound) return bound.tensor.shape;
-    throw new GradusError('TENSOR_NAME', `${this.#session.name} runs without its input ${JSON.stringify(input)}`, {
+    throw this.#unbound(input);
+  }
+
+  #unbound(name: string): GradusError {
+    return new GradusError('TENSOR_NAME', `${this.#session.name} runs without its input ${JSON.stringify(name)}`, {
       hint: 'bind every input before the run',
     });
   }

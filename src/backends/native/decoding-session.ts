@@ -91,6 +91,11 @@ export class Decoding implements Disposable {
       .output('log_total', totals);
     for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
     await this.#binding.run();
+    // A cache that is moved must not be held here until the next run.
+    for (const name of caches.keys()) {
+      this.#binding.unbind(name);
+      this.#binding.unbind(nextCacheName(name));
+    }
     for (let row = 0; row < rows; row++) {
       const [start, end] = [row * size, (row + 1) * size];
       consume(row, {
