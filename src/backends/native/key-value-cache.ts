@@ -75,6 +75,8 @@ export class KeyValueCache implements Disposable {
   /** A cache of another size that holds what the first slots do, so many tokens of each. This one ends. */
   resized(slots: number, room: number, lengths: readonly number[]): KeyValueCache {
     this.#settle();
+    // They would keep what is let go of below.
+    this.#releaseViews();
     const after = new KeyValueCache(this.#config, slots, room, this.#device);
     for (const [name, buffer] of this.#buffers) {
       for (const [slot, length] of lengths.entries()) after.#copy(name, this, slot, slot, length);
