@@ -1,4 +1,4 @@
-// The name that was probably meant, for hints about names that do not exist.
+// Names that people give: what they stand for, and for hints about those that do not exist, the one that was probably meant.
 
 /** The candidate with the fewest edits from `name`, letter case aside; undefined if more than a third of the letters differ. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
@@ -32,4 +32,9 @@ function editDistance(a: string, b: string): number {
 export function existingNames(name: string, candidates: readonly string[]): string {
   const meant = nearest(name, candidates);
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
+}
+
+/** The row of a table that a name stands for; `constructor` and what else every object inherits stand for none. */
+export function named<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
 }

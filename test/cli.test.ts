@@ -122,6 +122,13 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
       /reward\.0\.config\.pattern/,
     ],
     'unknown task set': ['CONFIG_INVALID', () => ({ taskset: 'arithmetics' }), /arithmetics/],
+    'names that every JavaScript object has: a task set': ['CONFIG_INVALID', () => ({ taskset: 'constructor' })],
+    'names that every JavaScript object has: a reward': [
+      'CONFIG_INVALID',
+      () => ({ ...matching, reward: 'toString' }),
+      /there is no reward toString/,
+    ],
+    'more problems than can be made': ['CONFIG_CONFLICT', () => ({ max_steps: 1e12 }), /all made at the start/],
     'reward file that does not load': [
       'REWARD_LOAD_FAILED',
       () => ({ reward_fn: file('bad.ts', 'export const = 3;') }),

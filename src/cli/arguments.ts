@@ -18,8 +18,11 @@ export function nonNegativeNumber(text: string): number {
   throw new InvalidArgumentError('expected a number, at least 0.');
 }
 
-export function positiveIntegers(text: string): number[] {
-  return text.split(',').map(positiveInteger);
+/** Sizes of samples, for pass@k: they are held at once. */
+export function sampleSizes(text: string): number[] {
+  const sizes = text.split(',').map(positiveInteger);
+  if (Math.max(...sizes) <= 10_000) return sizes;
+  throw new InvalidArgumentError('expected at most 10000.');
 }
 
 /** Takes out what was not given, so that options can be handed on as they are. */

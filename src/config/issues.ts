@@ -1,7 +1,7 @@
 // What the schema has against a configuration, as one error in one line.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { named, nearest } from '../nearest.ts';
 import { foreignNames } from './foreign-names.ts';
 import { configSchema } from './schema.ts';
 import { dotted, type KeyPath, valueAt } from './values.ts';
@@ -56,7 +56,8 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   const parent = path.slice(0, -1);
   const full = dotted(path);
   const siblings = Object.keys(propertiesOf(schemaAt(parent)));
-  const ours = foreignNames[full] ?? (parent.length === 0 || parent[0] === 'stages' ? foreignNames[key] : undefined);
+  const ours =
+    named(foreignNames, full) ?? (parent.length === 0 || parent[0] === 'stages' ? named(foreignNames, key) : undefined);
   const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
   const isOfTheRun = parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema());
   const meant = ours ?? nearest(key, siblings) ?? elsewhere[0];

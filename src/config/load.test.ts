@@ -136,6 +136,7 @@ describe('a wrong value is an error with its key, what was expected and what was
     'native: {threads: many}': /native\.threads: expected auto or a number, got "many"/,
     'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number or keys and values, got "x"/,
     'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
+    'eval: {k: [1, 1000000000]}': /eval\.k\.1: expected at most 10000, got 1000000000/,
     'rollout: {step_timeout: soon}': /rollout\.step_timeout: expected a duration .*, got "soon"/,
   };
   for (const [line, message] of Object.entries(cases)) {
@@ -223,6 +224,22 @@ describe('text that is no configuration', () => {
     const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefgh'].map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefg'[i]}`)}]`).join('\n')}`;
     assert.equal(refusal(bomb).code, 'CONFIG_SYNTAX');
   });
+});
+
+test('names that every JavaScript object has are no keys', () => {
+  for (const key of ['constructor', 'toString', '__proto__', 'reward.0.__proto__', 'environment_config.__proto__.x']) {
+    const { code, hint } = refusal(withLine('reward: [{name: numeric_match, config: {}}]'), [`${key}=1`]);
+    assert.equal(code, 'CONFIG_UNKNOWN_KEY', key);
+    assert.doesNotMatch(hint!, /native code|\[object/);
+  }
+  assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
+});
+
+test('what holds itself or goes too deep is refused', () => {
+  assert.match(refusal(withLine('taskset_config: &a {digits: *a}')).message, /holds itself/);
+  const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+  assert.match(refusal(withLine(`few_shot: ${deep}`)).message, /nested too deeply/);
+  assert.equal(refusal(withLine('seed: 1'), [`a${'.b'.repeat(20_000)}=1`]).code, 'USAGE');
 });
 
 test('a wrong setting says that it is one', () => {

@@ -28,6 +28,9 @@ export interface LoadOptions {
   readonly anyBackend?: boolean;
 }
 
+/** Parts of a key, one within the other: more than any has. */
+const DEEPEST = 20;
+
 /** One `--set a.b=VALUE`. */
 interface Setting {
   readonly path: readonly string[];
@@ -68,6 +71,7 @@ function resolveConfig(
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
+  assertPlain(given, name);
   const preset = presetOf(given);
   const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
@@ -99,6 +103,26 @@ function resolveConfig(
   return { config: withAbsolutePaths(config, folder), origins };
 }
 
+/** Refuses what JSON cannot hold, and a key that JavaScript takes for something else and the schema would pass over. */
+function assertPlain(value: unknown, name: string): void {
+  try {
+    JSON.stringify(value, (key, inner) => {
+      if (key !== '__proto__') return inner;
+      throw new GradusError('CONFIG_UNKNOWN_KEY', `${name}: unknown key ${key}`, {
+        hint: 'no key has this name: leave it out',
+        path: key,
+      });
+    });
+  } catch (cause) {
+    if (cause instanceof GradusError) throw cause;
+    throw new GradusError('CONFIG_SYNTAX', `${name}: a value holds itself, or is nested too deeply`, {
+      hint: 'write values out in place of anchors and aliases',
+      path: name,
+      cause,
+    });
+  }
+}
+
 /** What the preset that is asked for says; one that does not exist is the schema's to refuse. */
 function presetOf(given: unknown): { readonly name: PresetName; readonly values: object } | undefined {
   const name = presetNames.find((known) => known === valueAt(given, ['preset']));
@@ -127,7 +151,11 @@ function parseSetting(text: string): Setting {
     throw new GradusError('USAGE', `--set ${text}: expected KEY=VALUE`, { hint: 'for example --set lora.r=8' });
   }
   const key = text.slice(0, equals).trim();
-  return { path: key.split('.'), value: parseValue(text.slice(equals + 1), `--set ${key}`) };
+  const path = key.split('.');
+  if (path.length > DEEPEST) {
+    throw new GradusError('USAGE', `--set: a key of ${path.length} parts`, { hint: `no key has more than ${DEEPEST}` });
+  }
+  return { path, value: parseValue(text.slice(equals + 1), `--set ${key}`) };
 }
 
 /** What names a file, as a path that does not depend on where the configuration lies. */

@@ -45,7 +45,7 @@ export const evaluation = z.strictObject({
   every_steps: count.nullable().default(20).describe('null: only at the start and at the end'),
   limit: count.default(128).describe('the most problems of one evaluation'),
   k: z
-    .array(count)
+    .array(count.max(10_000))
     .nonempty()
     .default([1])
     .describe('pass@k for each; the largest is the number of samples of a problem'),

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
+import { named } from '../../nearest.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Backend, ModelInterface } from '../backend.ts';
 import { TabularModel } from './tabular-model.ts';
@@ -33,7 +34,7 @@ export const builtinBackend: Backend = {
 };
 
 function answersOf({ taskset, taskset_config }: Config): AnswerShape {
-  const shape = taskset === null ? undefined : tasksets[taskset]?.create(taskset_config).answers;
+  const shape = taskset === null ? undefined : named(tasksets, taskset)?.create(taskset_config).answers;
   if (shape) return shape;
   throw new GradusError('CONFIG_UNSUPPORTED', `taskset: ${taskset} has no answers of one form for a table to learn`, {
     hint: 'set taskset to digit-sum, or backend to native',

@@ -1,7 +1,7 @@
 // gradus eval: how good a run, or an untrained model, is on held-out problems.
 import { Command, Option } from 'commander';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
-import { given, nonNegativeNumber, positiveInteger, positiveIntegers } from '../arguments.ts';
+import { given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import { interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { changedLine, evaluationLine } from '../progress.ts';
@@ -26,7 +26,7 @@ export function evalCommand(cli: Cli): Command {
     .description('greedy and sampled accuracy, rewards and pass@k, beside the policy that training started from')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
     .option('--n <problems>', 'the most problems', positiveInteger)
-    .option('--k <list>', 'pass@k for each, for example 1,4,8', positiveIntegers)
+    .option('--k <list>', 'pass@k for each, for example 1,4,8', sampleSizes)
     .addOption(new Option('--split <split>', 'held-out problems or those trained on').choices(['eval', 'train']))
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--temperature <t>', 'of the samples (default: the configuration’s)', nonNegativeNumber)

@@ -12,12 +12,15 @@ import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
 import { mean } from '../../intervals.ts';
 import type { Message } from '../../message.ts';
-import { existingNames } from '../../nearest.ts';
+import { existingNames, named } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example, Group } from '../../rl.ts';
 import { isCorrect } from '../evaluate-policy.ts';
 import { chooseRows } from './choose-rows.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
+
+/** Problems of a task set that a run may have: they are made at the start, and kept. */
+const MOST_PROBLEMS = 4_000_000;
 
 export interface Problems {
   readonly train: readonly Example[];
@@ -54,7 +57,7 @@ export async function loadProblems(
 /** The task set of a configuration, if it has one. Throws `CONFIG_INVALID` for a name that does not exist, or wrong settings of it. */
 export function openTaskset({ taskset: name, taskset_config }: Config): Taskset | undefined {
   if (name === null) return undefined;
-  const taskset = tasksets[name];
+  const taskset = named(tasksets, name);
   if (!taskset) {
     throw new GradusError('CONFIG_INVALID', `taskset: there is no task set ${name}`, {
       hint: existingNames(name, Object.keys(tasksets)),
@@ -69,6 +72,13 @@ function makeProblems({ rows }: Taskset, config: Config): Problems {
     const samplings = group_policy === 'resample' ? 1 + resample_limit : 1;
     return sum + (to - from) * stage.prompts_per_step * samplings;
   }, 0);
+  const made = Math.max(needed, config.eval?.limit ?? 0);
+  if (made > MOST_PROBLEMS) {
+    throw new GradusError('CONFIG_CONFLICT', `${made} problems of a task set, which are all made at the start`, {
+      hint: `set max_steps, prompts_per_step or eval.limit so that they are at most ${MOST_PROBLEMS}`,
+      path: needed > MOST_PROBLEMS ? 'max_steps' : 'eval.limit',
+    });
+  }
   return {
     train: rows('train', needed, config.seed),
     eval: config.eval ? rows('eval', config.eval.limit, config.seed) : [],

@@ -1,4 +1,5 @@
 // What training on a rented GPU would take and cost, by the formula in docs/gpu.md. An estimate: nothing here asks anyone for a price.
+import { named } from '../../nearest.ts';
 
 export interface GpuWork {
   readonly steps: number;
@@ -64,7 +65,7 @@ export function splitGpu(gpu: string): { readonly name: string; readonly count: 
 /** `undefined` for a GPU that is not known. Several cost more; that they are faster is not counted on. */
 export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
   const { name, count } = splitGpu(gpu);
-  const machine = rented[name];
+  const machine = named(rented, name);
   if (!machine) return undefined;
   const perToken = Math.max(
     slowestToken[work.useVllm ? 'vllm' : 'transformers'],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RewardConfig } from '../../config/schema.ts';
 import { createAt } from '../../configurable.ts';
 import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
+import { existingNames, named } from '../../nearest.ts';
 import { finalWeight } from '../../reward-weights.ts';
 import type { OpenReward } from './open-rewards.ts';
 import type { RewardProcesses } from './reward-processes.ts';
@@ -37,7 +37,7 @@ function configured(
   answerColumn: string,
   { processes, known = [] }: BuiltinRewardOptions,
 ): OpenReward {
-  const row = shippedRewards[name];
+  const row = named(shippedRewards, name);
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
       hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
