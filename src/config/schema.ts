@@ -27,14 +27,14 @@ const weightedReward = z.strictObject({
   name: z.string(),
   weight: weightSchedule
     .default(1)
-    .describe('a number, or {from, to, steps}, or {points: [[step, weight], …]} with straight lines between them'),
-  config: plainObject.default({}),
+    .describe('a number, or a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly'),
+  config: plainObject.default({}).describe('settings of the reward'),
 });
 const reward = z.union([z.string(), weightedReward]);
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** A value, one of several, or what numbers and texts are held against. */
+/** What a column must hold for its row to be kept: a value, one of several, a range of numbers, or a pattern for texts. */
 const condition = z.union([
   scalar,
   z.array(scalar).nonempty(),
@@ -47,49 +47,70 @@ const condition = z.union([
 
 /** Every key but `stages`. */
 const keys = {
-  backend: z.enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker']).default('native'),
-  compute: z.enum(['local', 'modal']).default('local'),
-  seed: z.int().nonnegative().default(0),
+  backend: z
+    .enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker'])
+    .default('native')
+    .describe('the engine that samples and trains'),
+  compute: z.enum(['local', 'modal']).default('local').describe('this machine, or one rented at Modal'),
+  seed: z.int().nonnegative().default(0).describe('decides every random choice of the run'),
 
   model: z
     .string()
     .nullable()
     .default(null)
-    .describe('a path or a Hugging Face id, such as org/name or org/name@revision; every backend but builtin needs it'),
-  chat_template: z.string().default('auto').describe('auto, none (plain text) or the path of a Jinja file'),
+    .describe(
+      'a path or a Hugging Face id, such as org/name or org/name@revision; required, except by backend builtin',
+    ),
+  chat_template: z
+    .string()
+    .default('auto')
+    .describe('auto (the one of the model), none (plain text), or the path of a Jinja file'),
   system_prompt: z
     .union([z.string(), z.strictObject({ preset: z.enum(systemPromptNames) })])
     .transform((given) => (typeof given === 'string' ? given : systemPrompts[given.preset]))
     .nullable()
     .default(null)
-    .describe('a text, or {preset: reasoning_answer} for <reasoning> and <answer> sections'),
+    .describe('a text, or {preset: reasoning_answer}, which asks for <reasoning> and <answer> sections'),
   few_shot: z.array(message).default([]).describe('messages put before every prompt'),
 
   dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
-  dataset_config: z.string().nullable().default(null),
-  dataset_split: z.string().default('train'),
-  columns: z.record(z.string(), z.string()).default({}).describe('columns under other names: {question: problem}'),
-  filter: z.record(z.string(), condition).default({}).describe('rows to keep, by column'),
-  train_limit: count.nullable().default(null).describe('the most rows to train on, chosen by seed'),
-  eval_dataset: z.string().nullable().default(null),
-  eval_split: z.string().nullable().default(null),
-  eval_fraction: z.number().min(0).max(0.9).nullable().default(null).describe('held out of the data; 0.1 if null'),
-  taskset: z.string().nullable().default(null).describe('problems made by a program, in place of a data set'),
-  taskset_config: plainObject.default({}),
-  prompt_column: z.string().default('question'),
-  answer_column: z.string().default('answer'),
+  dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
+  dataset_split: z.string().default('train').describe('the split to train on'),
+  columns: z.record(z.string(), z.string()).default({}).describe('columns to copy, by new name: {question: problem}'),
+  filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
+  train_limit: count
+    .nullable()
+    .default(null)
+    .describe('maximum number of rows to train on, drawn by the seed; null: all'),
+  eval_dataset: z.string().nullable().default(null).describe('another data set to hold out'),
+  eval_split: z.string().nullable().default(null).describe('a split of the data set to hold out'),
+  eval_fraction: z
+    .number()
+    .min(0)
+    .max(0.9)
+    .nullable()
+    .default(null)
+    .describe('fraction of the rows to hold out, if no split or data set is named; null: 0.1'),
+  taskset: z.string().nullable().default(null).describe('a built-in generator of problems, instead of dataset'),
+  taskset_config: plainObject.default({}).describe('settings of the task set'),
+  prompt_column: z.string().default('question').describe('the column with the prompt: a text or messages'),
+  answer_column: z.string().default('answer').describe('the column with the right answer'),
   prompt_template: z
     .string()
     .nullable()
     .default(null)
-    .describe('the prompt, with {column} for a column; null: its text'),
-  overlong_prompts: z.enum(['error', 'drop', 'truncate_left']).default('error'),
-  max_prompt_tokens: count.nullable().default(null).describe('null: what the context leaves beside the completion'),
+    .describe('a prompt with {column} for the value of a column; null: use prompt_column'),
+  overlong_prompts: z
+    .enum(['error', 'drop', 'truncate_left'])
+    .default('error')
+    .describe('what happens to prompts longer than max_prompt_tokens'),
+  max_prompt_tokens: count.nullable().default(null).describe('null: the context less max_completion_length'),
 
   reward: z
     .union([reward, z.array(reward)])
     .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))))
-    .default([]),
+    .default([])
+    .describe('built-in rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
   adaptive_reward_scaling: z
     .boolean()
     .default(false)
@@ -97,133 +118,179 @@ const keys = {
   overlong_buffer: fraction
     .nullable()
     .default(null)
-    .describe(
-      'punish completions in this last part of max_completion_length, down to -1 (reward overlong); null: none',
-    ),
-  reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of yours'),
-  reward_timeout: duration.default('30s').describe('of one call of a reward function, with a whole group'),
+    .describe('penalise completions that end in this last fraction of max_completion_length, by up to 1; null: none'),
+  reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of your own'),
+  reward_timeout: duration
+    .default('30s')
+    .describe('time limit for one call of a reward function, which scores a group'),
 
   environment: z
     .union([z.string(), z.record(z.string(), z.string())])
     .nullable()
     .default(null)
-    .describe('FILE:NAME of an environment of yours, or several by names, of which environment_column chooses'),
-  environment_config: plainObject.default({}).describe('its settings; of several, those of each under its name'),
-  environment_column: z.string().default('environment').describe('the name of each row’s environment'),
-  max_turns: count.default(5).describe('turns of the policy in an episode'),
-  max_episode_tokens: count.nullable().default(null).describe('read and sampled; null: what the context holds'),
-  rollout: rollout.prefault({}),
-  max_error_fraction: fraction.default(0.1).describe('of the rollouts of the last 10 steps'),
+    .describe('FILE:NAME of an environment of your own, or several by name'),
+  environment_config: plainObject.default({}).describe('settings of the environment; with several, by name'),
+  environment_column: z
+    .string()
+    .default('environment')
+    .describe('with several environments: the column with the name of the one to use'),
+  max_turns: count.default(5).describe('maximum turns of the model in an episode'),
+  max_episode_tokens: count
+    .nullable()
+    .default(null)
+    .describe('maximum tokens of an episode, read and sampled; null: the context'),
+  rollout: rollout.prefault({}).describe('what happens to episodes that fail or take too long'),
+  max_error_fraction: fraction
+    .default(0.1)
+    .describe('stop the run if more than this fraction of the rollouts of the last 10 steps failed'),
 
-  preset: z.enum(presetNames).nullable().default(null).describe('settings that belong together: see gradus presets'),
-  loss_type: z.enum(['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo']).default('dapo'),
-  importance_sampling_level: z.enum(['token', 'sequence']).default('token'),
-  num_generations: z.int().min(2).default(8).describe('completions of a prompt, compared with one another'),
-  prompts_per_step: count.default(4),
-  num_iterations: count.default(1).describe('updates made with the rollouts of one step'),
-  max_completion_length: count.default(256).describe('tokens of one turn of the policy'),
-  temperature: positive.default(1),
-  beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the frozen reference'),
-  log_kl: z.boolean().default(false).describe('measure KL even where beta is 0'),
-  kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3'),
+  preset: z
+    .enum(presetNames)
+    .nullable()
+    .default(null)
+    .describe('a set of settings from a paper or for a purpose: see gradus presets'),
+  loss_type: z
+    .enum(['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo'])
+    .default('dapo')
+    .describe('how losses of tokens are clipped and averaged'),
+  importance_sampling_level: z
+    .enum(['token', 'sequence'])
+    .default('token')
+    .describe('one ratio for each token, or for each sequence (GSPO)'),
+  num_generations: z.int().min(2).default(8).describe('completions of each prompt, which form a group'),
+  prompts_per_step: count.default(4).describe('prompts, and so groups, in each step'),
+  num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
+  max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
+  temperature: positive.default(1).describe('temperature of sampling'),
+  beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the initial model'),
+  log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
+  kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3').describe('how the KL divergence of a token is estimated'),
   use_bias_correction_kl: z
     .boolean()
     .default(true)
-    .describe('weigh the KL divergence by the importance ratio, so that its gradient is that of the divergence'),
-  epsilon: positive.default(0.2),
+    .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
+  epsilon: positive.default(0.2).describe('ratios are clipped at 1 - epsilon'),
   epsilon_high: positive
     .nullable()
     .default(null)
-    .describe('null: epsilon; with loss_type cispo the largest ratio itself, which has no default'),
-  delta: positive.nullable().default(null).describe('upper bound of the ratio on both sides; null: none'),
-  sapo_temperature_pos: positive.default(1),
-  sapo_temperature_neg: positive.default(1.05),
-  vespo_k_pos: z.number().nonnegative().default(2),
-  vespo_lambda_pos: positive.default(3),
-  vespo_k_neg: z.number().nonnegative().default(3),
-  vespo_lambda_neg: positive.default(2),
+    .describe(
+      'ratios are clipped at 1 + epsilon_high; null: epsilon. With loss_type cispo the largest ratio itself, required',
+    ),
+  delta: positive
+    .nullable()
+    .default(null)
+    .describe('upper bound of the ratio for negative advantages too (two-sided clipping); null: none'),
+  sapo_temperature_pos: positive.default(1).describe('with sapo: steepness of the gate for positive advantages'),
+  sapo_temperature_neg: positive.default(1.05).describe('with sapo: the same for negative advantages'),
+  vespo_k_pos: z.number().nonnegative().default(2).describe('with vespo: exponent of the ratio, positive advantages'),
+  vespo_lambda_pos: positive.default(3).describe('with vespo: decay of the ratio, positive advantages'),
+  vespo_k_neg: z.number().nonnegative().default(3).describe('with vespo: the same exponent, negative advantages'),
+  vespo_lambda_neg: positive.default(2).describe('with vespo: the same decay, negative advantages'),
   off_policy_mask_threshold: positive
     .nullable()
     .default(null)
-    .describe('bad sequences count for nothing once they are further from the policy, in nats a token; null: never'),
+    .describe(
+      'ignore sequences with a negative advantage that are further from the policy, in nats per token; null: never',
+    ),
   top_entropy_quantile: z
     .number()
     .positive()
     .max(1)
     .default(1)
-    .describe('learn from this fraction of tokens, those of the highest entropy; below 1 a step takes one more pass'),
+    .describe(
+      'train only on this fraction of tokens, those of the highest entropy; below 1 a step takes one more forward pass',
+    ),
   entropy_coef: z.number().default(0).describe('weight of the entropy bonus'),
   use_adaptive_entropy: z
     .boolean()
     .default(false)
-    .describe('lead entropy_coef so that entropy stays near entropy_target'),
-  entropy_coef_min: z.number().default(0),
-  entropy_coef_max: z.number().default(1),
-  entropy_coef_delta: positive.default(0.005),
-  entropy_target: positive.default(0.2).describe('nats a token'),
+    .describe('adjust entropy_coef in each step so that the entropy stays near entropy_target'),
+  entropy_coef_min: z.number().default(0).describe('adaptive: lower bound of entropy_coef'),
+  entropy_coef_max: z.number().default(1).describe('adaptive: upper bound of entropy_coef'),
+  entropy_coef_delta: positive.default(0.005).describe('adaptive: change of entropy_coef in one step'),
+  entropy_target: positive.default(0.2).describe('adaptive: nats per token'),
   mask_truncated_completions: z
     .boolean()
     .default(false)
-    .describe('learn nothing from completions that a limit on tokens cut off'),
+    .describe('do not train on completions that a token limit cut off'),
   importance_sampling_correction: z
     .boolean()
     .default(true)
-    .describe('weigh the loss by trainer / sampler, where sampling used rounded weights or other kernels'),
+    .describe(
+      'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels',
+    ),
   importance_sampling_mode: z
     .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])
-    .default('sequence_mask'),
-  importance_sampling_clip_max: positive.default(3).describe('ratios above are cut down to it, or count for nothing'),
+    .default('sequence_mask')
+    .describe('ratios of tokens or sequences; those out of bounds are clipped (truncate) or ignored (mask)'),
+  importance_sampling_clip_max: positive.default(3).describe('upper bound of the sampler correction'),
   importance_sampling_clip_min: positive
     .nullable()
     .default(null)
-    .describe('ratios below are raised to it, or count for nothing; null: none'),
+    .describe('lower bound of the sampler correction; null: none'),
   advantage_baseline: z
     .enum(['group', 'leave_one_out'])
     .default('group')
-    .describe('what a reward is compared with: the mean of its group, or that of the others in it'),
+    .describe('compare a reward with the mean of its group, or of the other rewards in its group'),
   scale_rewards: z
     .enum(['group', 'batch', 'none', 'mean'])
     .default('group')
-    .describe('what advantages are divided by: a standard deviation, nothing, or the mean of the group (max-RL)'),
+    .describe(
+      'divide advantages by the standard deviation of the group or the batch, by nothing, or by the mean of the group (max-RL)',
+    ),
   multi_objective_aggregation: z
     .enum(['sum_then_normalize', 'normalize_then_sum'])
     .default('sum_then_normalize')
-    .describe('normalize_then_sum: each reward function by itself, within its group'),
-  group_policy: z.enum(['keep', 'drop', 'resample']).default('keep').describe('for groups whose rewards are all equal'),
-  resample_limit: count.default(3),
+    .describe('normalise the sum of rewards, or each reward within its group before they are added'),
+  group_policy: z
+    .enum(['keep', 'drop', 'resample'])
+    .default('keep')
+    .describe('for groups whose rewards are all equal: keep them, drop them, or sample other prompts instead'),
+  resample_limit: count.default(3).describe('with resample: the most times in one step'),
   curriculum: curriculum
     .nullable()
     .default(null)
     .describe(
-      'prefer problems by how often their groups solve them (the first reward gives at least 1); null: all alike',
+      'choose problems by how often they have been solved so far (first reward at least 1); null: in random order',
     ),
-  learning_rate: z.number().nonnegative().default(1e-5),
-  lr_scheduler_type: z.enum(['constant', 'linear', 'cosine']).default('constant'),
-  warmup_ratio: fraction.default(0),
-  weight_decay: z.number().nonnegative().default(0),
-  adam_beta1: z.number().min(0).lt(1).default(0.9),
-  adam_beta2: z.number().min(0).lt(1).default(0.999),
-  adam_epsilon: positive.default(1e-8),
-  max_grad_norm: positive.default(1),
-  max_steps: count.nullable().default(null).describe('100, unless there is num_train_epochs'),
-  num_train_epochs: positive.nullable().default(null).describe('in place of max_steps; may be a fraction'),
+  learning_rate: z.number().nonnegative().default(1e-5).describe('the peak of its schedule'),
+  lr_scheduler_type: z
+    .enum(['constant', 'linear', 'cosine'])
+    .default('constant')
+    .describe('the learning rate after warm-up: linear and cosine fall to 0'),
+  warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
+  weight_decay: z.number().nonnegative().default(0).describe('decoupled weight decay of AdamW'),
+  adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
+  adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
+  adam_epsilon: positive.default(1e-8).describe('added to the root of the mean of squared gradients'),
+  max_grad_norm: positive.default(1).describe('gradients of a larger norm are scaled down to it'),
+  max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
+  num_train_epochs: positive
+    .nullable()
+    .default(null)
+    .describe('passes over the data, instead of max_steps; may be fractional'),
   lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
   trainable: names
     .nullable()
     .default(null)
-    .describe('with lora: null, parts of the names of what is trained, such as layers.0, or one expression; null: all'),
+    .describe(
+      'with lora: null, the parameters to train, by parts of their names (layers.0) or one regular expression; null: all',
+    ),
 
   eval: evaluation.nullable().prefault({}).describe('evaluation on held-out problems; null: none'),
-  save: save.prefault({}),
-  sample_every_steps: count.nullable().default(20).describe('null: never'),
-  trackers: z.array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb'])).default(['jsonl']),
+  save: save.prefault({}).describe('checkpoints'),
+  sample_every_steps: count.nullable().default(20).describe('write samples to samples.jsonl; null: never'),
+  trackers: z
+    .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
+    .default(['jsonl'])
+    .describe('where metrics are written'),
 
-  native: native.prefault({}),
-  trl: trl.prefault({}),
-  modal: modal.prefault({}),
+  native: native.prefault({}).describe('settings of backend native'),
+  trl: trl.prefault({}).describe('settings of backend trl'),
+  modal: modal.prefault({}).describe('settings of compute modal'),
 };
 
-/** Keys that are the same in all stages: what a run is, how it is evaluated and kept. */
+/** Keys that are the same in all stages: what the run is, and how it is evaluated and saved. */
 const ofTheRun = [
   ...['backend', 'compute', 'seed', 'model', 'chat_template', 'lora', 'trainable'],
   ...['eval_dataset', 'eval_split', 'eval_fraction'],
@@ -250,16 +317,16 @@ const stage = z.strictObject({
   method: z
     .enum(['grpo', 'sft'])
     .default('grpo')
-    .describe('sft: learn the right answers of the data as they are, prompts_per_step of them in a step'),
+    .describe('sft: supervised fine-tuning on the right answers in the data, prompts_per_step of them in each step'),
   completion_template: z
     .string()
     .nullable()
     .default(null)
-    .describe('with method sft: the answer that is learnt, with {column} for a column; null: the answer column'),
+    .describe('with sft: the completion to learn, with {column} for the value of a column; null: answer_column'),
   keep_optimizer: z
     .boolean()
     .default(false)
-    .describe('go on with the optimiser and the schedules of the stage before, in place of fresh ones'),
+    .describe('continue with the optimiser and the schedules of the previous stage, instead of new ones'),
   ...overrides,
 });
 
@@ -268,16 +335,16 @@ export const configSchema = z.strictObject({
   stages: z
     .array(stage)
     .default([])
-    .describe('one after another, each with keys of its own in place of those above; the weights carry over'),
+    .describe('trained one after another, each with its own values for some keys; the weights carry over'),
 });
 
-/** A configuration as a file or a caller states it: whatever has a default may be left out. */
+/** A configuration as written in a file or by a caller: keys with a default may be left out. */
 export type ConfigInput = z.input<typeof configSchema>;
 
 /** A configuration in which every key has its value. */
 export type Config = z.output<typeof configSchema>;
 
-/** For parsing: code made for the schema takes longer to compile than a process parses configurations. */
+/** Options for parsing. Compiling a validator for the schema would take longer than all the parsing a process ever does. */
 export const uncompiled = { jitless: true } as const;
 
 export const configDefaults: Config = configSchema.parse({}, uncompiled);
