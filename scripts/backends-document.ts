@@ -14,7 +14,6 @@ const parts: Readonly<Record<Mapping['to'], string>> = {
   GRPOTrainer: 'arguments of `GRPOTrainer`',
   accelerate: 'arguments of `accelerate launch`',
   gradus: 'what Gradus does itself, around every engine alike',
-  refused: 'errors',
 };
 
 function keyTable(): string {
@@ -30,15 +29,11 @@ function rowsOf(part: string): [keys: string[], target: string][] {
   const rows = new Map<string, string[]>();
   for (const [key, { to, name, unmeasured }] of Object.entries(trlMapping)) {
     if (to !== part) continue;
-    const told = to === 'gradus' ? name : to === 'refused' ? reason(key) : `\`${name}\``;
+    const told = to === 'gradus' ? name : `\`${name}\``;
     const target = unmeasured ? `${told} (unmeasured)` : told;
     rows.set(target, [...(rows.get(target) ?? []), key]);
   }
   return [...rows].map(([target, keys]) => [keys, target]);
-}
-
-function reason(key: string): string {
-  return `backend trl ${limitations.trl[key]!.why}`;
 }
 
 function limitsTable(): string {

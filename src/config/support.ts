@@ -26,7 +26,7 @@ const missingEverywhere: Limitations = {
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
 const noSupervision: Limitation = {
-  why: 'has no supervised steps: method sft is for native',
+  why: 'has no supervised steps: method sft is for native and trl',
   accepts: ({ stages }) => stages.every(({ method }) => method !== 'sft'),
 };
 const noModel: Limitation = { why: 'learns a table of logits: it has no model' };
@@ -43,10 +43,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     compute: inThisProcess,
   },
   trl: {
-    trainable: { why: 'trains all parameters, or adapters' },
     ...missingEverywhere,
-    stages: noSupervision,
-    kl_estimator: { why: 'leaves that to TRL, which estimates it by k3' },
   },
   builtin: {
     ...missingEverywhere,

@@ -28,6 +28,8 @@ OPEN = {
     "grpo": dict,
     "lora": (dict, None),
     "quantization": (dict, None),
+    "trainable": ([str], None),
+    "kl_estimator": str,
 }
 SAMPLE = {
     "requests": [{"prompt_ids": [int], "seed": int, "max_tokens": int}],
@@ -40,7 +42,7 @@ SAMPLE = {
 SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
 LOGPROBS = {"sequences": SEQUENCES, "weights": str}
 ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "advantage": float}
-UPDATE = {"rows": ([ROW], None), "learning_rate": float}
+UPDATE = {"rows": ([ROW], None), "learning_rate": float, "supervised": bool}
 FOLDER = {"directory": str}
 
 engine = Engine()

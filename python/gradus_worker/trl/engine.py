@@ -24,7 +24,7 @@ UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_confi
 
 
 class Engine:
-    def open(self, model, name, grpo, lora, quantization):
+    def open(self, model, name, grpo, lora, quantization, trainable, kl_estimator):
         """Reads the model; the trainer begins with the first step."""
         on_gpu = torch.cuda.is_available()
         if not on_gpu and (grpo["bf16"] is True or grpo["use_vllm"] or quantization):
@@ -41,11 +41,16 @@ class Engine:
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
             peft_config=LoraConfig(task_type="CAUSAL_LM", **lora) if lora else None,
             quantization_config=BitsAndBytesConfig(**quantization) if quantization else None,
+            trainable=trainable,
+            kl_estimator=kl_estimator,
         )
         shutil.rmtree(scratch, ignore_errors=True)
         self.name, self.is_peft = name, lora is not None
         # Whether each process has the whole model.
         self.replicated = self.trainer.accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_GPU, DistributedType.MULTI_CPU)
+        if trainable is not None and not self.replicated:
+            hint = "leave one of them out"
+            raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
         self.reference = None
         self.thread = None
         # Of modules that are saved with adapters there is a copy, which is trained.
@@ -92,9 +97,9 @@ class Engine:
                     return self._scores(self.trainer.model, sequences)
             return self._scores(self._reference(), sequences)
 
-    def update(self, rows, learning_rate):
+    def update(self, rows, learning_rate, supervised):
         self._start()
-        outcome = self.trainer.request(rows, learning_rate)
+        outcome = self.trainer.request(rows, learning_rate, supervised)
         return {"metrics": outcome["metrics"], "logprobs": ranks.gathered(outcome["logprobs"])}
 
     def save(self, directory):

@@ -1,5 +1,6 @@
 # TRL's GRPO trainer, made to wait before each optimiser step for the sequences that it is to learn from, with their advantages. What it does
-# with them, loss, clipping, optimiser, is TRL's own.
+# with them, loss, clipping, optimiser, is TRL's own, but for what objectives.py adds.
+import contextlib
 import math
 import queue
 
@@ -7,6 +8,8 @@ import torch
 from datasets import IterableDataset
 from transformers import TrainerCallback
 from trl import GRPOTrainer
+
+from . import objectives, own_parameters
 
 # Of the rollouts, which Gradus measures itself, or of the clock.
 NOT_OF_THE_UPDATE = ("reward", "frac_reward", "completions/", "num_tokens", "step_time", "epoch", "learning_rate", "total_flos")
@@ -17,12 +20,16 @@ class Stopped(Exception):
 
 
 class StepwiseTrainer(GRPOTrainer):
-    """`train` runs in a thread of its own; `request` hands it one optimiser step and waits for what came of it."""
+    """`train` runs in a thread of its own; `request` hands it one optimiser step and waits for what came of it.
+    `trainable`: the names of the model's own parameters that are trained; None for what TRL would train."""
 
-    def __init__(self, **arguments):
+    def __init__(self, kl_estimator, trainable, **arguments):
+        self.kl_estimator = kl_estimator
+        self._trainable = trainable
         self._requests = queue.SimpleQueue()
         self._results = queue.SimpleQueue()
         self._rows = []
+        self._supervised = False
         self._outcome = {}
         self._failure = None
         super().__init__(
@@ -32,6 +39,8 @@ class StepwiseTrainer(GRPOTrainer):
             callbacks=[Waiting(self._wait)],
             **arguments,
         )
+        if trainable is not None:
+            own_parameters.train_only(self.model, trainable)
 
     def run(self, checkpoint):
         """The body of the thread: trains until `stop`."""
@@ -51,9 +60,10 @@ class StepwiseTrainer(GRPOTrainer):
             raise self._failure
         return result
 
-    def request(self, rows, learning_rate):
-        """One optimiser step. `rows`: what to learn from, always as many; None for another step with the last ones."""
-        self._requests.put((rows, learning_rate))
+    def request(self, rows, learning_rate, supervised):
+        """One optimiser step. `rows`: what to learn from, always as many; None for another step with the last ones.
+        `supervised`: towards the completions themselves, whatever their advantages."""
+        self._requests.put((rows, learning_rate, supervised))
         return self.ready()
 
     def stop(self):
@@ -65,7 +75,7 @@ class StepwiseTrainer(GRPOTrainer):
         request = self._requests.get()
         if request is None:
             raise Stopped
-        rows, learning_rate = request
+        rows, learning_rate, self._supervised = request
         self._outcome = {"logprobs": [[]] * (self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps)}
         if rows is not None:
             self._rows = rows
@@ -81,7 +91,8 @@ class StepwiseTrainer(GRPOTrainer):
         return {column: [row[key] for row in self._share] for column, key in columns.items()}
 
     def _generate_and_score_completions(self, inputs):
-        output = super()._generate_and_score_completions(inputs)
+        with self._with_beta(0.0 if self._supervised else self.beta):
+            output = super()._generate_and_score_completions(inputs)
         advantages = output["advantages"]
         output["advantages"] = advantages.new_tensor([row["advantage"] for row in self._share])
         # Rows are shuffled and split; this tells them apart.
@@ -89,23 +100,63 @@ class StepwiseTrainer(GRPOTrainer):
         return output
 
     def _compute_loss(self, model, inputs):
+        if self._supervised:
+            return self._supervised_loss(model, inputs)
         self._learnt = inputs["row"].tolist()
-        return super()._compute_loss(model, inputs)
+        if self.beta == 0.0 or self.kl_estimator not in objectives.KL_ESTIMATORS:
+            return super()._compute_loss(model, inputs)
+        with self._with_beta(0.0):
+            loss = super()._compute_loss(model, inputs)
+        return loss + objectives.kl_penalty(self, inputs, self._logprobs)
+
+    def _supervised_loss(self, model, inputs):
+        taught = objectives.learnt(inputs).any(-1)
+        taught[0] = True  # every process must compute something
+        rows = ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "tool_mask", "row")
+        inputs = inputs | {name: inputs[name][taught] for name in rows}
+        self._learnt = inputs["row"].tolist()
+        ids, mask = (torch.cat([inputs[f"prompt_{part}"], inputs[f"completion_{part}"]], dim=1) for part in ("ids", "mask"))
+        width = inputs["completion_ids"].size(1)
+        logprobs, entropies, _ = self._get_per_token_logps_and_entropies(model, ids, mask, width, compute_entropy=True)
+        return objectives.cross_entropy(self, inputs, logprobs, entropies)
+
+    @contextlib.contextmanager
+    def _with_beta(self, beta):
+        """Where it is 0, TRL neither asks the reference nor adds its own estimate of the divergence."""
+        own, self.beta = self.beta, beta
+        try:
+            yield
+        finally:
+            self.beta = own
 
     def _get_per_token_logps_and_entropies(self, *args, **kwargs):
         result = super()._get_per_token_logps_and_entropies(*args, **kwargs)
         if torch.is_grad_enabled():
+            self._logprobs = result[0]
             for row, logprobs in zip(self._learnt, result[0].detach().float().tolist()):
                 self._outcome["logprobs"][row] = logprobs
         return result
 
     def log(self, logs, start_time=None):
         super().log(logs, start_time)
+        unmeasured = NOT_OF_THE_UPDATE + (("sampling/",) if self._supervised else ())
         self._outcome["metrics"] = {
             name: value
             for name, value in logs.items()
-            if not name.startswith(NOT_OF_THE_UPDATE) and value is not None and math.isfinite(value)
+            if not name.startswith(unmeasured) and value is not None and math.isfinite(value)
         }
+
+    def _save(self, output_dir=None, state_dict=None):
+        if self._trainable is None:
+            super()._save(output_dir, state_dict)
+        elif self.args.should_save:
+            own_parameters.save(self.model, output_dir)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint, model=None):
+        if self._trainable is None:
+            super()._load_from_checkpoint(resume_from_checkpoint, model)
+        else:
+            own_parameters.load(self.model, resume_from_checkpoint)
 
     def create_model_card(self, *args, **kwargs):
         """Checkpoints are of a run that says itself what it is."""

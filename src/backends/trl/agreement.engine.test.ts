@@ -4,11 +4,10 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { stepAdapter, stepSequences } from '../../../test/grpo-step.ts';
 import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';
 import { loadConfigObject } from '../../config/load.ts';
-import { groupAdvantages } from '../../grpo/advantages.ts';
-import type { TrainingSequence } from '../../model.ts';
 import { startWorker, type Worker } from '../../workers/worker.ts';
 import { nativeBackend } from '../native/native-backend.ts';
 import { workerOptions } from './python-environment.ts';
@@ -17,27 +16,7 @@ import { openTrlModel, type TrlModel } from './trl-model.ts';
 
 useOraclePython();
 
-interface Completion {
-  readonly ids: number[];
-  readonly reward: number;
-  readonly logprobs: number[];
-}
-
-/** An adapter with B ≠ 0, and completions with rewards: python/fixtures/grpo_step.py. */
-const fixtures = join(import.meta.dirname, '..', '..', 'models', 'fixtures', 'tiny-llama-a');
-const { groups } = JSON.parse(readFileSync(join(fixtures, 'grpo-step.json'), 'utf8')) as {
-  groups: { prompt: number[]; completions: Completion[] }[];
-};
-const advantages = groupAdvantages(
-  groups.map(({ completions }) => completions.map(({ reward }) => reward)),
-  { scaleRewards: 'group' },
-);
-const sequences: TrainingSequence[] = groups.flatMap(({ prompt, completions }, g) =>
-  completions.map(({ ids, logprobs }, i) => ({
-    ...{ promptIds: prompt, completionIds: ids, mask: ids.map(() => true), samplerLogprobs: logprobs },
-    advantage: advantages[g]![i]!,
-  })),
-);
+const sequences = stepSequences();
 const tolerance = 1e-3;
 const learningRate = 0.02; // enough for the second step to meet the clip
 
@@ -63,10 +42,10 @@ for (const settings of [
       native = await nativeBackend.open(config);
       worker = await startWorker(workerOptions(config));
       trl = await openTrlModel(worker, {
-        open: openArguments(config, config.model!),
-        ...{ completions: sequences.length, scoresReference: config.beta > 0 },
+        open: await openArguments(config, config.model!),
+        ...{ completions: sequences.length, scoresReference: config.beta > 0, klEstimator: config.kl_estimator },
       });
-      for (const model of [native.model, trl]) await model.load(join(fixtures, 'adapter'));
+      for (const model of [native.model, trl]) await model.load(stepAdapter);
     });
     after(() => {
       native.model.dispose();
@@ -86,10 +65,10 @@ for (const settings of [
     });
 
     test('on which adapters cannot be loaded', async () => {
-      const config = JSON.parse(readFileSync(join(fixtures, 'adapter', 'adapter_config.json'), 'utf8'));
+      const config = JSON.parse(readFileSync(join(stepAdapter, 'adapter_config.json'), 'utf8'));
       for (const changes of [{ lora_alpha: 16 }, { r: 8 }, { rank_pattern: { q_proj: 2 } }]) {
         const directory = join(folder, 'other');
-        cpSync(join(fixtures, 'adapter'), directory, { recursive: true });
+        cpSync(stepAdapter, directory, { recursive: true });
         writeFileSync(join(directory, 'adapter_config.json'), JSON.stringify({ ...config, ...changes }));
         for (const model of [native.model, trl]) {
           await assert.rejects(model.load(directory), {

@@ -14,8 +14,8 @@ export type MappedKey =
   | `trl.${keyof Trl}`;
 
 export interface Mapping {
-  /** What of TRL's reads it; `gradus`: what is around the engine is the same for all; `refused`: `config/support.ts` says why. */
-  readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'gradus' | 'refused';
+  /** What of TRL's reads it; `gradus`: what is around the engine is the same for all. */
+  readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'gradus';
   /** The field or argument, or who acts on it. */
   readonly name: string;
   /** @default the key's own value */
@@ -27,7 +27,6 @@ export interface Mapping {
 const grpo = (name: string, value?: Mapping['value']): Mapping => ({ to: 'GRPOConfig', name, ...(value && { value }) });
 const lora = (name: string): Mapping => ({ to: 'LoraConfig', name });
 const gradus = (name: string): Mapping => ({ to: 'gradus', name });
-const refused: Mapping = { to: 'refused', name: '' };
 const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
 
 const data = gradus('the data and the prompts');
@@ -68,7 +67,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   'lora.alpha_pattern': lora('alpha_pattern'),
   'lora.use_rslora': lora('use_rslora'),
   'lora.modules_to_save': lora('modules_to_save'),
-  trainable: refused,
+  trainable: gradus('the worker: other parameters ask for no gradient, and the optimiser does not have them'),
 
   'trl.bf16': onGpu(grpo('bf16')),
   'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
@@ -97,6 +96,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   advantage_baseline: advantages,
   scale_rewards: advantages,
   multi_objective_aggregation: advantages,
+  kl_estimator: gradus('the worker: k3 is TRL’s, for k1 and k2 the loss is given the penalty that it has not'),
   log_kl: gradus('the backend: the divergence of log-probabilities that TRL computes'),
 
   reward: rewards,
@@ -138,8 +138,6 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   stages: runs,
   sample_every_steps: runs,
   trackers: runs,
-
-  kl_estimator: refused,
 };
 
 /** What TRL is told in every run: what of it Gradus does itself, and its defaults that differ from one machine to the next. */

@@ -3,9 +3,11 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
+import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
 import { type ObtainModelOptions, obtainModel } from '../find-model.ts';
+import { readArchitecture } from '../native/model-files.ts';
 import { openModelText } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
@@ -24,9 +26,10 @@ export const trlBackend: Backend = {
     const worker = await startWorker(workerOptions(config));
     try {
       const model = await openTrlModel(worker, {
-        open: openArguments(config, folder),
+        open: await openArguments(config, folder),
         completions: config.prompts_per_step * config.num_generations,
         scoresReference: config.beta > 0,
+        klEstimator: config.kl_estimator,
       });
       const { versions } = await worker.hello;
       return {
@@ -41,13 +44,22 @@ export const trlBackend: Backend = {
 };
 
 /** What the worker's `open` takes. */
-export function openArguments(config: Config, folder: string) {
+export async function openArguments(config: Config, folder: string) {
   return {
     ...{ model: folder, name: config.model! },
     grpo: grpoArguments(config),
     lora: loraArguments(config),
     quantization: quantizationArguments(config),
+    trainable: await trainedNames(config, folder),
+    kl_estimator: config.kl_estimator,
   };
+}
+
+/** Of the model's own parameters, those that are trained; null where these are all, or adapters. */
+async function trainedNames({ trainable }: Config, folder: string): Promise<string[] | null> {
+  if (trainable === null) return null;
+  const { own, whole } = trainedParameters((await readArchitecture(folder)).parameters, null, trainable);
+  return whole ? null : own.map(({ name }) => name);
 }
 
 /** transformers reads folders. */

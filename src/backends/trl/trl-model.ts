@@ -4,21 +4,29 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { GradusError } from '../../errors.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
+import type { KlEstimator } from '../../grpo/kl.ts';
 import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { ADAPTER_WEIGHTS } from '../native/checkpoint.ts';
+import { ADAPTER_WEIGHTS, MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../native/checkpoint.ts';
 import { opened, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
 
 export interface TrlModelOptions {
   /** What the worker's `open` takes. */
-  readonly open: Readonly<Record<string, unknown>> & { readonly lora: object | null };
+  readonly open: Readonly<Record<string, unknown>> & WhatIsTrained;
   /** Completions of a step. */
   readonly completions: number;
   /** Whether TRL measures the divergence from the reference by itself. */
   readonly scoresReference: boolean;
+  readonly klEstimator: KlEstimator;
+}
+
+interface WhatIsTrained {
+  readonly lora: object | null;
+  /** Names of the model's own parameters. */
+  readonly trainable: readonly string[] | null;
 }
 
 /** Has the worker read a model. The model owns the worker from then on. */
@@ -64,12 +72,15 @@ export class TrlModel implements TrainableModel {
   }
 
   /** Sequences with old log-probabilities are those of the update before: TRL has kept them, with what they were worth. */
-  async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+  async update({ sequences }: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> {
     const isNew = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
-    const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
-    const result = await this.#ask(updated, 'update', { rows, learning_rate: learningRate });
-    const logprobs = sequences.map(({ completionIds }, i) => result.logprobs[i]!.slice(0, completionIds.length));
-    return { metrics: { ...(isNew && divergence(sequences, logprobs)), ...result.metrics }, logprobs };
+    const { metrics, logprobs } = await this.#step(sequences, { ...options, isNew, supervised: false });
+    const { klEstimator } = this.#options;
+    return { metrics: { ...(isNew && divergence(sequences, logprobs, klEstimator)), ...metrics }, logprobs };
+  }
+
+  updateSupervised({ sequences }: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> {
+    return this.#step(sequences, { ...options, isNew: true, supervised: true });
   }
 
   async save(directory: string): Promise<void> {
@@ -77,7 +88,7 @@ export class TrlModel implements TrainableModel {
   }
 
   async load(directory: string, { weightsOnly = false }: LoadOptions = {}): Promise<void> {
-    const weights = this.#options.open.lora ? ADAPTER_WEIGHTS : 'model.safetensors';
+    const weights = weightsFile(this.#options.open);
     if (!existsSync(join(directory, weights))) {
       throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weights}`, {
         hint: 'was it saved with the same lora settings?',
@@ -88,6 +99,15 @@ export class TrlModel implements TrainableModel {
 
   dispose(): void {
     this.#worker.close();
+  }
+
+  async #step(
+    sequences: readonly TrainingSequence[],
+    { learningRate, isNew, supervised }: { learningRate: number; isNew: boolean; supervised: boolean },
+  ): Promise<UpdateResult> {
+    const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
+    const { metrics, logprobs } = await this.#ask(updated, 'update', { rows, learning_rate: learningRate, supervised });
+    return { metrics, logprobs: sequences.map(({ completionIds }, i) => logprobs[i]!.slice(0, completionIds.length)) };
   }
 
   async #sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
@@ -113,18 +133,34 @@ export class TrlModel implements TrainableModel {
   }
 }
 
+/** Of log r = log(reference / policy), as `klEstimators` of grpo/kl.ts. */
+const estimates: Readonly<Record<KlEstimator, (logRatio: number) => number>> = {
+  k1: (logRatio) => -logRatio,
+  k2: (logRatio) => logRatio ** 2 / 2,
+  k3: (logRatio) => Math.exp(logRatio) - logRatio - 1,
+};
+
 /**
- * `kl` from the reference, where its log-probabilities are given: the mean over learnt tokens of k3, as TRL measures it where beta is above 0;
- * before the first update with them, for later ones are weighed. Schulman 2020, http://joschu.net/blog/kl-approx.html.
+ * `kl` from the reference, where its log-probabilities are given: the mean over learnt tokens, as it is measured where beta is above 0;
+ * before the first update with them, for later ones are weighed.
  */
-function divergence(sequences: readonly TrainingSequence[], logprobs: readonly number[][]): { kl?: number } {
-  const estimates = sequences.flatMap(({ mask, referenceLogprobs }, i) =>
-    (referenceLogprobs ?? []).flatMap((reference, t) => {
-      const ratio = reference - logprobs[i]![t]!;
-      return mask[t] ? [Math.exp(ratio) - ratio - 1] : [];
-    }),
+function divergence(
+  sequences: readonly TrainingSequence[],
+  logprobs: readonly (readonly number[])[],
+  estimator: KlEstimator,
+): { kl?: number } {
+  const values = sequences.flatMap(({ mask, referenceLogprobs }, i) =>
+    (referenceLogprobs ?? []).flatMap((reference, t) =>
+      mask[t] ? [estimates[estimator](reference - logprobs[i]![t]!)] : [],
+    ),
   );
-  return estimates.length > 0 ? { kl: mean(estimates) } : {};
+  return values.length > 0 ? { kl: mean(values) } : {};
+}
+
+/** As the native engine calls them. */
+function weightsFile({ lora, trainable }: WhatIsTrained): string {
+  if (lora) return ADAPTER_WEIGHTS;
+  return trainable ? TRAINED_WEIGHTS : MODEL_WEIGHTS;
 }
 
 /** A completion up to where it should have stopped: tokens do not depend on those behind them. */

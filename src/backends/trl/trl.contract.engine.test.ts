@@ -10,5 +10,5 @@ useOraclePython();
 backendContract({
   backend: 'trl',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: ['kl_estimator=k1', 'trainable=[lm_head]'],
+  ignored: ['trackers=[mlflow]'],
 });
