@@ -289,6 +289,7 @@ describe('a run', () => {
 });
 
 for (const [signal, exitCode] of [
+  ['SIGHUP', 129],
   ['SIGINT', 130],
   ['SIGTERM', 143],
 ] as const) {
@@ -296,7 +297,7 @@ for (const [signal, exitCode] of [
     const name = signal.toLowerCase();
     const args = ['train', writeConfig('long.yaml', { eval: null }), '--name', name, '--json'];
     let sent = false;
-    const stopped = await spawned([...args, '--set', 'max_steps=100000'], (stderr, child) => {
+    const stopped = await spawned([...args, '--set', 'max_steps=2000'], (stderr, child) => {
       if (!sent && /step 1\//.test(stderr)) sent = child.kill(signal);
     });
     assert.equal(stopped.code, exitCode, stopped.stderr);

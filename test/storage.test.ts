@@ -1,7 +1,7 @@
 // Runs on disks that fill up or are read-only: a small file system of their own, where the system lets a test mount one.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -65,4 +65,13 @@ test('a limit on the size of files ends the run with one clear error', () => {
   assert.equal(error.error.code, 'FILE_TOO_LARGE');
   assert.match(error.error.hint, /ulimit -f/);
   assert.equal(code, 1);
+});
+
+test('a result that cannot be written is exit 1; that nobody reads the progress is no fault', () => {
+  const shell = (line: string) => spawnSync('bash', ['-c', line], { encoding: 'utf8', timeout: 60_000 }).stdout.trim();
+  const started = `${gradus} train ${folder}/toy.json --no-preflight --json --out ${folder}`;
+  assert.equal(shell(`${started}/lost 2>${folder}/stderr >/dev/full; echo $?`), '1');
+  assert.match(readFileSync(join(folder, 'stderr'), 'utf8'), /^error: what was to be written to stdout is lost: /m);
+  assert.equal(shell(`${started}/unheard 2>&1 >${folder}/result | head -c 1 >${folder}/head; echo $PIPESTATUS`), '0');
+  assert.equal(JSON.parse(readFileSync(join(folder, 'result'), 'utf8')).ok, true);
 });

@@ -9,6 +9,7 @@ export const exitCodes = [
   { code: 4, meaning: 'credentials are missing or were refused' },
   { code: 5, meaning: 'finished below a bar that the caller set' },
   { code: 6, meaning: 'still running when the time to wait ran out' },
+  { code: 129, meaning: 'stopped by SIGHUP (its terminal was closed), checkpoint written' },
   { code: 130, meaning: 'stopped by SIGINT (Ctrl-C), checkpoint written' },
   { code: 143, meaning: 'stopped by SIGTERM, checkpoint written' },
 ] as const;
@@ -17,7 +18,7 @@ export type ExitCode = (typeof exitCodes)[number]['code'];
 
 const ofKind: Readonly<Record<ErrorKind, ExitCode>> = { failed: 1, invalid: 2, not_ready: 3, credentials: 4 };
 
-export const ofSignal = { SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitCode>;
+export const ofSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitCode>;
 
 export type StopSignal = keyof typeof ofSignal;
 

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM: the first asks the work to stop in good order, the second leaves at once.
+// Ctrl-C, SIGTERM and a terminal that is closed: the first signal asks the work to stop in good order, the second leaves at once.
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 
 /** Runs work under a signal whose reason is the name of whatever stopped it. */
