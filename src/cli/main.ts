@@ -107,7 +107,7 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     .description('GRPO fine-tuning of language models from TypeScript')
     .addHelpText('before', examples)
     .helpCommand(false)
-    .option('--json', 'one JSON object on stdout, with every command')
+    .option('--json', 'print one JSON object on stdout; works with every command')
     .argument('[command...]')
     .action(([command]: readonly string[]) => {
       if (command === undefined) return cli.output.result(helpResult(overview, program), overview);

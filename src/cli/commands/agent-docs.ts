@@ -17,9 +17,9 @@ const folder = ['docs', 'agent'];
 
 export function agentDocsCommand(cli: Cli): Command {
   return new Command('agent-docs')
-    .description('guides: first run, rewards, diagnosing, checklists, hyper-parameters, stages, troubleshooting')
-    .argument('[topic]', 'one of the topics that are listed without it')
-    .option('--json', 'one JSON object on stdout')
+    .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')
+    .argument('[topic]', 'a topic; without it all are listed')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((topic?: string) => showGuide(cli, topic)));
 }

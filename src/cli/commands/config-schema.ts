@@ -9,8 +9,8 @@ const examples = `Examples:
 
 export function configSchemaCommand(cli: Cli): Command {
   return new Command('config-schema')
-    .description('the JSON Schema of configurations: every key with its type, default and meaning')
-    .option('--json', 'one JSON object on stdout')
+    .description('print the JSON Schema of configurations: every key with its type, default and meaning')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(
       cli.action(async () => {

@@ -11,8 +11,8 @@ const examples = `Examples:
 
 export function conformanceCommand(cli: Cli): Command {
   return new Command('conformance')
-    .description("recompute every loss and advantage on this machine and compare with TRL's own numbers")
-    .option('--json', 'one JSON object on stdout')
+    .description("recompute every loss and advantage on this machine and compare them with TRL's numbers")
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action(() => run(cli)));
 }

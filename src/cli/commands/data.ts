@@ -11,13 +11,13 @@ const examples = `Examples:
 `;
 
 export function dataCommand(cli: Cli): Command {
-  const data = new Command('data').description('the data of a configuration');
+  const data = new Command('data').description('check the data of a configuration');
   data
     .command('check')
-    .description('look over prompts, lengths, right answers and splits; needs the tokenizer, runs no model')
+    .description('check prompts, lengths, right answers and splits; needs the tokenizer, runs no model')
     .argument('<config>', 'a YAML or JSON file')
-    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
-    .option('--json', 'one JSON object on stdout')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((config: string, { set }: { readonly set: readonly string[] }) => runCheck(cli, config, set)));
   return data;

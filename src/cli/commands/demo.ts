@@ -39,11 +39,11 @@ interface Accuracy {
 
 export function demoCommand(cli: Cli): Command {
   return new Command('demo')
-    .description('train a tiny transformer with GRPO and show what it can do before and after')
-    .option('--seed <seed>', 'of the rollouts and the order of problems', nonNegativeNumber, 0)
-    .option('--config <file>', 'another configuration than the bundled one', bundledConfig)
+    .description('train a tiny transformer with GRPO and show its accuracy before and after')
+    .option('--seed <seed>', 'seed of the rollouts and of the order of problems', nonNegativeNumber, 0)
+    .option('--config <file>', 'a configuration to use instead of the bundled one', bundledConfig)
     .option('--out <dir>', 'the run directory (default: a new one, runs/demo)')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((flags: DemoFlags) => runDemo(cli, flags)));
 }

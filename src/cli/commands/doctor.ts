@@ -16,11 +16,11 @@ const backends: readonly Config['backend'][] = ['builtin', 'native', 'trl', 'uns
 
 export function doctorCommand(cli: Cli): Command {
   return new Command('doctor')
-    .description('is this machine ready? hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
-    .addOption(new Option('--backend <backend>', 'judge what it needs (default: native)').choices(backends))
-    .option('--config <config>', 'judge what this configuration needs')
-    .option('--fix', 'install what is required, missing and can be installed by a command, then look again')
-    .option('--json', 'one JSON object on stdout')
+    .description('check whether this machine is ready: hardware, ONNX Runtime, GPUs, Python engines, credentials, hub')
+    .addOption(new Option('--backend <backend>', 'check what this backend needs (default: native)').choices(backends))
+    .option('--config <config>', 'check what this configuration needs')
+    .option('--fix', 'install missing requirements where a command can, then check again')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((flags: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) => examine(cli, flags)));
 }

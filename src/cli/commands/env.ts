@@ -24,16 +24,16 @@ interface CheckFlags {
 }
 
 export function envCommand(cli: Cli): Command {
-  const env = new Command('env').description('environments: tasks of several turns');
+  const env = new Command('env').description('work with environments: multi-turn tasks');
   env
     .command('check')
-    .description('play an environment without a model: the right answers, none, random text, malformed tool calls')
-    .argument('[file:name]', 'the environment; may be left out where a configuration names it')
-    .option('--config <settings>', 'its settings as a JSON object, or a configuration: a YAML or JSON file')
-    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
-    .option('--input <file>', 'problems to play, where the environment brings none: a data set')
-    .option('--n <rows>', 'how many problems to play', Number, 16)
-    .option('--json', 'one JSON object on stdout')
+    .description('play an environment without a model: with right and empty answers, random text, malformed tool calls')
+    .argument('[file:name]', 'the environment; not needed if a configuration names it')
+    .option('--config <settings>', 'its settings as a JSON object, or a configuration file (YAML or JSON)')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--input <file>', 'a data set of problems, if the environment has none')
+    .option('--n <rows>', 'number of problems to play', Number, 16)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
   return env;

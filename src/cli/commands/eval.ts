@@ -23,14 +23,14 @@ interface EvalFlags {
 
 export function evalCommand(cli: Cli): Command {
   return new Command('eval')
-    .description('greedy and sampled accuracy, rewards and pass@k, beside the policy that training started from')
+    .description('measure greedy and sampled accuracy, rewards and pass@k, compared with the model before training')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
-    .option('--n <problems>', 'the most problems', positiveInteger)
-    .option('--k <list>', 'pass@k for each, for example 1,4,8', sampleSizes)
-    .addOption(new Option('--split <split>', 'held-out problems or those trained on').choices(['eval', 'train']))
+    .option('--n <problems>', 'maximum number of problems', positiveInteger)
+    .option('--k <list>', 'compute pass@k for each of these, for example 1,4,8', sampleSizes)
+    .addOption(new Option('--split <split>', 'held-out problems, or those trained on').choices(['eval', 'train']))
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--temperature <t>', 'of the samples (default: the configuration’s)', nonNegativeNumber)
-    .option('--json', 'one JSON object on stdout')
+    .option('--temperature <t>', 'sampling temperature (default: the configuration’s)', nonNegativeNumber)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
 }

@@ -18,14 +18,19 @@ interface ExportFlags extends Partial<ExportOptions> {
 
 export function exportCommand(cli: Cli): Command {
   return new Command('export')
-    .description('write what a run learnt as a Hugging Face model, or as an adapter for PEFT')
+    .description('export the model of a run as a Hugging Face model, or as a PEFT adapter')
     .argument('<run>', 'a run directory, the name of a run, or latest')
     .requiredOption('--out <folder>', 'where to; new or empty')
-    .option('--merge', 'a whole model: the same as --format merged')
-    .addOption(new Option('--format <format>', 'a whole model or an adapter').choices(['merged', 'peft']))
-    .addOption(new Option('--dtype <dtype>', 'of a whole model (default: float32)').choices(['float32', 'bfloat16']))
+    .option('--merge', 'the same as --format merged')
+    .addOption(new Option('--format <format>', 'merged: a whole model; peft: an adapter').choices(['merged', 'peft']))
+    .addOption(
+      new Option('--dtype <dtype>', 'type of the weights of a whole model (default: float32)').choices([
+        'float32',
+        'bfloat16',
+      ]),
+    )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: ExportFlags) => runExport(cli, run, flags)));
 }

@@ -11,9 +11,9 @@ const examples = `Examples:
 
 export function gpuTrainCommand(cli: Cli): Command {
   return new Command('gpu-train')
-    .description('what training on a GPU would run where, what is missing, and what it would cost; spends nothing')
+    .description('show where a configuration could be trained on a GPU, what is missing, and the cost; spends nothing')
     .argument('<config>', 'a YAML or JSON file')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((config: string) => explain(cli, config)));
 }

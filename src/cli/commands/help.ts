@@ -14,9 +14,9 @@ const examples = `Examples:
 
 export function helpCommand(cli: Cli): Command {
   const command = new Command('help')
-    .description('help on a command, or on exit-codes')
+    .description('show help on a command, or on exit-codes')
     .argument('[topic...]', 'a command, or exit-codes')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((topic: readonly string[]) => showHelp(cli, command.parent!, topic)));
   return command;

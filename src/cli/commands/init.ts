@@ -1,4 +1,4 @@
-// gradus init: a project that works, to be made one's own.
+// gradus init: creates a complete project to start from.
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
@@ -27,11 +27,11 @@ const configured = [
 
 /** The folders in templates/ */
 const templates = {
-  reward: { description: 'made-up arithmetic and a TypeScript reward', next: configured },
-  gsm8k: { description: 'word problems, answers behind ####', next: configured },
+  reward: { description: 'generated arithmetic and a TypeScript reward', next: configured },
+  gsm8k: { description: 'word problems, answers after ####', next: configured },
   csv: { description: 'problems from a table', next: configured },
   env: {
-    description: 'several turns: an environment with problems and scores of its own',
+    description: 'a multi-turn environment with its own problems and scores',
     next: ['npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
   },
 } as const satisfies Record<string, Template>;
@@ -45,10 +45,10 @@ export function initCommand(cli: Cli): Command {
     names.map((name) => `${name}: ${templates[name].description}`).join('; '),
   );
   return new Command('init')
-    .description('make a project: configuration, reward in TypeScript, its test, README')
+    .description('create a project: a configuration, a reward in TypeScript, its test and a README')
     .argument('[dir]', 'the folder of the project', '.')
     .addOption(choice.choices(names).default('reward'))
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((dir: string, { template }: { template: TemplateName }) => init(cli, dir, template)));
 }

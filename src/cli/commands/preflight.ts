@@ -22,10 +22,10 @@ Training does the same before its first step; --no-preflight leaves it out.
 
 export function preflightCommand(cli: Cli): Command {
   return new Command('preflight')
-    .description('sample a little and see whether anything stands in the way of learning')
+    .description('sample a few completions and check for anything that would prevent learning')
     .argument('<config>', 'a YAML or JSON file')
-    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
-    .option('--json', 'one JSON object on stdout')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(
       cli.action((config: string, { set }: { readonly set: readonly string[] }) => runPreflight(cli, config, set)),

@@ -15,9 +15,9 @@ const examples = `Examples:
 
 export function presetsCommand(cli: Cli): Command {
   return new Command('presets')
-    .description('settings by paper and purpose: values, sources, when to use them')
-    .argument('[name]', 'one of those that are listed without it')
-    .option('--json', 'one JSON object on stdout')
+    .description('list presets, settings from papers or for a purpose: values, sources, when to use them')
+    .argument('[name]', 'a preset; without it all are listed')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((name?: string) => show(cli, name)));
 }

@@ -20,12 +20,12 @@ interface ReplayFlags {
 
 export function replayCommand(cli: Cli): Command {
   return new Command('replay')
-    .description('score what a run sampled again, with another reward; runs no model')
+    .description('score the completions of a run again with another reward; runs no model')
     .argument('<run>', 'a run directory, the name of a run, or latest')
     .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
-    .option('--reward-config <json>', 'settings of a reward that ships')
-    .option('--steps <n>', 'the last so many steps (default: all)', positiveInteger)
-    .option('--json', 'one JSON object on stdout')
+    .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
+    .option('--steps <n>', 'only the last N steps (default: all)', positiveInteger)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: ReplayFlags) => runReplay(cli, run, flags)));
 }

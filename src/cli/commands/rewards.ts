@@ -27,20 +27,20 @@ interface TestFlags {
 }
 
 export function rewardsCommand(cli: Cli): Command {
-  const rewards = new Command('rewards').description('rewards: those that ship, and a test of any');
+  const rewards = new Command('rewards').description('list the built-in rewards, or test a reward');
   rewards
     .command('list')
-    .description('the rewards that ship, with their settings')
-    .option('--json', 'one JSON object on stdout')
+    .description('the built-in rewards and their settings')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', listExamples)
     .action(cli.action(() => listRewards(cli)));
   rewards
     .command('test')
-    .description('score given completions, without a model')
+    .description('score given completions with a reward, without a model')
     .requiredOption('--reward <name>', 'a reward that ships, or FILE:NAME of a function of yours')
-    .option('--reward-config <json>', 'settings of a reward that ships')
+    .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .requiredOption('--input <file>', 'the cases: JSON lines with completion, answer, other columns and expected')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', testExamples)
     .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
   return rewards;

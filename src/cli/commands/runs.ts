@@ -11,7 +11,7 @@ import { tailCommand } from './runs/tail.ts';
 import { waitCommand } from './runs/wait.ts';
 
 export function runsCommand(cli: Cli): Command {
-  const runs = new Command('runs').description('the runs under runs/, and what became of them');
+  const runs = new Command('runs').description('list, inspect, compare, follow and stop runs');
   const add = [listCommand, showCommand, diagnoseCommand, compareCommand];
   for (const make of [...add, waitCommand, tailCommand, stopCommand, snapshotCommand]) runs.addCommand(make(cli));
   return runs;

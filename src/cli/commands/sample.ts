@@ -17,17 +17,21 @@ type SampleFlags = Omit<SampleOptions, 'signal'>;
 
 export function sampleCommand(cli: Cli): Command {
   return new Command('sample')
-    .description('completions of held-out problems, or of a prompt of your own, with their rewards')
+    .description('sample completions of held-out problems with their rewards, or of a prompt of your own')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
-    .option('--n <count>', 'how many completions (default: 4)', positiveInteger)
-    .option('--seed <seed>', 'of the samples (default: 0)', nonNegativeNumber)
-    .option('--prompt <text>', 'a prompt of your own; it has no rewards')
-    .option('--system <text>', 'the system prompt that goes with it')
-    .option('--temperature <t>', '0 takes the likeliest token (default: the configuration’s)', nonNegativeNumber)
-    .option('--top-p <p>', 'keep the likeliest tokens that reach this probability', nonNegativeNumber)
-    .option('--max-tokens <count>', 'of one completion (default: the configuration’s)', positiveInteger)
+    .option('--n <count>', 'number of completions (default: 4)', positiveInteger)
+    .option('--seed <seed>', 'seed of the samples (default: 0)', nonNegativeNumber)
+    .option('--prompt <text>', 'a prompt of your own, sampled without rewards')
+    .option('--system <text>', 'system prompt for --prompt')
+    .option('--temperature <t>', 'sampling temperature; 0 is greedy (default: the configuration’s)', nonNegativeNumber)
+    .option(
+      '--top-p <p>',
+      'nucleus sampling: keep the most likely tokens up to this total probability',
+      nonNegativeNumber,
+    )
+    .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((subject: string, flags: SampleFlags) => runSampling(cli, subject, flags)));
 }

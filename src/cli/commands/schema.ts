@@ -12,9 +12,9 @@ const examples = `Examples:
 
 export function schemaCommand(cli: Cli): Command {
   return new Command('schema')
-    .description('the JSON Schema of what a command prints under --json')
-    .argument('[name]', 'the value of `schema` in the object, or the command')
-    .option('--json', 'one JSON object on stdout')
+    .description('print the JSON Schema of what a command prints with --json')
+    .argument('[name]', 'the value of `schema` in an output, or the name of a command')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((name?: string) => showSchema(cli, name)));
 }

@@ -22,15 +22,15 @@ interface SkillsFlags {
 }
 
 export function skillsCommand(cli: Cli): Command {
-  const skills = new Command('skills').description('the skill that teaches a coding agent to use gradus');
+  const skills = new Command('skills').description('a skill that teaches a coding agent to use gradus');
   skills
     .command('install')
-    .description('write SKILL.md to where a coding agent finds it')
+    .description('install SKILL.md where coding agents look for it')
     .option('--claude', `to ${folders.claude}, for Claude Code (default)`)
     .option('--codex', `to ${folders.codex}, for Codex and others`)
-    .option('--dir <dir>', 'to a folder of skills of your own choice')
-    .option('--overwrite', 'replace another version that is there')
-    .option('--json', 'one JSON object on stdout')
+    .option('--dir <dir>', 'to any other folder of skills')
+    .option('--overwrite', 'replace a different version that is already there')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((flags: SkillsFlags) => install(cli, flags)));
   return skills;

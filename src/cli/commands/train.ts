@@ -40,26 +40,28 @@ interface TrainFlags {
 
 export function trainCommand(cli: Cli): Command {
   return new Command('train')
-    .description('train as a configuration says, into a run directory of its own')
+    .description('train a model as a configuration says, and record everything in a run directory')
     .argument('<config>', 'a YAML or JSON file')
-    .option('--backend <backend>', 'another one than the configuration names')
-    .option('--compute <where>', 'local or modal, whatever the configuration says')
-    .option('--set <key=value>', 'change the configuration; VALUE is YAML (repeatable)', collect, [])
-    .option('--name <name>', 'the run is runs/NAME (default: the name of the config file)')
-    .option('--out <dir>', 'the run directory itself')
-    .option('--resume', 'go on from the latest checkpoint of the run that is there')
-    .option('--overwrite', 'replace the run that is there')
-    .option('--dry-run', 'tell what it would take, and do nothing')
-    .option('--no-preflight', 'do not look first whether anything stands in the way of learning')
-    .option('--profile', 'record where steps 2 to 4 spend their time and memory, as a trace for browsers and as tables')
-    .option('--require <bar>', 'exit 5 below it: a metric, >=, >, <= or <, and a number (repeatable)', collect, [])
+    .option('--backend <backend>', 'overrides the backend in the configuration')
+    .option('--compute <where>', 'local or modal; overrides the configuration')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--name <name>', 'name of the run, whose directory is runs/NAME (default: the name of the config file)')
+    .option('--out <dir>', 'run directory, instead of runs/NAME')
+    .option('--resume', 'continue the existing run from its latest checkpoint')
+    .option('--overwrite', 'replace the existing run')
+    .option('--dry-run', 'show the resolved configuration and the memory and time it would take; train nothing')
+    .option('--no-preflight', 'skip the check for anything that would prevent learning')
+    .option('--profile', 'record where steps 2 to 4 spend time and memory, as tables and as a trace')
     .option(
-      '--detach',
-      'start in the background and return at once; gradus runs wait, tail and stop take it from there',
+      '--require <bar>',
+      'METRIC>=NUMBER (or >, <=, <): exit with 5 if the result is below this bar (repeatable)',
+      collect,
+      [],
     )
-    .option('--yes', 'spend what the plan says: without it nothing is rented, and the plan is shown')
-    .option('--json', 'one JSON object on stdout')
-    .option('--events', 'one JSON object a line on stdout while it goes on; the last is the result')
+    .option('--detach', 'train in the background and return at once; then use gradus runs wait, tail and stop')
+    .option('--yes', 'agree to the cost of the plan; without it the plan is shown and nothing is rented')
+    .option('--json', 'print one JSON object on stdout')
+    .option('--events', 'one JSON object a line on stdout during training; the last is the result')
     .addHelpText('before', examples)
     .action(cli.action((config: string, flags: TrainFlags) => runTraining(cli, config, flags)));
 }

@@ -9,8 +9,8 @@ const examples = `Examples:
 
 export function versionCommand(cli: Cli): Command {
   return new Command('version')
-    .description('the versions of gradus, Node and ONNX Runtime')
-    .option('--json', 'one JSON object on stdout')
+    .description('print the versions of gradus, Node and ONNX Runtime')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(
       cli.action(async () => {

@@ -13,9 +13,9 @@ const examples = `Examples:
 
 export function compareCommand(cli: Cli): Command {
   return new Command('compare')
-    .description('metrics, configurations and held-out accuracy of runs, the others against the first')
+    .description('compare metrics, configurations and held-out accuracy of runs with those of the first')
     .argument('<runs...>', 'at least two: run directories, names of runs, or latest')
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((runs: string[]) => compare(cli, runs)));
 }

@@ -12,9 +12,9 @@ const examples = `Examples:
 
 export function diagnoseCommand(cli: Cli): Command {
   return new Command('diagnose')
-    .description('what is wrong with a run, and what to change; gradus agent-docs diagnosing explains')
+    .description('report what is wrong with a run and what to change; see gradus agent-docs diagnosing')
     .argument(...runArgument)
-    .option('--json', 'one JSON object on stdout')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string) => diagnose(cli, run)));
 }

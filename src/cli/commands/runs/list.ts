@@ -12,9 +12,9 @@ const examples = `Examples:
 
 export function listCommand(cli: Cli): Command {
   return new Command('list')
-    .description('all runs, the latest first: status, rewards at the beginning and the end, alerts')
-    .option('--root <dir>', 'the directory that holds them', 'runs')
-    .option('--json', 'one JSON object on stdout')
+    .description('list all runs, latest first: status, first and last rewards, alerts')
+    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((flags: { root: string }) => listAll(cli, flags.root)));
 }

@@ -15,10 +15,10 @@ const examples = `Examples:
 
 export function showCommand(cli: Cli): Command {
   return new Command('show')
-    .description('how a run fares: status, rewards, evaluations, verdict, alerts')
+    .description('show the state of a run: status, rewards, evaluations, verdict, alerts')
     .argument(...runArgument)
-    .option('--card', 'its card in Markdown: data, rewards, configuration, versions, results')
-    .option('--json', 'one JSON object on stdout')
+    .option('--card', 'print a card of the run in Markdown: data, rewards, configuration, versions, results')
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: { card?: boolean }) => show(cli, run, flags.card ?? false)));
 }

@@ -22,12 +22,14 @@ interface SnapshotFlags {
 
 export function snapshotCommand(cli: Cli): Command {
   return new Command('snapshot')
-    .description('what happened around a step: metrics, evaluations, alerts, samples, completions with their rewards')
+    .description(
+      'show what happened around a step: metrics, evaluations, alerts, samples, completions with their rewards',
+    )
     .argument(...runArgument)
     .requiredOption('--around <step>', 'the step', positiveInteger)
-    .option('--window <steps>', 'steps before and after it', nonNegativeNumber, 5)
-    .option('--groups <count>', 'groups of the step whose completions are shown', nonNegativeNumber, 2)
-    .option('--json', 'one JSON object on stdout')
+    .option('--window <steps>', 'number of steps before and after it', nonNegativeNumber, 5)
+    .option('--groups <count>', 'number of groups whose completions are shown', nonNegativeNumber, 2)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: SnapshotFlags) => snapshot(cli, run, flags)));
 }

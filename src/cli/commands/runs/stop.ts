@@ -11,10 +11,10 @@ const examples = `Examples:
 
 export function stopCommand(cli: Cli): Command {
   return new Command('stop')
-    .description('stop a run in good order: its checkpoint is written, and train --resume goes on from there')
+    .description('stop a run after writing a checkpoint, from which train --resume continues')
     .argument(...runArgument)
-    .option('--timeout <seconds>', 'wait no longer than this for the checkpoint', nonNegativeNumber, 60)
-    .option('--json', 'one JSON object on stdout')
+    .option('--timeout <seconds>', 'maximum time to wait for the checkpoint', nonNegativeNumber, 60)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, { timeout }: { timeout: number }) => stop(cli, run, timeout)));
 }

@@ -27,12 +27,16 @@ interface TailFlags {
 
 export function tailCommand(cli: Cli): Command {
   return new Command('tail')
-    .description('the latest steps, evaluations and alerts of a run')
+    .description('show the latest steps, evaluations and alerts of a run')
     .argument(...runArgument)
-    .option('--since <step>', `what came after this step (default: the last ${latestSteps} steps)`, nonNegativeNumber)
-    .option('--follow', 'go on until the run is over')
-    .option('--timeout <seconds>', 'follow no longer than this; then exit 6', nonNegativeNumber)
-    .option('--json', 'one JSON object on stdout')
+    .option(
+      '--since <step>',
+      `only what came after this step (default: the last ${latestSteps} steps)`,
+      nonNegativeNumber,
+    )
+    .option('--follow', 'continue until the run is over')
+    .option('--timeout <seconds>', 'maximum time to follow; then exit with 6', nonNegativeNumber)
+    .option('--json', 'print one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout; the last is the result')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: TailFlags) => tail(cli, run, flags)));

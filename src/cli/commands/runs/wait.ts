@@ -19,8 +19,8 @@ export function waitCommand(cli: Cli): Command {
   return new Command('wait')
     .description('wait until a run is over; exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running')
     .argument(...runArgument)
-    .option('--timeout <seconds>', 'wait no longer than this (default: without end)', nonNegativeNumber)
-    .option('--json', 'one JSON object on stdout')
+    .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
+    .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((run: string, flags: { timeout?: number }) => wait(cli, run, flags.timeout)));
 }
