@@ -27,8 +27,7 @@ export async function converse<T>(
     });
     if (requests.length === 0) return;
     const completions = await policy.sample(requests, options);
-    const answered = speaking.map((index, i) => ({ dialogue: dialogues[index]!, completion: completions[i]! }));
-    heard = await Promise.all(await begin(answered, ({ dialogue, completion }) => dialogue.next(completion)));
+    heard = await Promise.all(await begin(speaking, (index, i) => dialogues[index]!.next(completions[i]!)));
   }
 }
 
@@ -36,12 +35,15 @@ export async function converse<T>(
 const longBlock = 1;
 
 /** Begins one after another. The time that one blocks the thread for counts for none that is done before. */
-export async function begin<T, R>(items: Iterable<T>, play: (item: T) => Promise<R>): Promise<Promise<R>[]> {
+export async function begin<T, R>(
+  items: Iterable<T>,
+  play: (item: T, index: number) => Promise<R>,
+): Promise<Promise<R>[]> {
   const begun: Promise<R>[] = [];
   let heldBack = 0;
   let last = performance.now();
   for (const item of items) {
-    begun.push(play(item));
+    begun.push(play(item, begun.length));
     const now = performance.now();
     const isLong = now - last > longBlock;
     last = now;

@@ -53,7 +53,7 @@ export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what
 export type Soon<T> = T | Promise<T>;
 
 /** What comes of a value, as soon as it is there. */
-export function after<T, R>(value: Soon<T>, next: (value: T) => R): Soon<R> {
+export function after<T, R>(value: Soon<T>, next: (value: T) => Soon<R>): Soon<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 

@@ -53,14 +53,18 @@ export class Episode {
     return this.#stopReason !== undefined;
   }
 
-  async start<E extends Example>(builder: EnvBuilder<E>, example: E): Promise<void> {
-    try {
-      const env = checkedEnv(await this.#ask((limit) => timed(() => builder.build(example), limit, 'build')));
-      this.#env = env;
-      this.#state = await this.#ask((limit) => callEnv(env, 'start', limit));
-    } catch (error) {
-      this.#fail(error);
-    }
+  start<E extends Example>(builder: EnvBuilder<E>, example: E): Soon<void> {
+    return this.#attempt(() => {
+      const built = this.#ask((limit) => timed(() => builder.build(example), limit, 'build'));
+      return after(built, (answer) => {
+        const env = checkedEnv(answer);
+        this.#env = env;
+        const started = this.#ask((limit) => callEnv(env, 'start', limit));
+        return after(started, (state) => {
+          this.#state = state;
+        });
+      });
+    });
   }
 
   /** What the policy reads before its next turn; `undefined` where that is as long as `limit` tokens, or cannot be rendered. */
@@ -82,39 +86,30 @@ export class Episode {
   }
 
   /** A turn of the policy, which the environment answers; `cut` says what ended the turn early. */
-  async act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Promise<void> {
-    try {
+  act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Soon<void> {
+    return this.#attempt(() => {
       const action = renderer.parse(tokens.completionIds, this.#state!.tools);
       this.#steps.push({ state: this.#state!, action, tokens });
       if (cut === 'cancelled') {
         this.#stopReason = cut;
         return;
       }
-      const next = await this.#ask((limit) => callEnv(this.#env!, 'step', limit, action));
-      // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
-      if (cut) this.#stopReason = cut;
-      else if ('stopReason' in next) this.#stopReason = next.stopReason;
-      else this.#state = next;
-    } catch (error) {
-      this.#fail(error);
-    }
+      const answered = this.#ask((limit) => callEnv(this.#env!, 'step', limit, action));
+      return after(answered, (next) => {
+        // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
+        if (cut) this.#stopReason = cut;
+        else if ('stopReason' in next) this.#stopReason = next.stopReason;
+        else this.#state = next;
+      });
+    });
   }
 
   /** Asks the environment what it makes of an episode that is over. */
-  async end(): Promise<void> {
+  end(): Soon<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
     const judges = env && (isRemote(env) || env.metrics || env.score);
-    if (judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) {
-      try {
-        [this.#metrics, this.#scores] = await Promise.all([
-          this.#ask((limit) => callEnv(env, 'metrics', limit)),
-          this.#ask((limit) => callEnv(env, 'score', limit)),
-        ]);
-      } catch (error) {
-        this.#fail(error);
-      }
-    }
+    if (judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) return this.#judge(env);
     if (isRemote(env)) env.release();
   }
 
@@ -126,6 +121,28 @@ export class Episode {
       ...(this.#scores && { scores: this.#scores }),
       ...(this.#metrics && { metrics: this.#metrics }),
     };
+  }
+
+  async #judge(env: Env): Promise<void> {
+    try {
+      [this.#metrics, this.#scores] = await Promise.all([
+        this.#ask((limit) => callEnv(env, 'metrics', limit)),
+        this.#ask((limit) => callEnv(env, 'score', limit)),
+      ]);
+    } catch (error) {
+      this.#fail(error);
+    }
+    if (isRemote(env)) env.release();
+  }
+
+  /** Whatever fails ends the episode. */
+  #attempt(work: () => Soon<void>): Soon<void> {
+    try {
+      const outcome = work();
+      return outcome instanceof Promise ? outcome.catch((error) => this.#fail(error)) : outcome;
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** A call of the environment's code. */

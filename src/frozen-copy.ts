@@ -11,5 +11,7 @@ export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
 function copyOf(value: object, copies: Map<object, object>): object {
   if (Array.isArray(value)) return Object.freeze(value.map((item) => frozenCopy(item, copies)));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.freeze(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, frozenCopy(item, copies)])));
+  const copy: Record<PropertyKey, unknown> = { ...value };
+  for (const key of Reflect.ownKeys(copy)) copy[key] = frozenCopy(copy[key], copies);
+  return Object.freeze(copy);
 }

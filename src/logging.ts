@@ -13,9 +13,12 @@ export function meanMetrics(records: readonly Metrics[]): Record<string, number>
   const sums = new Map<string, { total: number; count: number }>();
   for (const record of records) {
     for (const [name, value] of Object.entries(record)) {
-      const sum = sums.get(name) ?? { total: 0, count: 0 };
-      sums.set(name, { total: sum.total + value, count: sum.count + 1 });
+      const sum = sums.get(name);
+      if (sum) {
+        sum.total += value;
+        sum.count++;
+      } else sums.set(name, { total: value, count: 1 });
     }
   }
-  return Object.fromEntries([...sums].map(([name, { total, count }]) => [name, total / count]));
+  return Object.fromEntries(Array.from(sums, ([name, { total, count }]) => [name, total / count]));
 }

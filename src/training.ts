@@ -268,11 +268,17 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
   const samplerLogprobs: number[] = [];
   for (const [turn, { state, tokens }] of steps.entries()) {
     if (turn > 0) assertGoesOn(steps[turn - 1]!.tokens, tokens.promptIds);
-    const observed = tokens.promptIds.slice(promptIds.length + completionIds.length);
     const { trained = true } = state;
-    completionIds.push(...observed, ...tokens.completionIds);
-    mask.push(...observed.map(() => false), ...tokens.completionIds.map(() => trained));
-    samplerLogprobs.push(...observed.map(() => 0), ...tokens.logprobs);
+    for (let i = promptIds.length + completionIds.length; i < tokens.promptIds.length; i++) {
+      completionIds.push(tokens.promptIds[i]!);
+      mask.push(false);
+      samplerLogprobs.push(0);
+    }
+    for (const [i, id] of tokens.completionIds.entries()) {
+      completionIds.push(id);
+      mask.push(trained);
+      samplerLogprobs.push(tokens.logprobs[i]!);
+    }
   }
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };
 }

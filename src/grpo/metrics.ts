@@ -62,10 +62,11 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, num
   if (trajectories.length === 0) return {};
   const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));
   const retries = trajectories.flatMap(({ retries: count }) => count ?? []);
-  const ended = (reason: StopReason) => trajectories.filter(({ stopReason }) => stopReason === reason).length;
+  const ended = Object.fromEntries(stopReasons.map((reason) => [reason, 0])) as Record<StopReason, number>;
+  for (const { stopReason } of trajectories) ended[stopReason]++;
   return {
     ...(turns.length > 0 && { 'num_turns/mean': mean(turns) }),
-    ...Object.fromEntries(stopReasons.map((reason) => [`stop/${reason}`, ended(reason) / trajectories.length])),
+    ...Object.fromEntries(stopReasons.map((reason) => [`stop/${reason}`, ended[reason] / trajectories.length])),
     ...(retries.length > 0 && { 'retries/mean': mean(retries) }),
   };
 }

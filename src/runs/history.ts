@@ -91,8 +91,9 @@ export class History {
 
   /** The names of the reward functions. */
   get rewardNames(): string[] {
-    const keys = Object.keys(this.#metrics.at(-1) ?? {}).filter((key) => key.startsWith('rewards/'));
-    return keys.flatMap((key) => /^rewards\/(.+)\/mean$/.exec(key)?.[1] ?? []);
+    const keys = Object.keys(this.#metrics.at(-1) ?? {});
+    const named = keys.filter((key) => key.startsWith('rewards/') && key.endsWith('/mean'));
+    return named.map((key) => key.slice('rewards/'.length, -'/mean'.length));
   }
 
   #values(metric: string, from: number, steps: number): number[] | undefined {
