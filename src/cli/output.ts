@@ -91,9 +91,11 @@ export interface DescribedError {
 /** Any error as a code, one line and a hint. */
 export function describeError(error: unknown): DescribedError {
   const { code, hint } = error as { code?: unknown; hint?: unknown };
+  // Bytes of a file that a message tells may be anything, even what a terminal obeys.
   const message = messageOf(error)
     .trim()
-    .replaceAll(/\s*\n\s*/g, ' ');
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replaceAll(/\p{Cc}/gu, '\ufffd');
   const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code);
   return {
     code: known ? code : 'UNEXPECTED',

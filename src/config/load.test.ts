@@ -217,6 +217,11 @@ describe('text that is no configuration', () => {
       assert.match(error.message, message);
     });
   }
+  test('bytes that are not UTF-8', () => {
+    const file = join(folder, 'latin.yaml');
+    writeFileSync(file, Buffer.from('model: caf\xe9', 'latin1'));
+    assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', message: /is not UTF-8/ });
+  });
   test('a missing file', () => {
     assert.throws(() => loadConfigFile(join(folder, 'nowhere.yaml')), { code: 'CONFIG_NOT_FOUND' });
   });

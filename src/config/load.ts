@@ -187,8 +187,17 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
 }
 
 function readText(file: string): string {
+  const bytes = readBytes(file);
   try {
-    return readFileSync(file, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new GradusError('CONFIG_SYNTAX', `${file} is not UTF-8`, { hint: 'save the file as UTF-8', path: file });
+  }
+}
+
+function readBytes(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
   } catch (cause) {
     throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${file}`, {
       hint: 'give the path of a YAML or JSON file; configs/ has examples',

@@ -15,6 +15,11 @@ for (const form of ['none', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'plain'])
   });
 }
 
+test('what JSON has no number for', async () => {
+  const values = (await readParquet(fixture('not-finite.parquet'))).map(({ x }) => x);
+  assert.deepEqual(values, [1.5, null, 'Infinity', '-Infinity']);
+});
+
 const isInvalid = (error: unknown) => error instanceof FormatError && error.code === 'PARQUET_INVALID';
 
 test('what is torn, or something else, is refused', async () => {

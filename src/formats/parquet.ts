@@ -7,8 +7,8 @@ import { FormatError } from './format-error.ts';
 const magic = 'PAR1';
 
 /**
- * All rows, whatever the compression. Whole numbers that a double cannot hold become texts, times ISO 8601, so that every value can be
- * written as JSON. Throws `PARQUET_INVALID`.
+ * All rows, whatever the compression. Whole numbers that a double cannot hold and infinity become texts, times ISO 8601, NaN null, so that
+ * every value can be written as JSON. Throws `PARQUET_INVALID`.
  */
 export async function readParquet(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
@@ -37,6 +37,7 @@ export async function readParquet(bytes: Uint8Array): Promise<Record<string, unk
 
 function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) return Number.isNaN(value) ? null : String(value);
   if (value instanceof Date) return value.toISOString();
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
   if (Array.isArray(value)) return value.map(plain);

@@ -13,7 +13,7 @@ import { loadRows, requireColumns, splitRows } from './data-files.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
 after(() => rmSync(folder, { recursive: true }));
 
-function write(path: string, text: string): string {
+function write(path: string, text: string | Uint8Array): string {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
@@ -169,6 +169,11 @@ for (const [name, text, message] of [
   ['text.jsonl', '{"a":1}\n\nhello\n{"a":1}', /^line 3 of /],
   ['list.jsonl', '[1]', /^line 1 of .*no object/],
   ['null.jsonl', '{"a":1}\nnull', /^line 2 of .*no object/],
+  ['large.jsonl', '{"a":1}\n\n{"a":{"b":[-1e999]}}', /^line 3 of .*too large/],
+  ['large.json', '[{"a":1},{"a":1e999}]', /^item 2 of .*too large/],
+  ['deep.jsonl', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, /^line 1 of .*200 deep/],
+  ['latin.jsonl', Buffer.from('{"a":1}\n{"a":"\xe9"}', 'latin1'), /^line 2 of .*not UTF-8/],
+  ['latin.csv', Buffer.from('a\nb\nd\xe9j\xe0 vu', 'latin1'), /^line 3 of .*not UTF-8/],
   ['torn.json', '[{"a":1},', /^the file of|^the file /],
   ['object.json', '{"a":1}', /no array/],
   ['short.csv', 'a,b\n1,2\n3\n', /^line 3 of .*short\.csv.* fewer values/],
@@ -180,7 +185,7 @@ for (const [name, text, message] of [
 ] as const) {
   test(`${name} is malformed`, async () => {
     await assert.rejects(loadRows(write(name, text)), (error) => {
-      assert.ok(isError('DATASET_MALFORMED', message, /JSON object|first line/)(error), String(error));
+      assert.ok(isError('DATASET_MALFORMED', message, /JSON object|first line|UTF-8/)(error), String(error));
       assert.doesNotMatch((error as Error).message, /\n/);
       return true;
     });

@@ -1,7 +1,7 @@
 // Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders of them with a split a file or more.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { GradusError, messageOf } from '../../errors.ts';
+import { GradusError, isObject, messageOf } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { readCard } from '../../hub/dataset-card.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
@@ -20,11 +20,14 @@ export interface LoadRowsOptions {
 type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]>;
 
 const readers: Readonly<Record<string, Reader>> = {
-  '.jsonl': (bytes, path) => parseLines(textOf(bytes), path),
-  '.json': (bytes, path) => parseArray(textOf(bytes), path),
-  '.csv': async (bytes, path) => (await import('./csv-rows.ts')).parseCsv(textOf(bytes), path),
+  '.jsonl': (bytes, path) => parseLines(textOf(bytes, path), path),
+  '.json': (bytes, path) => parseArray(textOf(bytes, path), path),
+  '.csv': async (bytes, path) => (await import('./csv-rows.ts')).parseCsv(textOf(bytes, path), path),
   '.parquet': parseParquet,
 };
+
+/** How deep values may lie in one another: enough for any data, and for all that is done to rows. */
+const DEEPEST = 200;
 
 const formats = Object.keys(readers).join(', ');
 
@@ -106,7 +109,8 @@ export function splitRows<E extends Example>(
   const known = new Set(heldOut.map(identity));
   const train = rows.filter((row) => !known.has(identity(row)));
   if (train.length > 0) return { train, eval: heldOut };
-  throw new GradusError('DATASET_TOO_SMALL', `${rows.length} rows are too few to hold some out for evaluation`, {
+  const different = new Set(rows.map(identity)).size;
+  throw new GradusError('DATASET_TOO_SMALL', `too few rows to hold some out for evaluation: ${different} that differ`, {
     hint: 'add rows, or give an eval_dataset of its own',
     path: 'eval_fraction',
   });
@@ -160,8 +164,13 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
 }
 
 /** Without the byte order mark that some editors put first. */
-function textOf(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes);
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const [before] = new TextDecoder().decode(bytes).split('\ufffd', 1);
+    throw malformed(path, `line ${before!.split('\n').length}`, 'it is not UTF-8', 'save the file as UTF-8');
+  }
 }
 
 async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
@@ -185,15 +194,18 @@ function parseLines(text: string, path: string): unknown[] {
 
 function parseRow(line: string, path: string, number: number): unknown {
   const row = parseJson(line, path, `line ${number}`);
-  if (isRow(row)) return row;
-  throw malformed(path, `line ${number}`, 'it is no object');
+  const fault = rowFault(row);
+  if (fault === undefined) return row;
+  throw malformed(path, `line ${number}`, fault);
 }
 
 function parseArray(text: string, path: string): unknown[] {
   const rows = parseJson(text, path, 'the file');
   if (!Array.isArray(rows)) throw malformed(path, 'the file', 'it is no array of objects');
-  const wrong = rows.findIndex((row) => !isRow(row));
-  if (wrong >= 0) throw malformed(path, `item ${wrong + 1}`, 'it is no object');
+  for (const [i, row] of rows.entries()) {
+    const fault = rowFault(row);
+    if (fault !== undefined) throw malformed(path, `item ${i + 1}`, fault);
+  }
   return rows;
 }
 
@@ -205,13 +217,26 @@ function parseJson(text: string, path: string, where: string): unknown {
   }
 }
 
-function isRow(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** What is wrong with what JSON says as a row. */
+function rowFault(value: unknown): string | undefined {
+  return isObject(value) ? valueFault(value, 0) : 'it is no object';
 }
 
-function malformed(path: string, where: string, fault: string): GradusError {
-  return new GradusError('DATASET_MALFORMED', `${where} of ${path} is no row: ${fault.replaceAll(/\s+/g, ' ')}`, {
-    hint: 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
-    path,
-  });
+/** What JSON.parse lets pass and JSON cannot say again: `1e999`, and depth. */
+function valueFault(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number in it is too large';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > DEEPEST) return `values in it lie more than ${DEEPEST} deep`;
+  for (const inner of Object.values(value)) {
+    const fault = valueFault(inner, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const example = 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}';
+
+function malformed(path: string, where: string, fault: string, hint = example): GradusError {
+  const message = `${where} of ${path} is no row: ${fault.replaceAll(/\s+/g, ' ')}`;
+  return new GradusError('DATASET_MALFORMED', message, { hint, path });
 }
