@@ -24,7 +24,7 @@ def find_uv(folder):
 def main(environment):
     folder = Path(__file__).resolve().parent
     stubs = sys.platform == "linux" and shutil.which("nvidia-smi") is None
-    command = [find_uv(environment.parent / "uv"), "sync", "--quiet", "--frozen", "--python", "3.11"]
+    command = [find_uv(environment.parent / "uv"), "sync", "--quiet", "--frozen", "--python", "3.11", "--compile-bytecode"]
     project = ["--project", folder / "cpu" if stubs else folder]
     extras = [] if stubs or sys.platform == "darwin" else ["--extra", "quantized"]
     variables = os.environ | {"UV_PROJECT_ENVIRONMENT": str(environment)}
