@@ -1,5 +1,4 @@
 // What the rules of run health look at: the steps and evaluations so far, in windows.
-import { mean } from '../intervals.ts';
 import type { EvaluationRecord, HeldOutChange, MetricsRecord, RewardChange } from './records.ts';
 import { heldOutChange, rewardChange } from './verdict.ts';
 
@@ -51,22 +50,23 @@ export class History {
 
   /** The values of a metric in the last `steps` steps; undefined if one of them lacks it or there are fewer. */
   last(metric: string, steps: number): number[] | undefined {
-    return this.#values(metric, this.#metrics.length - steps, steps);
+    const values: number[] = [];
+    for (let i = this.#metrics.length - steps; i < this.#metrics.length; i++) {
+      const value = this.#metrics[i]?.[metric];
+      if (value === undefined) return undefined;
+      values.push(value);
+    }
+    return values;
   }
 
-  /** The same of the first steps, as long as they and the last have none in common. */
-  first(metric: string, steps: number): number[] | undefined {
-    return this.#metrics.length < 2 * steps ? undefined : this.#values(metric, 0, steps);
-  }
-
+  /** The mean of the same. */
   lastMean(metric: string, steps: number): number | undefined {
-    const values = this.last(metric, steps);
-    return values && mean(values);
+    return this.#mean(metric, this.#metrics.length - steps, steps);
   }
 
+  /** That of the first steps, as long as they and the last have none in common. */
   firstMean(metric: string, steps: number): number | undefined {
-    const values = this.first(metric, steps);
-    return values && mean(values);
+    return this.#metrics.length < 2 * steps ? undefined : this.#mean(metric, 0, steps);
   }
 
   /** How the training reward changed; undefined while there are too few steps to tell. */
@@ -96,14 +96,14 @@ export class History {
     return named.map((key) => key.slice('rewards/'.length, -'/mean'.length));
   }
 
-  #values(metric: string, from: number, steps: number): number[] | undefined {
-    if (from < 0) return undefined;
-    const values: number[] = [];
+  /** Without a list of the values: most rules ask for means, after each step. */
+  #mean(metric: string, from: number, steps: number): number | undefined {
+    let total = 0;
     for (let i = from; i < from + steps; i++) {
-      const value = this.#metrics[i]![metric];
+      const value = this.#metrics[i]?.[metric];
       if (value === undefined) return undefined;
-      values.push(value);
+      total += value;
     }
-    return values;
+    return total / steps;
   }
 }

@@ -71,20 +71,23 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
 
 /** Compares the training reward of the first window with that of the last; undefined if the run is too short for two windows. */
 export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | undefined {
-  const measured = metrics.filter(({ reward }) => reward !== undefined);
-  const window = windowSize(measured.length);
-  if (measured.length < 2 * window) return undefined;
-  const [before, after] = [measured.slice(0, window), measured.slice(-window)].map((records) =>
-    records.map(({ reward }) => reward!),
-  );
-  const squares = measured.flatMap(({ reward_std }) => (reward_std === undefined ? [] : reward_std ** 2));
+  const rewards: number[] = [];
+  const squares: number[] = [];
+  for (const { reward, reward_std } of metrics) {
+    if (reward === undefined) continue;
+    rewards.push(reward);
+    if (reward_std !== undefined) squares.push(reward_std ** 2);
+  }
+  const window = windowSize(rewards.length);
+  if (rewards.length < 2 * window) return undefined;
+  const [before, after] = [rewards.slice(0, window), rewards.slice(-window)];
   const margin = squares.length > 0 ? rewardMargin * Math.sqrt(mean(squares)) : accuracyMargin;
-  const interval = changeInterval(before!, after!)!;
+  const interval = changeInterval(before, after)!;
   return {
     learning: classify(interval, margin),
-    before: mean(before!),
-    after: mean(after!),
-    difference: mean(after!) - mean(before!),
+    before: mean(before),
+    after: mean(after),
+    difference: mean(after) - mean(before),
     interval,
     margin,
     window,

@@ -29,9 +29,10 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
 /** What went wrong with each trajectory that something went wrong with. */
 function faultsOf({ trajectories, rewards }: Group): string[] {
   return trajectories.flatMap(({ error }, i) => {
-    const [rewardFault] = Object.entries(rewards[i]!.errors ?? {});
-    if (error) return [oneLine(error.message)];
-    return rewardFault ? [oneLine(`reward ${rewardFault[0]}: ${rewardFault[1]}`)] : [];
+    if (error) return oneLine(error.message);
+    const { errors } = rewards[i]!;
+    const [fault] = errors ? Object.entries(errors) : [];
+    return fault ? oneLine(`reward ${fault[0]}: ${fault[1]}`) : [];
   });
 }
 

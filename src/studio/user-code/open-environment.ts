@@ -6,7 +6,7 @@ import { GradusError, isObject } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
-import { isPython } from './user-module.ts';
+import { isPython } from './user-files.ts';
 
 /**
  * The environment, or that of each row where there are several; `undefined` where the configuration has none. Throws `ENVIRONMENT_LOAD_FAILED`

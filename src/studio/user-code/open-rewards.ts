@@ -6,9 +6,8 @@ import { finalWeight } from '../../reward-weights.ts';
 import type { NamedReward } from '../../rewards.ts';
 import { openTaskset } from '../data/problems.ts';
 import type { createBuiltinReward } from './builtin-reward.ts';
-import { type RewardProcesses, rewardProcesses } from './reward-processes.ts';
-import { loadRewardFunction } from './user-code.ts';
-import { isPython } from './user-module.ts';
+import type { RewardProcesses } from './reward-processes.ts';
+import { isPython } from './user-files.ts';
 
 export interface OpenReward extends NamedReward {
   /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
@@ -36,7 +35,7 @@ export interface OpenRewards {
  */
 export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
   const { answer_column } = config;
-  const processes = rewardProcesses(config.native.reward_workers);
+  const processes = await openProcesses(config);
   const ofTaskset = rewardsOfTaskset(config);
   const known = [...scores, ...ofTaskset.map(({ name }) => name)];
   const builtin: OpenReward[] = [];
@@ -69,6 +68,12 @@ async function overlongPunishment({
   if (overlong_buffer === null) return [];
   const config = { max_tokens, buffer_tokens: Math.round(overlong_buffer * max_tokens) };
   return [await builtinReward({ name: 'overlong', weight: 1, config }, 'overlong_buffer', answer_column)];
+}
+
+/** Loaded only where something may run in them. */
+async function openProcesses({ native, reward, reward_fn }: Config): Promise<RewardProcesses | undefined> {
+  if (reward.length === 0 && reward_fn === null) return undefined;
+  return (await import('./reward-processes.ts')).rewardProcesses(native.reward_workers);
 }
 
 /** Loaded only where one is named: there are many of them. */
@@ -112,7 +117,9 @@ export async function userReward(
       const { loadPythonReward } = await import('./python-code.ts');
       return loadPythonReward(reference, { conversational, processes: workers });
     }
-    return processes ? processes.open({ file: reference }) : loadRewardFunction(reference);
+    if (processes) return processes.open({ file: reference });
+    const { loadRewardFunction } = await import('./user-code.ts');
+    return loadRewardFunction(reference);
   };
   return { name, score: await open(), judges: 'unknown', answerColumn };
 }

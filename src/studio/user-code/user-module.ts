@@ -74,8 +74,3 @@ function checkSyntax(file: string): Promise<string> {
     execFile(process.execPath, ['--check', file], (_error, _stdout, stderr) => done(stderr));
   });
 }
-
-/** Whether `path/to/file.py:name` is Python, which is loaded by other means. */
-export function isPython(reference: string): boolean {
-  return /\.py(:\w+)?$/.test(reference);
-}
