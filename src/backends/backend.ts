@@ -82,6 +82,8 @@ export interface Profiler {
 
 /** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
 export interface Backend {
+  /** Throws `CONFIG_CONFLICT` for settings that this backend cannot follow together; reads no file. Absent where there are none. */
+  check?(config: Config): void;
   /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
   describe(config: Config): Promise<ModelDescription>;
   /**

@@ -103,7 +103,10 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const workload = workloadOf(config, lengths.max);
   const steps = stepCount(config, problems);
   const stages = stagesOf(config, steps);
-  for (const stage of stages) if (stage.name !== undefined) await openStageTask(stage);
+  for (const stage of stages) {
+    backend.check?.(stage.config);
+    if (stage.name !== undefined) await openStageTask(stage);
+  }
   const dir = runDirectory(loaded, options);
   const exists = existsSync(dir);
   const gpu =

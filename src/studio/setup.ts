@@ -46,10 +46,13 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   const calls = new PolicyCalls(config);
   const task = await openTask(config, calls);
   assertMetricExists(config, task.rewardNames);
-  // What is wrong with a later stage is better known now than after the ones before it.
-  for (const stage of stagesOf(config)) if (stage.name !== undefined) await openStageTask(stage, calls);
   // Others were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
+  // What is wrong with a later stage is better known now than after the ones before it.
+  for (const stage of stagesOf(config)) {
+    backend.check?.(stage.config);
+    if (stage.name !== undefined) await openStageTask(stage, calls);
+  }
   let entered = stagesOf(config)[0]!.index;
   let opened = await backend.open(stagesOf(config)[0]!.config, signal);
   let logs: string | undefined;

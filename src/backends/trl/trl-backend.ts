@@ -15,12 +15,11 @@ import { describeTrlModel } from './trl-description.ts';
 import { openTrlModel } from './trl-model.ts';
 
 export const trlBackend: Backend = {
+  check: assertDivides,
   async describe(config) {
-    assertDivides(config);
     return describeTrlModel(config, await modelFolder(config, { what: 'description' }));
   },
   async open(config, signal) {
-    assertDivides(config);
     const folder = await modelFolder(config, signal && { signal });
     const text = await openModelText(folder, config.chat_template);
     const worker = await startWorker(workerOptions(config));

@@ -1,0 +1,42 @@
+// What TRL cannot be told is an error before anything is started, in whichever stage it is.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { writeTinyModel } from '../../../test/tiny-model.ts';
+import { loadConfigObject } from '../../config/load.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { openSetup } from '../../studio/setup.ts';
+import { assertDivides } from './mapping.ts';
+
+const common: ConfigInput = {
+  ...{ model: 'none', backend: 'trl', taskset: 'arithmetic', reward: 'numeric_match', lora: null },
+  ...{ prompts_per_step: 3, num_generations: 4 },
+};
+
+const conflicts: [path: string, settings: ConfigInput][] = [
+  ['trl.num_processes', { trl: { num_processes: 5 } }],
+  ['trl.per_device_train_batch_size', { trl: { per_device_train_batch_size: 7 } }],
+  ['trl.vllm_server_gpus', { trl: { use_vllm: true, vllm_mode: 'server', num_processes: 1, vllm_server_gpus: 1 } }],
+  ['trl.load_in_4bit', { trl: { load_in_4bit: true } }],
+];
+for (const [path, settings] of conflicts) {
+  test(`refuses ${JSON.stringify(settings)}`, () => {
+    const { config } = loadConfigObject({ ...common, ...settings });
+    assert.throws(() => assertDivides(config), { code: 'CONFIG_CONFLICT', path });
+  });
+}
+
+test('refuses what does not divide in a later stage before the first begins', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-mapping-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const { config } = loadConfigObject({
+    ...{ ...common, model: writeTinyModel(folder), chat_template: 'none', trl: { num_processes: 2 } },
+    stages: [
+      { name: 'imitate', method: 'sft', steps: 1 },
+      { name: 'earn', steps: 1, prompts_per_step: 3, num_generations: 3 },
+    ],
+  });
+  await assert.rejects(openSetup(config), { code: 'CONFIG_CONFLICT', message: /does not divide the 9 completions/ });
+});
