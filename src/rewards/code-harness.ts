@@ -1,8 +1,8 @@
-// Programs that run a completion's code and then its tests, and write the mark of each test that passes.
+// Programs that run the code of a completion and then its tests, and print a mark for each test that passes.
 
 export type CodeLanguage = 'python' | 'javascript';
 
-/** Each reads `{code, tests, mark}` as JSON from stdin, and writes `mark i` on a line of its own where test `i` passes. */
+/** Each reads `{code, tests, mark}` as JSON from stdin and prints `mark i` on a separate line if test `i` passes. */
 export const harnesses: Readonly<Record<CodeLanguage, string>> = {
   python: `
 import json, os, sys

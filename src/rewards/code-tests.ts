@@ -1,25 +1,25 @@
-// Reward for code that passes tests: JavaScript or Python, run in a process of its own for each completion.
+// Reward for code that passes tests. The code, JavaScript or Python, runs in a separate process for each completion.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import { type CodeLanguage, harnesses } from './code-harness.ts';
 
 export interface CodeTestsConfig {
-  /** What the completions are written in. @default 'python' */
+  /** The programming language of the completions. @default 'python' */
   readonly language?: CodeLanguage;
-  /** The column with a row's tests: a list of statements that throw where the code is wrong, such as `assert add(1, 2) == 3`, or one. @default 'tests' */
+  /** The column with a row's tests: one statement or a list of statements that throw if the code is wrong, such as `assert add(1, 2) == 3`. @default 'tests' */
   readonly tests_column?: string;
-  /** Whether the reward is the part of the tests that pass, or else 1 where all do. @default false */
+  /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
   readonly partial_credit?: boolean;
-  /** Seconds for a completion and all its tests. All completions of a group together have the 30 s of every reward. @default 5 */
+  /** Seconds for a completion and all its tests. A whole group must finish within `reward_timeout`. @default 5 */
   readonly timeout_s?: number;
-  /** Megabytes that one process may take. @default 256 */
+  /** Megabytes of memory for each process. @default 256 */
   readonly memory_mb?: number;
-  /** Megabytes that it may write to files. @default 16 */
+  /** Megabytes that a process may write to files. @default 16 */
   readonly file_mb?: number;
-  /** Completions that are run at a time. @default 2 */
+  /** Maximum number of completions that run at the same time. @default 2 */
   readonly concurrency?: number;
-  /** Whether to run them with the rights of whoever trains, where the system offers no isolation from files and network. @default false */
+  /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
   readonly allow_unsandboxed?: boolean;
 }
 
@@ -34,7 +34,7 @@ export const codeTestsConfig: z.ZodType<CodeTestsConfig> = z.strictObject({
   allow_unsandboxed: z.boolean().exactOptional(),
 });
 
-/** A program to run with nothing but its input, within limits. */
+/** A program to run within limits, with access to nothing but its input. */
 export interface Program {
   readonly language: CodeLanguage;
   readonly source: string;
@@ -45,23 +45,23 @@ export interface Program {
   readonly allowUnsandboxed: boolean;
 }
 
-/** How a program ended: `output` is what it wrote to stdout, up to the limit. */
+/** How a program ended. `output` is what it wrote to stdout, up to a limit. */
 export interface ProgramEnd {
   readonly output: string;
-  /** Which limit it ran into, if the runner can tell; a program that lacks memory mostly fails by itself. */
+  /** The limit that it exceeded, if known. A program that runs out of memory usually fails by itself and sets nothing here. */
   readonly stopped?: 'time' | 'output';
 }
 
 /**
- * Runs programs: what of the outside this reward needs. Throws `SANDBOX_UNAVAILABLE` where it cannot keep a program from files and network
- * and is not allowed to do without.
+ * Runs a program. Throws `SANDBOX_UNAVAILABLE` if it cannot isolate the program from files and network and `allowUnsandboxed` is not set.
  */
 export type RunProgram = (program: Program) => Promise<ProgramEnd>;
 
 /**
- * 1 where the code passes all tests, or the part of them with `partial_credit`; `null` for a row without tests. The code of a completion is
- * its last block in ``` marks, or all of it. Tests run after the code in the same process: one that ends early has passed nothing, and it
- * does not know how a passed test is told. Logs `code_tests/passed`, `code_tests/timeouts` and `code_tests/floods` (output beyond limit).
+ * 1 if the code passes all tests, or with `partial_credit` the fraction that pass; `null` for a row without tests. The code is the last
+ * fenced block of the completion, or all of it. Tests run after the code, in the same process: code that exits early passes none, and it
+ * is not told the random mark that reports a passed test. Logs `code_tests/passed` (the fraction), `code_tests/timeouts` and
+ * `code_tests/floods` (output beyond the limit).
  */
 export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunction {
   const { language = 'python', tests_column = 'tests', partial_credit = false, concurrency = 2 } = config;
@@ -99,7 +99,7 @@ export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunct
   };
 }
 
-/** The last block in ``` marks that is closed, or all of the text where there is none. */
+/** The last complete fenced block, or the whole text if there is none. */
 function codeOf(completion: string): string {
   const blocks = [...completion.matchAll(/^```[^\n`]*\n(.*?)^```[ \t]*$/gms)];
   return blocks.at(-1)?.[1] ?? completion;
@@ -108,7 +108,7 @@ function codeOf(completion: string): string {
 function testsOf(given: unknown, column: string): string[] {
   const tests = given === null || given === undefined ? [] : [given].flat();
   if (tests.every((test) => typeof test === 'string')) return tests.filter((test) => test.trim() !== '');
-  throw new GradusError('ROW_INVALID', `column ${JSON.stringify(column)} holds tests that are no texts`, {
+  throw new GradusError('ROW_INVALID', `column ${JSON.stringify(column)} holds tests that are not texts`, {
     hint: 'a test is a statement, such as "assert add(1, 2) == 3"',
     path: 'tests_column',
   });

@@ -1,4 +1,4 @@
-// Reward functions made of others. A score of `null`, which means that a reward does not apply, stays apart from the score 0.
+// Reward functions made from other reward functions. A score of `null` means that a reward does not apply; it is not 0.
 import type { RewardFunction } from '../rewards.ts';
 
 export interface WeightedPart {
@@ -6,7 +6,7 @@ export interface WeightedPart {
   readonly weight: number;
 }
 
-/** Σ weight · score over the parts that apply; `null` where none does. */
+/** Σ weight · score over the parts that apply; `null` if none does. */
 export function weighted(parts: readonly WeightedPart[]): RewardFunction {
   return combined(
     parts.map(({ score }) => score),
@@ -17,14 +17,14 @@ export function weighted(parts: readonly WeightedPart[]): RewardFunction {
   );
 }
 
-/** The product of all scores, so that one 0 spoils the whole; `null` where any does not apply. */
+/** The product of all scores, so that one 0 makes the whole 0; `null` if any part does not apply. */
 export function product(rewards: readonly RewardFunction[]): RewardFunction {
   return combined(rewards, (scores) =>
     scores.reduce((result, score) => (result === null || score === null ? null : result * score), 1),
   );
 }
 
-/** The score, but at least `min` and at most `max`. */
+/** The score, limited to the range from `min` to `max`. */
 export function clip(
   reward: RewardFunction,
   { min, max }: { readonly min: number; readonly max: number },
@@ -32,7 +32,7 @@ export function clip(
   return combined([reward], ([score]) => (score === null ? null : Math.min(max, Math.max(min, score!))));
 }
 
-/** The score of `reward` where that of `condition` is at least `threshold`, elsewhere 0; `null` where either does not apply. */
+/** The score of `reward` if that of `condition` is at least `threshold`, else 0; `null` if either does not apply. */
 export function gate(condition: RewardFunction, reward: RewardFunction, threshold = 1): RewardFunction {
   return combined([condition, reward], ([gateScore, score]) => {
     if (gateScore === null || score === null) return null;
@@ -41,8 +41,8 @@ export function gate(condition: RewardFunction, reward: RewardFunction, threshol
 }
 
 /**
- * The score times a weight that is asked for at every call, for example `() => Math.max(0, 1 - step / 100)`. Reward functions are not told
- * the step, so the caller of `GrpoTrainer` keeps count of it.
+ * The score times a weight that is computed at every call, for example `() => Math.max(0, 1 - step / 100)`. Reward functions do not know
+ * the step, so the program that runs `GrpoTrainer` has to keep track of it.
  */
 export function schedule(reward: RewardFunction, weight: () => number): RewardFunction {
   return async (input) => {
@@ -51,7 +51,7 @@ export function schedule(reward: RewardFunction, weight: () => number): RewardFu
   };
 }
 
-/** Calls all with the same input and combines the scores of each completion. Throws where one gives too few or too many. */
+/** Calls all rewards with the same input and combines their scores for each completion. Throws if one returns too few or too many scores. */
 function combined(
   rewards: readonly RewardFunction[],
   combine: (scores: readonly (number | null)[]) => number | null,

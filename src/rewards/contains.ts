@@ -1,4 +1,4 @@
-// Reward 1 where the answer occurs anywhere in a completion, else 0.
+// Reward 1 if the answer occurs anywhere in a completion, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
@@ -15,13 +15,13 @@ export const containsConfig: z.ZodType<ContainsConfig> = z.strictObject({
   ignore_case: z.boolean().exactOptional(),
 });
 
-/** Looks for the answer as a piece of text, white space around it aside. It is found inside longer words too: `art` in `party`. */
+/** Searches for the trimmed answer as a substring, which may be part of a longer word: `art` is found in `party`. */
 export function contains(config: ContainsConfig = {}): RewardFunction {
   const { answer_column = 'answer', ignore_case = false } = config;
   const normal = (text: string) => (ignore_case ? text.toLowerCase() : text);
   return (input) =>
     compareWithGold(input, answer_column, (completion, gold) => {
-      // Every text contains the empty one.
+      // Every text contains the empty text, so an empty answer would always score 1.
       if (gold.trim() === '') throw goldAnswerInvalid(answer_column, 'is empty');
       return normal(completion).includes(normal(gold.trim())) ? 1 : 0;
     });

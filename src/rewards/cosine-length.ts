@@ -1,22 +1,22 @@
-// Reward for right answers in few tokens; wrong ones are punished less the longer they tried.
+// Reward that favours short right answers, and penalises long wrong answers less than short ones.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { type MathVerifyConfig, mathVerify } from './math-verify.ts';
 
 export interface CosineLengthConfig {
-  /** The length in tokens at which the schedule ends; longer completions score as this long. */
+  /** The length in tokens at which the schedule ends; longer completions score as if they had this length. */
   readonly max_tokens: number;
   /** The column with the right answer, compared by `math_verify`. @default 'answer' */
   readonly answer_column?: string;
   /** As in `math_verify`. @default 'strict' */
   readonly mode?: 'strict' | 'lenient';
-  /** Of a wrong answer without length. @default -1 */
+  /** Score of a wrong answer of length 0. @default -1 */
   readonly min_value_wrong?: number;
-  /** Of a wrong answer of `max_tokens`. @default -0.5 */
+  /** Score of a wrong answer of length `max_tokens`. @default -0.5 */
   readonly max_value_wrong?: number;
-  /** Of a right answer of `max_tokens`. @default 0.5 */
+  /** Score of a right answer of length `max_tokens`. @default 0.5 */
   readonly min_value_correct?: number;
-  /** Of a right answer without length. @default 1 */
+  /** Score of a right answer of length 0. @default 1 */
   readonly max_value_correct?: number;
 }
 
@@ -31,8 +31,8 @@ export const cosineLengthConfig: z.ZodType<CosineLengthConfig> = z.strictObject(
 });
 
 /**
- * long + ½ (short − long) (1 + cos(π · min(1, tokens ÷ max_tokens))), where short and long are the values at no length and at
- * `max_tokens`: Yeo et al. 2025, arXiv:2502.03373, appendix C.1, with the defaults of TRL's `get_cosine_scaled_reward`.
+ * long + ½ (short − long) (1 + cos(π · min(1, tokens ÷ max_tokens))), where short and long are the scores at length 0 and at
+ * `max_tokens`. Yeo et al. 2025, arXiv:2502.03373, appendix C.1, with the defaults of TRL's `get_cosine_scaled_reward`.
  */
 export function cosineLength(config: CosineLengthConfig): RewardFunction {
   const { max_tokens, answer_column, mode } = config;

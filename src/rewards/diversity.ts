@@ -1,9 +1,9 @@
-// Punishes completions that other completions of the same group repeat word for word: such a group has collapsed and teaches nothing.
+// Penalises completions that are identical to others of their group: a group of identical completions has collapsed and teaches nothing.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface DiversityConfig {
-  /** The score of a completion that all others are equal to; at most 0. @default -1 */
+  /** The score of a completion that is equal to all others of its group; at most 0. @default -1 */
   readonly max_penalty?: number;
 }
 
@@ -11,7 +11,7 @@ export const diversityConfig: z.ZodType<DiversityConfig> = z.strictObject({
   max_penalty: z.number().nonpositive().exactOptional(),
 });
 
-/** `max_penalty` times the share of the other completions of the group that are the same, white space aside; 0 in a group of one. */
+/** `max_penalty` times the fraction of the other completions in the group that are equal, ignoring surrounding white space; 0 in a group of one. */
 export function diversity({ max_penalty = -1 }: DiversityConfig = {}): RewardFunction {
   return ({ completions }) => {
     const texts = completions.map((completion) => completion.trim().replace(/\s+/g, ' '));

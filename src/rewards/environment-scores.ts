@@ -1,4 +1,4 @@
-// What environments judge, as parts of rewards beside those of reward functions.
+// Combines the scores that an environment gives with those of reward functions.
 import type { Environment } from '../environment.ts';
 import { checkedScore } from '../environment-answers.ts';
 import { kindOf, messageOf } from '../errors.ts';
@@ -7,17 +7,17 @@ import type { RewardModel } from '../rewards.ts';
 import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 
-/** Milliseconds that `scoreGroup` may take. */
+/** Time limit of `scoreGroup`, in milliseconds. */
 const timeLimit = 30_000;
 
-/** What one trajectory was given for, or why there is nothing. */
+/** The scores of one trajectory by name, or why there are none. */
 type Judgement = { readonly scores: EpisodeScore } | { readonly error: string };
 
 /**
- * Scores Σ weight · part over what the environment scored and what `rewards` make of it. A part that the environment does not list among its
- * `scores`, and a `scoreGroup` that fails, are errors of their trajectories, which then have no score.
+ * Scores Σ weight · part over the environment's own scores and those of `rewards`. If the environment returns a part that is not among its
+ * `scores`, or its `scoreGroup` fails, the trajectories concerned get an error and no score.
  *
- * @param weights of the environment's parts; 1 for what is not named
+ * @param weights of the environment's scores by name; 1 for those that are missing
  */
 export function environmentScores<E extends Example = Example>(
   environment: Environment<E>,
@@ -56,7 +56,7 @@ export function environmentScores<E extends Example = Example>(
   };
 }
 
-/** One judgement a trajectory. */
+/** One judgement for each trajectory. */
 async function scoreGroup<E extends Example>(
   environment: Environment<E>,
   example: E,
@@ -77,7 +77,7 @@ async function scoreGroup<E extends Example>(
   }
 }
 
-/** The environment's verdict and that of reward functions, as one. */
+/** Merges the environment's judgement with the result of the reward functions. */
 function together(own: Reward, others: Reward): Reward {
   const known = [own, others].flatMap(({ score }) => score ?? []);
   const errors = { ...own.errors, ...others.errors };

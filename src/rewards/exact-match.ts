@@ -1,4 +1,4 @@
-// Reward 1 where a completion is the answer and nothing else, else 0.
+// Reward 1 if a completion is the answer and nothing else, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold } from './gold-answers.ts';
@@ -6,15 +6,15 @@ import { normaliseQaText } from './qa-text.ts';
 import { xmlContent } from './sections.ts';
 
 export interface ExactMatchConfig {
-  /** The column with the right answer, or a list of right ones. @default 'answer' */
+  /** The column with the right answer, or a list of acceptable answers. @default 'answer' */
   readonly answer_column?: string;
-  /** A column with a list of further right answers. */
+  /** A column with a list of further acceptable answers. */
   readonly aliases_column?: string;
   /** Whether `Paris` equals `PARIS`. @default false */
   readonly ignore_case?: boolean;
-  /** `squad` compares as question answering does: without case, punctuation and articles. @default 'none' */
+  /** `squad` ignores case, punctuation and articles, as the evaluation of SQuAD does. @default 'none' */
   readonly normalisation?: 'none' | 'squad';
-  /** Where the answer is, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
+  /** The tag around the answer, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
   readonly tag?: string;
 }
 
@@ -26,7 +26,7 @@ export const exactMatchConfig: z.ZodType<ExactMatchConfig> = z.strictObject({
   tag: z.string().min(1).exactOptional(),
 });
 
-/** Compares whole texts, white space around them aside; any of several right answers will do. */
+/** Compares trimmed texts. If there are several acceptable answers, any of them counts. */
 export function exactMatch(config: ExactMatchConfig = {}): RewardFunction {
   const { answer_column = 'answer', aliases_column, ignore_case = false, normalisation = 'none', tag } = config;
   const cased = (text: string) => (ignore_case ? text.trim().toLowerCase() : text.trim());

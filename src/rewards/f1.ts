@@ -1,4 +1,4 @@
-// Reward for the words that an answer has in common with the gold answer, between 0 and 1.
+// Reward between 0 and 1 for the words that an answer shares with the gold answer.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold } from './gold-answers.ts';
@@ -6,11 +6,11 @@ import { wordF1 } from './qa-text.ts';
 import { xmlContent } from './sections.ts';
 
 export interface F1Config {
-  /** The column with the right answer, or a list of right ones: the best match counts. @default 'answer' */
+  /** The column with the right answer, or a list of acceptable answers, of which the best match counts. @default 'answer' */
   readonly answer_column?: string;
-  /** A column with a list of further right answers. */
+  /** A column with a list of further acceptable answers. */
   readonly aliases_column?: string;
-  /** Where the answer is, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
+  /** The tag around the answer, for example `answer` for `<answer>…</answer>`; without that section the score is 0. @default the whole completion */
   readonly tag?: string;
 }
 
@@ -20,7 +20,7 @@ export const f1Config: z.ZodType<F1Config> = z.strictObject({
   tag: z.string().min(1).exactOptional(),
 });
 
-/** The F1 of SQuAD's evaluation (arXiv:1606.05250): of words, without articles, punctuation and case; the best of all right answers. */
+/** Word-level F1 as in the evaluation of SQuAD (arXiv:1606.05250), ignoring articles, punctuation and case; the best over all acceptable answers. */
 export function f1(config: F1Config = {}): RewardFunction {
   const { answer_column = 'answer', aliases_column, tag } = config;
   return (input) =>

@@ -1,11 +1,11 @@
-// Comparing completions with the gold answers of their rows.
+// Compares completions with the gold answers of their rows.
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { RewardInput } from '../rewards.ts';
 
 /**
- * The score of each completion against the answer in its row, as text; `null` where the row's answer is null or an empty list.
- * Of several right answers, in a list or in the column of aliases, the one that scores best counts.
+ * The score of each completion against the answer in its row, given as text; `null` if the row's answer is null or an empty list.
+ * If there are several acceptable answers, in a list or in the column of aliases, the best score counts.
  * Throws `COLUMN_MISSING`, and `GOLD_ANSWER_INVALID` for an answer that is neither text nor a number.
  */
 export function compareWithGold(
@@ -22,7 +22,7 @@ export function compareWithGold(
   });
 }
 
-/** Logs what each way of judging comes to, where it applies: `<reward>/strict` beside `<reward>/lenient`. */
+/** Logs the scores of both ways of judging, where they apply, as `<reward>/strict` and `<reward>/lenient`. */
 export function logModes(
   { log }: RewardInput,
   reward: string,
@@ -52,7 +52,7 @@ function textsOf(value: unknown, column: string): string[] {
 
 export function goldAnswerInvalid(column: string, fault: string): GradusError {
   return new GradusError('GOLD_ANSWER_INVALID', `an answer in column ${JSON.stringify(column)} ${fault}`, {
-    hint: 'mend the data, or name another column with answer_column',
+    hint: 'correct the data, or name another column with answer_column',
     path: 'answer_column',
   });
 }

@@ -1,4 +1,4 @@
-// Reward 1 for a completion that is JSON as a schema wants it, else 0.
+// Reward 1 for a completion that is JSON and conforms to a schema, else 0.
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
@@ -6,7 +6,7 @@ import type { RewardFunction } from '../rewards.ts';
 export interface JsonSchemaConfig {
   /** A JSON schema (draft 2020-12, draft 7 or OpenAPI 3.0), as far as zod can convert it. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** The score of JSON that is not as the schema says, between 0 and 1: some credit for the first step. @default 0 */
+  /** The score of JSON that does not conform to the schema, between 0 and 1, as partial credit. @default 0 */
   readonly parsed_score?: number;
 }
 
@@ -21,7 +21,7 @@ export const jsonSchemaConfig: z.ZodType<JsonSchemaConfig> = z.strictObject({
   parsed_score: z.number().min(0).max(1).exactOptional(),
 });
 
-/** The JSON is the whole completion, or its last fenced block. */
+/** Reads the last fenced block as JSON, or the whole completion if there is none. */
 export function jsonSchema({ schema, parsed_score = 0 }: JsonSchemaConfig): RewardFunction {
   const validator = z.fromJSONSchema(schema);
   return ({ completions }) =>

@@ -1,11 +1,11 @@
-// Reward 1 for completions of a wanted length, less the further they are from it.
+// Reward 1 for completions whose length is within bounds, and less the further they are outside.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface LengthConfig {
-  /** The shortest length that scores 1; below it the score falls in proportion to 0. */
+  /** The shortest length that scores 1; below it the score is length ÷ `min`. */
   readonly min?: number;
-  /** The longest length that scores 1; above it the score falls to 0 at twice the length. */
+  /** The longest length that scores 1; above it the score falls linearly to 0 at twice this length. */
   readonly max?: number;
   /** @default 'tokens' */
   readonly unit?: 'tokens' | 'words' | 'characters';
@@ -20,7 +20,7 @@ export const lengthConfig: z.ZodType<LengthConfig> = z
   .refine(({ min, max }) => min !== undefined || max !== undefined, 'give min, max or both')
   .refine(({ min = 0, max = Number.POSITIVE_INFINITY }) => min <= max, 'min is above max');
 
-/** Scores between 0 and 1. Tokens are those of the last turn, its end token included; characters are Unicode code points. */
+/** Scores between 0 and 1. Tokens are counted in the last turn, including its end token; characters are Unicode code points. */
 export function length({ min = 0, max = Number.POSITIVE_INFINITY, unit = 'tokens' }: LengthConfig): RewardFunction {
   const lengthOf = {
     tokens: (_: string, ids: readonly number[]) => ids.length,

@@ -1,4 +1,4 @@
-// Reward 1 where a completion's mathematical answer is the gold one, in whatever notation, else 0.
+// Reward 1 if a completion's mathematical answer equals the gold answer, in any notation, else 0.
 import { z } from 'zod';
 import type { RewardFunction, RewardInput } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
@@ -9,10 +9,10 @@ import type { MathNode } from './math/syntax.ts';
 import { hasProse } from './math/tokens.ts';
 
 export interface MathVerifyConfig {
-  /** The column with the right answer: `72`, `\frac{1}{2}`, a text that ends in `#### 72`, in a box or in a formula. @default 'answer' */
+  /** The column with the right answer: `72`, `\frac{1}{2}`, or a text that ends in `#### 72`, a box or a formula. @default 'answer' */
   readonly answer_column?: string;
   /**
-   * - `strict`: names of variables matter, ordered and unordered answers differ, `12.5\%` is not 12.5, an interval no inequality;
+   * - `strict`: names of variables matter, ordered and unordered answers differ, as do `12.5\%` and 12.5, and an interval and an inequality;
    * - `lenient`: variables are matched in order of appearance, sets equal tuples, inequalities equal intervals.
    *
    * @default 'strict'
@@ -27,7 +27,7 @@ export const mathVerifyConfig: z.ZodType<MathVerifyConfig> = z.strictObject({
 
 /**
  * Compares by meaning: fractions, roots, percent, sets, tuples, intervals, matrices, equations, inequalities and expressions in LaTeX or
- * plain notation; units are dropped. The answer of a completion is what is boxed, or announced, or else its last formula or number.
+ * plain notation; units are dropped. The answer of a completion is what is boxed or announced, else its last formula or number.
  *
  * The scores of both modes are logged side by side: `math_verify/strict` and `math_verify/lenient`.
  *
@@ -59,7 +59,7 @@ function answerOf(completion: string): MathNode | undefined {
   return undefined;
 }
 
-/** A gold answer that is no mathematics is text. LaTeX that cannot be read is too: a number picked out of it would be wrong. */
+/** A gold answer that is not mathematics is text. So is LaTeX that cannot be parsed: a number picked out of it would be wrong. */
 function goldAnswerOf(goldText: string): MathNode | undefined {
   const text = goldText.trim();
   if (text === '') return undefined;

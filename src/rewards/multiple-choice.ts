@@ -1,4 +1,4 @@
-// Reward 1 where a completion chooses the right letter, else 0.
+// Reward 1 if a completion chooses the right letter, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
@@ -19,8 +19,8 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
 });
 
 /**
- * Looks for the choice where it is most explicit: in a box, in `<answer>`, behind "answer is" or "answer:", in parentheses, or at
- * the start of a line and with a mark behind it. In each place the last one counts; "A or B" chooses nothing.
+ * Looks for the choice where it is most explicit: in a box, in `<answer>`, after "answer is" or "answer:", in parentheses, or at
+ * the start of a line and followed by a punctuation mark. Of each kind the last one counts; "A or B" chooses nothing.
  */
 export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
   const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;
@@ -36,7 +36,7 @@ export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunctio
 
 function placesOf(letters: string): RegExp[] {
   const letter = String.raw`(?:\\text(?:bf|rm)?\{)?[*\s]*\(?([${letters}])(?![\w'])`;
-  // Two letters are no choice.
+  // Two letters are not a choice.
   const alone = String.raw`(?!\)?[*\s]*(?:,|\/|&|or|and)\s*\(?[${letters}](?![\w']))`;
   return [
     String.raw`\\boxed\s*\{\s*${letter}${alone}`,

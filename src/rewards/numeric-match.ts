@@ -1,4 +1,4 @@
-// Reward 1 where a completion's answer is the number that the data set has, else 0.
+// Reward 1 if a completion's answer is the number in the data set, else 0.
 import { z } from 'zod';
 import type { RewardFunction, RewardInput } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid, logModes } from './gold-answers.ts';
@@ -6,11 +6,11 @@ import { lastNumber } from './last-number.ts';
 import { regexSource } from './regex-source.ts';
 
 export interface NumericMatchConfig {
-  /** The column with the right answer: its last number, behind `####` if that occurs. @default 'answer' */
+  /** The column with the right answer. Its last number counts, after `####` if that occurs. @default 'answer' */
   readonly answer_column?: string;
   /** A regular expression whose first group holds the answer; the last match counts. @default the last number of the completion */
   readonly pattern?: string;
-  /** The largest difference that still counts as equal. @default 1e-6 */
+  /** The largest absolute difference that still counts as equal. @default 1e-6 */
   readonly tolerance?: number;
 }
 
@@ -22,8 +22,8 @@ export const numericMatchConfig: z.ZodType<NumericMatchConfig> = z.strictObject(
 
 /**
  * Compares numbers by value: `$1,234.50` equals 1234.5. A completion without a number, or without the pattern, scores 0.
- * With a pattern `numeric_match/strict` and `numeric_match/lenient` are logged: what scores, and what would without the pattern.
- * Values are doubles, so whole numbers beyond 2^53 are told apart only as far as doubles are.
+ * With a pattern, `numeric_match/strict` (the score) and `numeric_match/lenient` (the score without the pattern) are logged.
+ * Values are doubles, so integers beyond 2^53 may be rounded before they are compared.
  */
 export function numericMatch(config: NumericMatchConfig = {}): RewardFunction {
   const { answer_column = 'answer', pattern, tolerance = 1e-6 } = config;

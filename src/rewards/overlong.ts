@@ -1,11 +1,11 @@
-// Punishes completions that come near the length limit, so that they learn to end before it.
+// Penalises completions that approach the length limit, so that the model learns to end before it.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface OverlongConfig {
-  /** The length in tokens from which the score is −1, for example the limit of sampling. */
+  /** The length in tokens from which the score is −1, usually `max_completion_length`. */
   readonly max_tokens: number;
-  /** How many tokens before that the punishment begins. */
+  /** How many tokens before `max_tokens` the penalty begins. */
   readonly buffer_tokens: number;
 }
 
@@ -13,7 +13,7 @@ export const overlongConfig: z.ZodType<OverlongConfig> = z
   .strictObject({ max_tokens: z.int().positive(), buffer_tokens: z.int().nonnegative() })
   .refine(({ max_tokens, buffer_tokens }) => buffer_tokens <= max_tokens, 'buffer_tokens is above max_tokens');
 
-/** 0 up to `max_tokens` − `buffer_tokens`, then falling in a straight line to −1: DAPO's soft punishment (arXiv:2503.14476, eq. 13). */
+/** 0 up to `max_tokens` − `buffer_tokens`, then falling linearly to −1: DAPO's soft overlong punishment (arXiv:2503.14476, eq. 13). */
 export function overlong({ max_tokens, buffer_tokens }: OverlongConfig): RewardFunction {
   const start = max_tokens - buffer_tokens;
   return ({ completionIds }) =>

@@ -1,4 +1,4 @@
-// Texts as question answering compares them: the normalisation of SQuAD's evaluation (Rajpurkar et al. 2016, arXiv:1606.05250).
+// Compares texts as in question answering, with the normalisation of SQuAD's evaluation (Rajpurkar et al. 2016, arXiv:1606.05250).
 
 /** Lower case, without punctuation, without the articles a, an and the, and with single spaces. */
 export function normaliseQaText(text: string): string {
@@ -10,7 +10,7 @@ export function normaliseQaText(text: string): string {
     .replace(/\s+/g, ' ');
 }
 
-/** The F1 of the words that two texts have in common, each as often as in both; 1 for two texts without words. */
+/** F1 between the multisets of words of two texts; 1 if both have no words. */
 export function wordF1(answer: string, gold: string): number {
   const [answerWords, goldWords] = [wordsOf(answer), wordsOf(gold)];
   if (answerWords.length === 0 || goldWords.length === 0) return answerWords.length === goldWords.length ? 1 : 0;

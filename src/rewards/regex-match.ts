@@ -1,10 +1,10 @@
-// Reward 1 where a regular expression matches a completion, else 0.
+// Reward 1 if a regular expression matches a completion, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { regexSource } from './regex-source.ts';
 
 export interface RegexMatchConfig {
-  /** What to look for, in JavaScript's syntax; `^` and `$` are the ends of the completion. */
+  /** The regular expression, in JavaScript's syntax; `^` and `$` match at the start and end of the completion. */
   readonly pattern: string;
   /** Flags of the expression, of `imsuv`. @default 's', so that `.` matches line feeds too */
   readonly flags?: string;

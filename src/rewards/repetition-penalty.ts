@@ -1,11 +1,11 @@
-// Punishes completions that say the same again: the share of their word n-grams that are repetitions.
+// Penalises completions by the fraction of their word n-grams that are repetitions.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface RepetitionPenaltyConfig {
-  /** Words in a phrase. @default 3 */
+  /** Number of words in an n-gram. @default 3 */
   readonly ngram_size?: number;
-  /** The score of a completion that only repeats itself; at most 0. @default -1 */
+  /** The score that a completion of nothing but repetitions approaches; at most 0. @default -1 */
   readonly max_penalty?: number;
 }
 
@@ -15,7 +15,7 @@ export const repetitionPenaltyConfig: z.ZodType<RepetitionPenaltyConfig> = z.str
 });
 
 /**
- * `max_penalty` · (1 − different n-grams ÷ n-grams), case aside; 0 for completions of fewer words than a phrase has.
+ * `max_penalty` · (1 − different n-grams ÷ n-grams), ignoring case; 0 for completions with fewer words than an n-gram.
  * Yeo et al. 2025, arXiv:2502.03373, appendix C.2, for whole completions as in open-r1.
  */
 export function repetitionPenalty(config: RepetitionPenaltyConfig = {}): RewardFunction {

@@ -1,12 +1,12 @@
-// One call of a reward function: what it came to, whatever the function does.
+// Calls a reward function once and returns its scores, or what went wrong.
 import { kindOf, messageOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
 
 /**
- * Calls a function and checks its answer. Never throws; how long it takes is for others to limit.
- * A score that is no finite number is the fault of its completion alone, anything else that is wrong with an answer that of the whole call.
- * @param judged frozen, for the function to see and not to change
+ * Calls a function and checks what it returns. Never throws, and sets no time limit.
+ * A score that is not a finite number is an error of its completion alone; anything else that is wrong is an error of the whole call.
+ * @param judged the input of the function, frozen
  */
 export async function callReward(score: RewardFunction, judged: Judged): Promise<RewardOutcome> {
   const logged: Record<string, number>[] = [];
@@ -22,7 +22,7 @@ export async function callReward(score: RewardFunction, judged: Judged): Promise
   }
 }
 
-/** Anything that was thrown, with as much of its stack as is not ours. */
+/** What was thrown, with those lines of its stack that are not in Gradus itself. */
 function faultOf(error: unknown): Fault {
   const frames = error instanceof Error ? (error.stack ?? '').split('\n') : [];
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
@@ -30,7 +30,7 @@ function faultOf(error: unknown): Fault {
   return { message: messageOf(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 
-/** The answer of user code, which may be anything, as scores; throws a TypeError that says what is wrong with it. */
+/** Checks what user code returned, which may be anything. Throws a TypeError that says what is wrong with it. */
 function checkedScores(answer: unknown, count: number): (number | null | Fault)[] {
   if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);

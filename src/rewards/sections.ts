@@ -1,6 +1,6 @@
-// Parsers for the layouts that completions are asked for: XML-like sections and thinking before an answer.
+// Parsers for formats that prompts ask for: XML-like sections, and thinking before an answer.
 
-/** What is between the last `<tag>` and the `</tag>` behind it, trimmed; `undefined` without both. */
+/** The trimmed text between the last `</tag>` and the last `<tag>` before it; `undefined` unless there are both. */
 export function xmlContent(text: string, tag: string): string | undefined {
   const end = text.lastIndexOf(`</${tag}>`);
   if (end < 0) return undefined;
@@ -11,13 +11,13 @@ export function xmlContent(text: string, tag: string): string | undefined {
 export interface ThinkingParts {
   /** Between the tags, trimmed. */
   readonly thinking: string;
-  /** Behind `</think>`, trimmed. */
+  /** After `</think>`, trimmed. */
   readonly answer: string;
 }
 
 /**
- * Splits `<think>…</think>answer`; `undefined` unless the text begins with one such section and has no other.
- * With `isOpen` the prompt ended in `<think>`, as some chat templates do, and the text begins inside.
+ * Splits `<think>…</think>answer`; `undefined` unless the text begins with such a section and has no other.
+ * With `isOpen` the text begins inside the section, because the prompt ended in `<think>`, as with some chat templates.
  */
 export function splitThinking(text: string, isOpen = false): ThinkingParts | undefined {
   const whole = isOpen ? `<think>${text}` : text.trimStart();

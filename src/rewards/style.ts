@@ -1,4 +1,4 @@
-// Rewards wanted patterns and punishes unwanted ones.
+// Rewards wanted patterns and penalises unwanted ones.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { regexSource } from './regex-source.ts';
@@ -20,7 +20,7 @@ export const styleConfig: z.ZodType<StyleConfig> = z
   })
   .refine(({ wanted = [], unwanted = [] }) => wanted.length + unwanted.length > 0, 'give wanted or unwanted patterns');
 
-/** The share of wanted patterns that match less the share of unwanted ones that do: between −1 and 1. */
+/** The fraction of wanted patterns that match minus the fraction of unwanted ones that match: between −1 and 1. */
 export function style({ wanted = [], unwanted = [], ignore_case = true }: StyleConfig): RewardFunction {
   const compile = (sources: readonly string[]) => sources.map((source) => new RegExp(source, ignore_case ? 'i' : ''));
   const [good, bad] = [compile(wanted), compile(unwanted)];

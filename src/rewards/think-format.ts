@@ -4,7 +4,7 @@ import type { RewardFunction } from '../rewards.ts';
 import { splitThinking } from './sections.ts';
 
 export interface ThinkFormatConfig {
-  /** Whether the prompt already ends in `<think>`, as some chat templates have it. @default false */
+  /** Whether the prompt already ends in `<think>`, as with some chat templates. @default false */
   readonly is_opened_by_prompt?: boolean;
 }
 
@@ -12,7 +12,7 @@ export const thinkFormatConfig: z.ZodType<ThinkFormatConfig> = z.strictObject({
   is_opened_by_prompt: z.boolean().exactOptional(),
 });
 
-/** As TRL's `think_format_reward`, and neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
+/** Like TRL's `think_format_reward`, but neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
 export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {
   const { is_opened_by_prompt = false } = config;
   return ({ completions }) =>

@@ -1,4 +1,4 @@
-// The reward model made of reward functions: their weighted sum, and whatever they do wrong as an error on the trajectories.
+// The reward model that sums weighted reward functions, and records whatever goes wrong in them on the trajectories.
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
@@ -9,7 +9,7 @@ import { callReward } from './reward-call.ts';
 
 export interface WeightedRewardsOptions {
   /**
-   * Milliseconds that one call of a reward function may take. A function in this process that never gives up the thread cannot be stopped.
+   * Time limit of one call of a reward function, in milliseconds. A function in this process that never yields cannot be stopped.
    * @default 30_000
    */
   readonly timeLimit?: number;
@@ -18,12 +18,12 @@ export interface WeightedRewardsOptions {
 /**
  * Scores Σ weight · part over the parts that apply; `null` if none does.
  *
- * A function that throws, takes too long or answers anything but one finite number or `null` a completion is recorded under its name in the
- * `errors` of the trajectories at fault, and their scores are `null`: a failure is never scored 0. Where a call fails as a whole, each
- * completion is tried alone, for its share of the limit, and those that do no harm are scored together again. Functions receive
- * frozen copies. Trajectories that were not played, as `wasPlayed` says, are not shown to them and score `null`.
+ * If a function throws, takes too long, or returns anything but one finite number or `null` per completion, the error is recorded under its
+ * name in the `errors` of the trajectories concerned, and their scores are `null`: a failure is never scored 0. If a call fails as a whole,
+ * each completion is tried alone, within its share of the time limit, and those that succeed are scored together again. Functions receive
+ * frozen copies. Trajectories that were not played to an end (`wasPlayed`) are not shown to them and score `null`.
  *
- * Throws `REWARD_NAME_TAKEN` if two rewards have one name.
+ * Throws `REWARD_NAME_TAKEN` if two rewards have the same name.
  */
 export function weightedRewards<E extends Example = Example>(
   rewards: readonly NamedReward[],
@@ -60,17 +60,17 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
   });
 }
 
-/** Milliseconds that a completion is given at least when it is tried alone, for a machine may be busy. */
+/** The least time for a completion that is tried alone, in milliseconds: the machine may be busy. */
 const leastShare = 2000;
 
-/** What one reward function made of a group. */
+/** What one reward function returned for a group. */
 interface Verdict {
   readonly scores: readonly (number | null | Fault)[];
   readonly metrics: Readonly<Record<string, number>>;
   readonly extra?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Scores all that can be scored: a completion on which the function fails takes no other with it. */
+/** Scores all that can be scored: a completion on which the function fails costs no other its score. */
 async function judge(score: NamedReward['score'], group: Judged, timeLimit: number): Promise<Verdict> {
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
@@ -97,7 +97,7 @@ async function call(score: NamedReward['score'], judged: Judged, timeLimit: numb
   }));
 }
 
-/** Some rows of a group. */
+/** The given rows of a group. */
 function part({ prompts, completions, completionIds, columns, ...rest }: Judged, rows: readonly number[]): Judged {
   const pick = <T>(values: readonly T[]) => Object.freeze(rows.map((i) => values[i]!));
   return Object.freeze({
@@ -109,7 +109,7 @@ function part({ prompts, completions, completionIds, columns, ...rest }: Judged,
   });
 }
 
-/** The verdicts on trajectory `i`, as one, with the metrics of its group. */
+/** Merges the verdicts of all reward functions on trajectory `i`, with the metrics of its group. */
 function combine(
   rewards: readonly NamedReward[],
   verdicts: readonly Verdict[],

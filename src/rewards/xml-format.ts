@@ -1,4 +1,4 @@
-// Rewards completions that are laid out in XML-like sections, such as <reasoning>…</reasoning><answer>…</answer>.
+// Rewards completions that consist of XML-like sections, such as <reasoning>…</reasoning><answer>…</answer>.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 
@@ -8,7 +8,7 @@ export interface XmlFormatConfig {
   /**
    * - `strict`: 1 for the sections and nothing else, 0 otherwise;
    * - `soft`: 1 for the sections with any text around them, 0 otherwise;
-   * - `incremental`: an equal part of 1 for each tag in its place, less 0.001 for each character behind the last section.
+   * - `incremental`: 1 ÷ (number of tags) for each tag in its place, less 0.001 for each character after the last section.
    *
    * @default 'soft'
    */
@@ -57,7 +57,7 @@ function incremental(text: string, markers: readonly string[]): number {
   return Math.max(0, inPlace / markers.length - 0.001 * trailing);
 }
 
-/** The text before, between and behind the markers; undefined unless each occurs once, in order. */
+/** The text before, between and after the markers; `undefined` unless each occurs exactly once, in order. */
 function split(text: string, markers: readonly string[]): string[] | undefined {
   const pieces: string[] = [];
   let end = 0;

@@ -1,4 +1,4 @@
-// Complex numbers in doubles. Expressions are compared at random points, where roots and logarithms of negative numbers must have values.
+// Complex arithmetic in doubles. Expressions are compared at random points, where roots and logarithms of negative numbers need values.
 
 export interface Complex {
   readonly re: number;
@@ -55,7 +55,7 @@ export function log(z: Complex): Complex {
   return size === 0 ? notANumber : { re: Math.log(size), im: Math.atan2(z.im, z.re) };
 }
 
-/** The principal value; exactly real where base and result are. */
+/** The principal value; exactly real if base and result are real. */
 export function power(base: Complex, exponent: Complex): Complex {
   if (isReal(base) && isReal(exponent)) {
     if (base.re === 0 && exponent.re < 0) return notANumber;

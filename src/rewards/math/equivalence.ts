@@ -1,4 +1,4 @@
-// Whether two parsed answers are the same: numbers by value, expressions at random points, sets, intervals and equations by their parts.
+// Compares two parsed answers: numbers by value, expressions at random points, sets, intervals and equations part by part.
 import { randomStream } from '../../random.ts';
 import { type Complex, hasValue, modulus, subtract } from './complex.ts';
 import { exactValue, valueAt, variablesOf } from './evaluate.ts';
@@ -14,12 +14,12 @@ import {
 } from './syntax.ts';
 
 /**
- * - `strict`: names of variables matter, ordered and unordered answers differ, so do `12.5\%` and 12.5, and a set and an inequality;
+ * - `strict`: names of variables matter, ordered and unordered answers differ, as do `12.5\%` and 12.5, and an interval and an inequality;
  * - `lenient`: variables are matched in order of appearance, sets equal tuples and inequalities equal intervals.
  */
 export type EquivalenceMode = 'strict' | 'lenient';
 
-// Written decimals are taken to be rounded to so many places, as in math-verify.
+// Decimals are assumed to be rounded to this many places, as in math-verify.
 const decimalPlaces = 6;
 const sampledPoints = 8;
 const leastComparedPoints = 3;
@@ -27,8 +27,8 @@ const relativeTolerance = 1e-9;
 const absoluteTolerance = 1e-12;
 
 /**
- * Whether `answer` says what `gold` says. Not symmetric: `x = 3` answers 3 and 3 answers `x = 3`, but 3 does not answer `2x = 6`.
- * Equality of expressions is tested at eight points drawn from a fixed seed, which no two different expressions pass but by design.
+ * Whether `answer` means the same as `gold`. Not symmetric: `x = 3` and 3 match either way, but the answer 3 does not match the gold `2x = 6`.
+ * Expressions are compared at eight points drawn from a fixed seed. Different expressions agree at all of them only if constructed to do so.
  */
 export function isEquivalent(gold: MathNode, answer: MathNode, mode: EquivalenceMode): boolean {
   return new Comparison(mode).areSame(gold, mode === 'lenient' ? renamed(answer, variablesOf(gold)) : answer);
@@ -58,7 +58,7 @@ class Comparison {
     return this.areSameExpressions(gold, answer);
   }
 
-  /** `x = 3` without its `x =` where only one of the two has it. */
+  /** Drops the `x =` of `x = 3` if only one of the two answers has it. */
   private withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, MathNode] {
     const isAnswerEquation = isEquation(answer);
     if (isAnswerEquation && !isEquation(gold)) return [gold, answer.sides.at(-1)!];
@@ -77,7 +77,7 @@ class Comparison {
     return structureOf(gold) === structureOf(answer) || haveSameValues(gold, answer);
   }
 
-  /** Where one is a number as written: with a point to six places, and 9% is both 0.09 and 9. */
+  /** Compares with a number as written: decimals to six places, and 9% as both 0.09 and 9. */
   private areSameNumbers(gold: MathNode, answer: MathNode): boolean | undefined {
     const [goldValue, answerValue] = [exactValue(gold), exactValue(answer)];
     const [goldBare, answerBare] = [withoutPercent(gold), withoutPercent(answer)];
@@ -88,7 +88,7 @@ class Comparison {
     }
     if (!isDecimal(goldBare) && !isDecimal(answerBare)) return undefined;
     if (goldValue && answerValue) return roundTo(goldValue, decimalPlaces) === roundTo(answerValue, decimalPlaces);
-    // One is irrational, so that it lies on no border between two rounded values.
+    // One is irrational, so it cannot lie exactly halfway between two rounded values.
     const written = goldValue ?? answerValue;
     const other = valueAt(goldValue ? answer : gold, {});
     if (!written || other.im !== 0 || !Number.isFinite(other.re)) return false;
@@ -100,20 +100,20 @@ class Comparison {
     if (isAssignment(gold) && isEquation(answer)) {
       const assigned = isAssignment(answer) ? answer : reversed(answer);
       if (isAssignment(assigned) && this.areSameAssignments(gold, assigned)) return true;
-      // 2x = 6 has yet to be solved to be x = 3; y = 1 − x need not be turned into x + y = 1.
+      // 2x = 6 does not count as x = 3, for it has yet to be solved; but y = 1 − x and x + y = 1 are equal.
       if (variablesOf(gold.sides.at(-1)!).length === 0) return false;
     }
     if (gold.sides.length !== answer.sides.length) return false;
     return this.arePairwiseSame(gold, answer) || this.arePairwiseSame(gold, reversed(answer));
   }
 
-  /** Equal names and equal values; `x = 1 + 2 = 3` has the value behind the last sign. */
+  /** Equal names and equal values; `x = 1 + 2 = 3` has the value after the last sign. */
   private areSameAssignments(gold: Relation, answer: Relation): boolean {
     const isSameName = haveSameValues(gold.sides[0]!, answer.sides[0]!);
     return isSameName && this.areSame(gold.sides.at(-1)!, answer.sides.at(-1)!);
   }
 
-  /** Whether each a < b of one chain is, up to a positive factor of b − a, that of the other. */
+  /** Compares chains of inequalities: each difference b − a of `a < b` must equal its counterpart up to a positive factor. */
   private arePairwiseSame(gold: Relation, answer: Relation): boolean {
     return gold.signs.every((sign, i) => {
       const [goldDifference, answerDifference] = [difference(gold, i), difference(answer, i)];
@@ -147,7 +147,7 @@ class Comparison {
     return isOrdered ? this.areSameInOrder(goldItems, answerItems) : this.areSameInAnyOrder(goldItems, answerItems);
   }
 
-  /** The items, each once unless their order matters. What is no collection is its own only item. */
+  /** The items, without duplicates unless their order matters. A node that is not a collection is its own only item. */
   private distinctItems(node: MathNode): readonly MathNode[] {
     const items = itemsOf(node);
     if (node.kind === 'tuple') return items;
@@ -169,7 +169,7 @@ class Comparison {
   }
 }
 
-/** Whether two expressions have one value wherever both have any. */
+/** Whether two expressions have equal values wherever both have a value. */
 function haveSameValues(gold: MathNode, answer: MathNode): boolean {
   let compared = 0;
   for (const [goldValue, answerValue] of valuesAtPoints(gold, answer)) {
@@ -180,7 +180,7 @@ function haveSameValues(gold: MathNode, answer: MathNode): boolean {
   return compared >= leastComparedPoints;
 }
 
-/** The factor between two expressions if it is one real number other than 0 at every point. */
+/** The factor between two expressions, if it is the same real number, not 0, at every point. */
 function ratio(gold: MathNode, answer: MathNode): number | undefined {
   let factor: number | undefined;
   let compared = 0;
@@ -194,7 +194,7 @@ function ratio(gold: MathNode, answer: MathNode): number | undefined {
   return compared >= leastComparedPoints ? factor : undefined;
 }
 
-/** Both values at points that are the same in every call: half of them near 1, all within ±4. */
+/** The values of both at points that are the same in every call: half of them near 1, all within ±4. */
 function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [Complex, Complex]> {
   const names = [...new Set([...variablesOf(gold), ...variablesOf(answer)])].sort();
   const random = randomStream(1);
@@ -260,17 +260,17 @@ function isCollection(node: MathNode): boolean {
 function itemsOf(node: MathNode): readonly MathNode[] {
   if (node.kind === 'matrix') return node.items;
   if (node.kind !== 'set' && node.kind !== 'list' && node.kind !== 'tuple') return [node];
-  // What ± makes of one item of a list are items of the list.
+  // The two values of an item with ± are items of the list.
   return node.items.flatMap((item) => (item.kind === 'set' && node.kind !== 'tuple' ? item.items : [item]));
 }
 
-/** A pair in parentheses as the open interval that it may be. */
+/** A pair in parentheses, read as an open interval. */
 function asInterval(node: MathNode): MathNode {
   if (node.kind !== 'tuple' || node.items.length !== 2) return node;
   return { kind: 'interval', start: node.items[0]!, end: node.items[1]!, isStartOpen: true, isEndOpen: true };
 }
 
-/** The interval of a variable that `x < 3` or `1 <= x < 2` allows. */
+/** The interval to which `x < 3` or `1 <= x < 2` restricts the variable. */
 function intervalOf(relation: Relation): Interval | undefined {
   const { sides, signs } = relation;
   if (signs.includes('=') || signs.includes('!=')) return undefined;
@@ -286,7 +286,7 @@ function intervalOf(relation: Relation): Interval | undefined {
   };
 }
 
-/** `3 > x` for `x < 3`. */
+/** Turns `x < 3` into `3 > x`. */
 function reversed({ sides, signs }: Relation): Relation {
   return { kind: 'relation', sides: sides.toReversed(), signs: signs.map(flip).toReversed() };
 }
@@ -296,12 +296,12 @@ function flip(sign: RelationSign): RelationSign {
   return flipped[sign] ?? sign;
 }
 
-/** Right less left of the i-th sign. */
+/** The right side of the i-th sign minus its left side. */
 function difference({ sides }: Relation, i: number): MathNode {
   return operation('add', sides[i + 1]!, operation('negate', sides[i]!));
 }
 
-/** Letters alone, so that `Tuesday.`, `tuesday` and the product yes are text; of formulas that could not be read all but white space. */
+/** The letters alone, so that `Tuesday.` equals `tuesday` and the product y·e·s equals `yes`; for unparsed formulas, all but white space. */
 function textOf(node: MathNode): string {
   if (node.kind === 'word') {
     const isFormula = /[\\+=<>^|/]|-\d/.test(node.text);
@@ -315,7 +315,7 @@ function structureOf(node: MathNode): string {
   return JSON.stringify(node, (_, value) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
-/** The tree with its variables called as `names`, in order; unchanged if there are not as many. */
+/** The tree with its variables renamed to `names`, in order; unchanged if there are not equally many. */
 function renamed(node: MathNode, names: readonly string[]): MathNode {
   const own = variablesOf(node);
   if (own.length !== names.length) return node;

@@ -1,4 +1,4 @@
-// Values of expressions: exact ones where they are fractions, and complex doubles at given values of the variables.
+// Evaluates expressions: exactly, if the value is a fraction, or in complex doubles for given values of the variables.
 import { type Complex, divide, multiply, notANumber, real } from './complex.ts';
 import { operationNamed, trigonometric } from './operations.ts';
 import { type Rational, toNumber } from './rational.ts';
@@ -11,7 +11,7 @@ const constants: Readonly<Record<string, Complex>> = {
   infinity: real(Number.POSITIVE_INFINITY),
 };
 
-/** The value as a fraction; `undefined` where it has variables or is no fraction. */
+/** The value as a fraction; `undefined` if there are variables or the value is not a fraction. */
 export function exactValue(node: MathNode): Rational | undefined {
   if (node.kind === 'number') return node.value;
   if (node.kind !== 'operation') return undefined;
@@ -26,7 +26,7 @@ export function exactValue(node: MathNode): Rational | undefined {
   return exact(...operands);
 }
 
-/** The value at a point; NaN where it has none, as text has not. */
+/** The value at a point, that is, for given values of the variables; NaN if there is none, as for text. */
 export function valueAt(node: MathNode, point: Readonly<Record<string, number>>): Complex {
   const exact = exactValue(node);
   if (exact) return real(toNumber(exact));
@@ -50,7 +50,7 @@ function inRadians(degrees: Complex): Complex {
   return divide(multiply(degrees, real(Math.PI)), real(180));
 }
 
-/** The names of the variables, in the order in which they occur first. */
+/** The names of the variables, in order of first appearance. */
 export function variablesOf(node: MathNode): string[] {
   const names = new Set<string>();
   visit(node, (part) => {

@@ -1,4 +1,4 @@
-// Where in a text its answer is: in a box, behind `####` or "the answer is", in the last formula, or else the last number.
+// Finds the answer in a text: in a box, after `####` or "the answer is", in the last formula, or else the last number.
 
 const boxCommand = /\\(?:boxed|fbox)\s*\{/g;
 
@@ -9,7 +9,7 @@ const announced: readonly RegExp[] = [
   /\banswer\b[^\n:=]{0,40}?(?:\bis\b|[:=])[*\s]*:?\s*([^\n]+)/gi,
 ];
 
-// A closing dollar sign with a digit behind it is an amount of money: $5 and $6.
+// A dollar sign followed by a digit does not close a formula, but begins an amount of money: $5 and $6.
 const formula = /\$\$([^$]+)\$\$|(?<![\\\d])\$((?:\\\$|[^$\n])+)\$(?!\d)|\\\[([\s\S]*?)\\\]|\\\(([\s\S]*?)\\\)/g;
 
 const number = /(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|(?<![\w.])\.\d+/.source;
@@ -21,11 +21,11 @@ const expression = new RegExp(
   'g',
 );
 
-// Answers stand at the end; what is before so many characters is not looked at.
+// Answers are near the end: only this many characters there are searched.
 const longestSearched = 20_000;
 const mostBoxes = 50;
 
-/** Text that may be the answer. What is in a box is it, even if it is no mathematics. */
+/** Text that may be the answer. The contents of a box are the answer even if they are not mathematics. */
 export interface AnswerCandidate {
   readonly text: string;
   readonly source: 'box' | 'formula' | 'prose';
@@ -52,7 +52,7 @@ function* candidatesIn(text: string): Generator<AnswerCandidate> {
   if (last !== undefined) yield { text: last, source: 'prose' };
 }
 
-/** The content of the last box, and of those right before it: `\boxed{1}, \boxed{2}` is `1,2`. */
+/** The content of the last box and of those joined to it: `\boxed{1}, \boxed{2}` is `1,2`. */
 function lastBoxes(text: string): string | undefined {
   const boxes: { readonly start: number; readonly end: number; readonly content: string }[] = [];
   for (const match of [...text.matchAll(boxCommand)].slice(-mostBoxes)) {

@@ -1,4 +1,4 @@
-// The operations that answers are made of: what each does to complex numbers and, where the result is one, to fractions.
+// The operations in answers: how each acts on complex numbers and, if the result is a fraction, on fractions.
 import * as complex from './complex.ts';
 import { type Complex, notANumber, real } from './complex.ts';
 import * as fraction from './rational.ts';
@@ -6,14 +6,14 @@ import { type Rational, rational } from './rational.ts';
 
 interface Operation {
   readonly value: (...operands: Complex[]) => Complex;
-  /** `undefined` where the result is no fraction, or a very long one. */
+  /** `undefined` if the result is not a fraction, or has very many digits. */
   readonly exact?: (...operands: Rational[]) => Rational | undefined;
 }
 
 const hundredth = { numerator: 1n, denominator: 100n };
 const largestFactorial = 170n;
 
-/** A function of real numbers alone. */
+/** A function defined only for real numbers. */
 function ofReals(compute: (...operands: number[]) => number): Operation['value'] {
   return (...operands) =>
     operands.every(complex.isReal) ? real(compute(...operands.map(({ re }) => re))) : notANumber;
@@ -52,7 +52,7 @@ function factorial(n: bigint): bigint | undefined {
 }
 
 function rootOf(degree: Complex, operand: Complex): Complex {
-  // The real root of a negative number, as schools have it, and not the principal one.
+  // The real root of a negative number, as taught in school, instead of the principal root.
   const isOddRoot = complex.isReal(degree) && degree.re % 2 === 1 && complex.isReal(operand) && operand.re < 0;
   if (isOddRoot) return real(-((-operand.re) ** (1 / degree.re)));
   return complex.power(operand, complex.divide(real(1), degree));
@@ -68,7 +68,7 @@ export const operations = {
     value: (operand: Complex) => complex.multiply(operand, real(0.01)),
     exact: (operand: Rational) => fraction.multiply(operand, hundredth),
   },
-  /** A number of degrees is that number, except as an angle: see `evaluate.ts`. */
+  /** 30° is the number 30, except as an angle: see `evaluate.ts`. */
   degrees: { value: (operand: Complex) => operand, exact: (operand: Rational) => operand },
   sqrt: { value: (operand: Complex) => complex.power(operand, real(0.5)), exact: fraction.squareRoot },
   root: { value: rootOf },

@@ -4,7 +4,7 @@ import { parseDecimal } from './rational.ts';
 import { infinity, type MathNode, operation, type Relation, type RelationSign } from './syntax.ts';
 import { functionNames, normalise, type Token, tokenize } from './tokens.ts';
 
-// Answers are short. What is longer, or nested deeper, was written to cost time.
+// Answers are short. Longer or more deeply nested ones are not parsed, since they would only cost time.
 const longestAnswer = 1000;
 const deepestNesting = 60;
 
@@ -15,7 +15,7 @@ const operationOfName: Readonly<Record<string, OperationName>> = {
   ...{ asin: 'arcsin', acos: 'arccos', atan: 'arctan', ceil: 'ceiling' },
 };
 
-/** The answer as a tree, a word if it is nothing but text; `undefined` if it is neither. */
+/** The syntax tree of the answer, a `word` if it is plain text; `undefined` if it is neither. */
 export function parseAnswer(text: string): MathNode | undefined {
   if (text.length > longestAnswer) return undefined;
   const tokens = tokenize(normalise(text));
@@ -32,7 +32,7 @@ export function parseAnswer(text: string): MathNode | undefined {
 
 class NotMathematics extends Error {}
 
-/** A word, and around it only words, letters and marks that text has too. */
+/** Whether there is a word, and otherwise only words, letters and marks that also occur in text. */
 function isText(tokens: readonly Token[]): boolean {
   return (
     tokens.some(({ kind }) => kind === 'word' || kind === 'text') &&
@@ -68,7 +68,7 @@ class Parser {
     const sides = [this.parseUnion()];
     const signs: RelationSign[] = [];
     for (;;) {
-      // x ∈ S is an answer S.
+      // `x ∈ S` means the answer S.
       if (this.takeMark('∈')) return this.parseUnion();
       const sign = this.peek();
       if (sign?.kind !== 'mark' || !relationSigns.has(sign.text)) break;
@@ -145,7 +145,7 @@ class Parser {
     return node;
   }
 
-  /** The minus of −1\frac{1}{2} is before the mixed number. */
+  /** In −1\frac{1}{2} the minus applies to the whole mixed number. */
   private parseUnaryFactor(): MathNode {
     const factor = this.parseUnary();
     const isMixed = factor.kind === 'number' && !factor.isDecimal && this.peek()?.text === '\\frac';
@@ -176,7 +176,7 @@ class Parser {
     return exponent;
   }
 
-  /** A name with its index is another name; a number's index is its base, which says nothing about equal digits. */
+  /** A subscript makes a name a different name. On a number it is the base, which is ignored when digits are compared. */
   private parseSubscript(base: MathNode): MathNode {
     const start = this.at;
     this.parsePrimary();
@@ -250,7 +250,7 @@ class Parser {
     return { kind: 'set', items };
   }
 
-  /** TeX's braces group; around several items in plain text they are those of a set. */
+  /** In TeX, braces group; in plain text, braces around several items make a set. */
   private parseGroup(): MathNode {
     if (this.takeMark('}')) return { kind: 'set', items: [] };
     const items = this.parseItems();
@@ -307,7 +307,7 @@ class Parser {
     return operation('sqrt', this.parsePrimary());
   }
 
-  /** `\sin(x)`, `\max(1, 2)`, and `\sin 2x`, where everything multiplied belongs to the operand. */
+  /** `\sin(x)`, `\max(1, 2)`, and `\sin 2x`, where the operand is the whole product. */
   private parseOperands(): readonly MathNode[] {
     if (this.takeMark('(')) {
       const items = this.parseItems();
@@ -354,7 +354,7 @@ function numberNode(text: string): MathNode {
   return { kind: 'number', value, isDecimal: /[.eE]/.test(text) };
 }
 
-/** `log` without a base is the decimal logarithm, as in LaTeX answers. */
+/** `log` without a base is the decimal logarithm, as usual in LaTeX answers. */
 function apply(name: string, operands: readonly MathNode[], base: MathNode | undefined): MathNode {
   if (name === 'log' || name === 'lg') {
     if (operands.length !== 1) throw new NotMathematics();

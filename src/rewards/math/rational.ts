@@ -1,4 +1,4 @@
-// Exact fractions: what numbers in answers are, so that neither 0.1 + 0.2 nor 2^64 + 1 is rounded.
+// Exact fractions, for the numbers in answers: neither 0.1 + 0.2 nor 2^64 + 1 is rounded.
 
 /** A fraction in lowest terms; the denominator is positive. */
 export interface Rational {
@@ -6,17 +6,17 @@ export interface Rational {
   readonly denominator: bigint;
 }
 
-// Results with more digits than any answer has are not worth their time: 9^9^9 has 369 million.
+// No answer has more digits than this, and computing more takes long: 9^9^9 has 369 million.
 const longestPower = 4096;
 
-/** `undefined` where the denominator is 0. */
+/** `undefined` if the denominator is 0. */
 export function rational(numerator: bigint, denominator = 1n): Rational | undefined {
   if (denominator === 0n) return undefined;
   const divisor = greatestDivisor(numerator, denominator) * (denominator < 0n ? -1n : 1n);
   return { numerator: numerator / divisor, denominator: denominator / divisor };
 }
 
-/** The value of digits with or without a point, for example `12`, `12.50`, `.5`, and with an exponent, `1.5e-3`. */
+/** Parses a decimal such as `12`, `12.50`, `.5` or `1.5e-3`. */
 export function parseDecimal(text: string): Rational | undefined {
   const [mantissa = '', exponentText = '0'] = text.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -42,7 +42,7 @@ export function divide(a: Rational, b: Rational): Rational | undefined {
   return rational(a.numerator * b.denominator, a.denominator * b.numerator);
 }
 
-/** `undefined` for exponents that are not whole and for results that would be very long. */
+/** `undefined` for exponents that are not integers and for results with very many digits. */
 export function power(base: Rational, exponent: Rational): Rational | undefined {
   if (exponent.denominator !== 1n) return undefined;
   const count = exponent.numerator < 0n ? -exponent.numerator : exponent.numerator;
@@ -52,7 +52,7 @@ export function power(base: Rational, exponent: Rational): Rational | undefined 
   return exponent.numerator < 0n ? rational(denominator, numerator) : rational(numerator, denominator);
 }
 
-/** The square root where it is a fraction. */
+/** The square root; `undefined` if it is not a fraction. */
 export function squareRoot({ numerator, denominator }: Rational): Rational | undefined {
   if (numerator < 0n) return undefined;
   const [top, bottom] = [wholeRoot(numerator), wholeRoot(denominator)];
@@ -63,7 +63,7 @@ export function isEqual(a: Rational, b: Rational): boolean {
   return a.numerator === b.numerator && a.denominator === b.denominator;
 }
 
-/** The nearest multiple of 10^−places as a count of them; halves go to the even one. */
+/** The value in units of 10^−places, rounded to the nearest integer; halves are rounded to even. */
 export function roundTo({ numerator, denominator }: Rational, places: number): bigint {
   const doubled = 2n * numerator * 10n ** BigInt(places) + denominator;
   const period = 2n * denominator;
@@ -75,7 +75,7 @@ export function roundTo({ numerator, denominator }: Rational, places: number): b
 export function toNumber({ numerator, denominator }: Rational): number {
   const direct = Number(numerator) / Number(denominator);
   if (Number.isFinite(direct) && (direct !== 0 || numerator === 0n)) return direct;
-  // One of the two is beyond all doubles: drop as many digits from both.
+  // One of the two is too large for a double: drop the same number of digits from both.
   const surplus = BigInt(Math.max(digitCount(numerator), digitCount(denominator)) - 300);
   return surplus > 0n ? Number(numerator / 10n ** surplus) / Number(denominator / 10n ** surplus) : direct;
 }

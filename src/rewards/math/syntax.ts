@@ -1,21 +1,21 @@
-// What an answer is once it is parsed: a tree.
+// The syntax tree of a parsed answer.
 import type { OperationName } from './operations.ts';
 import type { Rational } from './rational.ts';
 
 export type RelationSign = '=' | '<' | '<=' | '>' | '>=' | '!=';
 
 export type MathNode =
-  /** `isDecimal` where it was written with a point, so that it may be a rounded value. */
+  /** `isDecimal` if it was written with a decimal point, so that it may be rounded. */
   | { readonly kind: 'number'; readonly value: Rational; readonly isDecimal: boolean }
   | { readonly kind: 'symbol'; readonly name: string }
-  /** An answer that is text, in lower case, for example `tuesday`. */
+  /** An answer that is text, in lower case, such as `tuesday`. */
   | { readonly kind: 'word'; readonly text: string }
   | { readonly kind: 'operation'; readonly name: OperationName; readonly operands: readonly MathNode[] }
   /**
    * - `set`: in braces, or numbers with ±;
-   * - `list`: without brackets, so that it may be meant as a set or as a tuple;
-   * - `tuple`: in parentheses; of two it may be an open interval;
-   * - `matrix`: of rows, which are tuples.
+   * - `list`: without brackets, so that either a set or a tuple may be meant;
+   * - `tuple`: in parentheses; a pair may also be an open interval;
+   * - `matrix`: its items are the rows, which are tuples.
    */
   | { readonly kind: 'set' | 'list' | 'tuple' | 'matrix'; readonly items: readonly MathNode[] }
   | Interval

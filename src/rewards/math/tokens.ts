@@ -1,12 +1,12 @@
-// From the text of an answer to tokens: LaTeX, plain notation and Unicode signs become one vocabulary, units and decoration go.
+// Turns the text of an answer into tokens: LaTeX, plain notation and Unicode signs share one vocabulary; units and decoration are dropped.
 
 export type Token =
   | { readonly kind: 'number'; readonly text: string }
-  /** A variable, a constant or a function; Greek letters under their LaTeX names. */
+  /** A variable, a constant or a function; Greek letters have their LaTeX names. */
   | { readonly kind: 'name'; readonly text: string }
   /** A run of letters too long to be a product. */
   | { readonly kind: 'word'; readonly text: string }
-  /** What was marked as text. */
+  /** Something marked as text. */
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'mark'; readonly text: string };
 
@@ -42,7 +42,7 @@ const unicode: readonly (readonly [RegExp, string])[] = [
   [/[⟩〉]/g, ')'],
 ];
 
-/** LaTeX commands that say how things look, or nothing. */
+/** LaTeX commands that only affect appearance, or nothing at all. */
 const decoration =
   /\\(?:left|right|m?left|m?right|[bB]igg?[lr]?|displaystyle|textstyle|quad|qquad|limits|mathopen|mathclose)(?![a-zA-Z])|(?<!\\)\\[,!:;> ]|~|\*\*/g;
 
@@ -62,13 +62,13 @@ const nameOfCommand: Readonly<Record<string, string>> = { infty: 'infinity', inf
 
 const units =
   'mm|cm|dm|km|ft|in|mg|kg|ml|mL|mph|kmh|kph|min|sec|hr|hrs|lb|lbs|oz|yd|mi|ms|kB|MB|GB|Hz|kHz|kW|rad|m|g|s|h|l|L';
-// A unit is a longer word behind a space, or one of the list: ab in 2ab is a product.
+// A unit is a longer word after a space, or one in the list: the ab in 2ab is a product.
 const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${units})(?![a-zA-Z]))(?:\s*\^\s*\{?[23]\}?)?`;
 const per = String.raw`\s*(?:\/|\bper\b)\s*[a-zA-Z]+(?:\s*\^\s*\{?[23]\}?)?`;
 const trailingUnits = new RegExp(String.raw`(?<=[\d)}%])(?:${unit}(?:${per})?)+[\s.]*$`);
 const singleLetterUnit = /(?<=\d)[mgshlL]$/;
 
-/** One notation for the many in which answers are written; `5\text{ cm}^2`, `5 apples`, `\$5` and `5` are the same. */
+/** Reduces the many notations of answers to one; `5\text{ cm}^2`, `5 apples`, `\$5` and `5` become equal. */
 export function normalise(text: string): string {
   let result = text.replaceAll('"', '');
   for (const [pattern, replacement] of unicode) result = result.replace(pattern, replacement);
@@ -76,7 +76,7 @@ export function normalise(text: string): string {
     result
       .replace(/(?<!\\)\\\\(?=[dtc]?frac|sqrt|pi|text)/g, '\\')
       .replace(/\{\s*,\s*\}|,\\!/g, ',')
-      // \frac12 is one half, and 12 one number to the lexer.
+      // \frac12 is one half, but the lexer would read 12 as one number.
       .replace(
         /(\\[dtc]?frac)\s*(\d)\s*(\d)?/g,
         (_, name, top, bottom) => `${name}{${top}}${bottom ? `{${bottom}}` : ''}`,
@@ -92,7 +92,7 @@ export function normalise(text: string): string {
   );
 }
 
-/** What `\text{content}` means behind `before`: a separator, a unit to drop, or text. */
+/** What `\text{content}` means after `before`: a separator, a unit to drop, or text. */
 function textOf(content: string, before: string): string {
   const trimmed = content.trim();
   if (/^,?\s*(?:and|or)$/.test(trimmed)) return ',';
@@ -101,11 +101,11 @@ function textOf(content: string, before: string): string {
   return /[a-zA-Z]{2}/.test(trimmed) ? `"${trimmed}"` : ` ${trimmed} `;
 }
 
-/** Stands for a unit that is still to be removed with its exponent. */
+/** A placeholder for a unit that is still to be removed together with its exponent. */
 const unitMark = '\u0001';
 const markedUnits = new RegExp(String.raw`${unitMark}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?`, 'g');
 
-/** Whether letters in the text are words of a sentence, and neither functions nor units or variables behind a number. */
+/** Whether the text contains words of a sentence, as opposed to functions, units, or variables after a number. */
 export function hasProse(text: string): boolean {
   const unmarked = normalise(text).replace(/"[^"]*"|\\(?:begin|end)\{\w+\}/g, ' ');
   return [...unmarked.matchAll(/(?<![\\a-zA-Z]|[\d)}]\s?)[a-zA-Z]{2,}/g)].some(
@@ -125,7 +125,7 @@ const patterns: readonly (readonly [RegExp, (match: RegExpExecArray) => Token | 
   [/\\\\/y, () => ({ kind: 'mark', text: '\\\\' })],
   [/<=|>=|!=|==|\*\*/y, ([text]) => ({ kind: 'mark', text: text === '==' ? '=' : text === '**' ? '^' : text })],
   [/[a-zA-Z]+/y, ([text]) => ({ kind: 'word', text })],
-  // A ratio 3:4 is a quotient.
+  // The ratio 3:4 is read as a quotient.
   [/[^\s]/uy, ([text]) => ({ kind: 'mark', text: text === ':' ? '/' : text })],
 ];
 
@@ -142,7 +142,7 @@ export function tokenize(normalised: string): Token[] {
   while (at < text.length) {
     const number = matchAt(plainNumber, text, at);
     if (number) {
-      // Between brackets a comma separates: (100,200) is a pair.
+      // Inside brackets a comma is a separator: (100,200) is a pair.
       const whole = (brackets === 0 && matchAt(groupedNumber, text, at)) || matchAt(spacedNumber, text, at) || number;
       tokens.push({ kind: 'number', text: whole[0].replace(/[, ]/g, '') });
       at += whole[0].length;
