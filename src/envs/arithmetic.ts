@@ -9,11 +9,11 @@ import type { Taskset } from './taskset.ts';
 export interface ArithmeticConfig {
   /** @default ['+', '*'] */
   readonly operators?: readonly Operator[];
-  /** The smallest operand, less than `high`. @default 2 */
+  /** The smallest operand; less than `high`. @default 2 */
   readonly low?: number;
   /** The largest operand. @default 9 */
   readonly high?: number;
-  /** The question, of `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
+  /** The question, with `{a}`, `{op}` and `{b}`. @default 'What is {a} {op} {b}? Reply with just the number.' */
   readonly template?: string;
 }
 
@@ -41,10 +41,10 @@ export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
   template: z.string().exactOptional(),
 });
 
-/** The part of all problems that is kept for evaluation. */
+/** The fraction of all problems that is held out for evaluation. */
 const heldOutFraction = 0.2;
 
-/** Up to here all problems are listed, so that the held-out part is exact; beyond, chance makes it nearly so. */
+/** Up to this many problems are listed, so that exactly a fifth is held out; beyond, a fifth is held out on average. */
 const fewProblems = 20_000;
 
 interface Problem {
@@ -54,8 +54,8 @@ interface Problem {
 }
 
 /**
- * Rows `{question, answer}`. A fifth of the problems is held out: always the same ones, in both orders where the operator commutes.
- * Throws `CONFIG_INVALID` unless `low` is less than `high` and the template names no columns but `a`, `op` and `b`.
+ * Rows `{question, answer}`. A fifth of the problems is held out, always the same ones, in both orders if the operator commutes.
+ * Throws `CONFIG_INVALID` unless `low` is less than `high` and the template uses no names but `a`, `op` and `b`.
  */
 export function arithmetic(config: ArithmeticConfig = {}): Taskset {
   const { low = 2, high = 9, template = 'What is {a} {op} {b}? Reply with just the number.' } = config;
@@ -95,7 +95,7 @@ export function arithmetic(config: ArithmeticConfig = {}): Taskset {
 
 interface Split {
   isHeldOut(problem: Problem): boolean;
-  /** How many different problems each side has, at least. */
+  /** A lower bound on the number of different problems in each split. */
   readonly distinct: { readonly train: number; readonly eval: number };
 }
 
@@ -104,7 +104,7 @@ function splitOf(operators: readonly Operator[], low: number, high: number): Spl
   if (count > fewProblems) {
     return {
       isHeldOut: (problem) => placeOf(problem) < heldOutFraction * 2 ** 32,
-      // Half of what is to be expected: far below what chance could leave.
+      // Half of the expected number, which chance makes all but impossible to undercut.
       distinct: {
         train: Math.floor((count * (1 - heldOutFraction)) / 2),
         eval: Math.floor((count * heldOutFraction) / 2),
@@ -121,7 +121,7 @@ function splitOf(operators: readonly Operator[], low: number, high: number): Spl
   return { isHeldOut, distinct: { train: problems.length - heldOut, eval: heldOut } };
 }
 
-/** A place in a random order of all problems, from 0 to 2^32, that depends on the problem alone, so that no seed mixes the splits. */
+/** A hash of the problem, from 0 to 2^32. It does not depend on the seed, so the splits are the same for every seed. */
 function placeOf({ a, op, b }: Problem): number {
   const [first, second] = operations[op].commutes && a > b ? [b, a] : [a, b];
   return streamSeed(0, 'held-out', `${first} ${op} ${second}`);

@@ -1,12 +1,12 @@
-// Several environments in one run: each row's is the one that its column names.
+// Several environments in one run: a column of each row names the one to use.
 import type { Environment } from '../environment.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
 /**
- * Plays each row in the environment that `column` names. Where all of them bring data sets, theirs are its own. For one notion of what is correct, let
- * the environments call their first score the same. Throws `COLUMN_INVALID` for rows that name none of them.
+ * Plays each row in the environment that `column` names. If all environments have data sets, these are joined. Give the first score of every
+ * environment the same name, so that correctness means the same in all. Throws `COLUMN_INVALID` for rows that name none of them.
  */
 export function environmentByColumn(column: string, environments: Readonly<Record<string, Environment>>): Environment {
   const all = Object.entries(environments);
@@ -37,7 +37,7 @@ export function environmentByColumn(column: string, environments: Readonly<Recor
   };
 }
 
-/** The name that a row has in a column. Throws `COLUMN_INVALID` for one that is not among `names`. */
+/** The value of a row's column. Throws `COLUMN_INVALID` unless it is among `names`. */
 export function nameIn(row: Example, column: string, names: readonly string[]): string {
   const name = String(row[column]);
   if (names.includes(name)) return name;

@@ -1,4 +1,4 @@
-// The task set `countdown`: an arithmetic expression of given numbers, each used once, that comes to a target.
+// The task set `countdown`: combine given numbers, each used once, into an arithmetic expression with a given value.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import { type RandomStream, shuffled } from '../random.ts';
@@ -9,15 +9,15 @@ import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface CountdownConfig {
-  /** How many numbers a problem has, 2 to 6: its difficulty. @default 3 */
+  /** How many numbers a problem has, from 2 to 6, which is its difficulty. @default 3 */
   readonly numbers?: number;
   /** The largest of the numbers; the smallest is 1. @default 9 */
   readonly high?: number;
   /** The largest target. @default 99 */
   readonly highest_target?: number;
-  /** With which the targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
+  /** The operators from which targets are made; an answer may use all four. @default ['+', '-', '*', '/'] */
   readonly operators?: readonly Operator[];
-  /** The question, of `{numbers}`, with spaces between them, and `{target}`. @default 'Use each of the numbers … exactly once …' */
+  /** The question, with `{numbers}`, separated by spaces, and `{target}`. @default 'Use each of the numbers … exactly once …' */
   readonly template?: string;
 }
 
@@ -41,17 +41,17 @@ const defaultTemplate =
 interface Problem {
   readonly numbers: readonly number[];
   readonly target: number;
-  /** One expression that comes to the target. */
+  /** An expression whose value is the target. */
   readonly solution: string;
 }
 
-/** Draws that may fail to come to a target in range before a configuration counts as impossible. */
+/** After this many draws without a target in range, a configuration is taken to be impossible. */
 const attempts = 10_000;
 
 /**
- * Rows `{question, answer, numbers, target, difficulty}`; `answer` is one solution of perhaps many. Numbers and target that are held out
- * are so in every order. The reward `countdown` is 1 for any expression that comes to exactly the target and has each number once.
- * Throws `CONFIG_INVALID` where no target is in range.
+ * Rows `{question, answer, numbers, target, difficulty}`; `answer` is one of possibly many solutions. A problem that is held out is held out
+ * in every order of its numbers. The reward `countdown` is 1 for any expression that uses each number once and has exactly the target value.
+ * Throws `CONFIG_INVALID` if no target is in range.
  */
 export function countdown(config: CountdownConfig = {}): Taskset {
   const { numbers: count = 3, high = 9, highest_target = 99, template = defaultTemplate } = config;
@@ -89,11 +89,11 @@ export function countdown(config: CountdownConfig = {}): Taskset {
 interface Term {
   readonly text: string;
   readonly value: number;
-  /** Whether it needs parentheses within a sum, a product, or behind a minus or a slash. */
+  /** Whether it needs parentheses as part of a sum or product, or after a minus or a slash. */
   readonly operator?: Operator;
 }
 
-/** Joins the numbers two by two, in random order. Quotients that are not whole are given up: their value is NaN. */
+/** Joins numbers in random pairs until one is left. Fractional quotients are not allowed: the value is NaN. */
 function combine(numbers: readonly number[], operators: readonly Operator[], random: RandomStream): Term {
   const terms: Term[] = numbers.map((value) => ({ text: String(value), value }));
   const take = () => terms.splice(random.integer(terms.length), 1)[0]!;

@@ -1,4 +1,4 @@
-// The task set `digit-sum`: one problem, to write so many digits that add up to a target. Small enough for a table of logits.
+// The task set `digit-sum`: a single problem, to write digits that add up to a target. Small enough for a table of logits.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
@@ -12,11 +12,11 @@ export interface DigitSumConfig {
   readonly vocab?: number;
   /** @default 18 */
   readonly target?: number;
-  /** How far from the target a sum still earns 1/e. @default 4 */
+  /** The distance from the target at which the reward is 1/e. @default 4 */
   readonly scale?: number;
 }
 
-/** Beyond it, the reward of a wrong sum would round to that of the right one. */
+/** With a larger scale, the reward of a wrong sum would round to that of the right one. */
 const largestScale = 1e6;
 
 export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({
@@ -27,8 +27,8 @@ export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({
 });
 
 /**
- * Rows `{question, answer}`, all the same. The reward `digit_sum` is exp(−|sum − target| / scale): 1 exactly where the sum is the target,
- * 0 for what is not `digits` numbers below `vocab`. Throws `CONFIG_INVALID` for a target out of reach.
+ * Rows `{question, answer}`, all equal. The reward `digit_sum` is exp(−|sum − target| / scale), which is 1 only if the sum is the target, and
+ * 0 for anything but `digits` numbers below `vocab`. Throws `CONFIG_INVALID` if the target cannot be reached.
  */
 export function digitSum(config: DigitSumConfig = {}): Taskset {
   const { digits = 4, vocab = 10, target = 18, scale = 4 } = config;
@@ -57,7 +57,7 @@ export function digitSum(config: DigitSumConfig = {}): Taskset {
   };
 }
 
-/** `total` as a sum of `parts` whole numbers that differ by 1 at most. */
+/** Splits `total` into `parts` integers that differ by at most 1. */
 function evenShares(total: number, parts: number): number[] {
   return Array.from({ length: parts }, (_, i) => Math.floor((total + i) / parts));
 }

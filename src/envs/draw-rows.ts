@@ -1,27 +1,27 @@
-// Rows of a task set whose problems are drawn at random: no repetition while there are others, and a part of them held out for good.
+// Draws the rows of a task set at random: no problem repeats before all others have been drawn, and a fixed fraction is held out.
 import { GradusError } from '../errors.ts';
 import { type RandomStream, randomStream, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface RowSource<P> {
-  /** The name of the task set, which keys its random streams. */
+  /** The name of the task set, which is part of the seed of its random streams. */
   readonly name: string;
   draw(random: RandomStream): P;
-  /** What a problem asks, in words that are the same wherever its solution is: problems of one identity are on one side of the split. */
+  /** A key that is equal for problems with the same solution; these are all in the same split. */
   identity(problem: P): string;
   row(problem: P): Example;
 }
 
-/** The part of all identities that is held out. */
+/** The fraction of all identities that is held out. */
 const heldOutFraction = 0.2;
 
-/** After so many draws in a row without a new problem there are no more. */
+/** After this many draws in a row without a new problem, all are taken to have been drawn. */
 const patience = 2000;
 
-/** Throws `CONFIG_INVALID` where a split has no problem at all, because there are so few. */
+/** Throws `CONFIG_INVALID` if there are so few problems that a split has none. */
 export function drawnRows<P>({ name, draw, identity, row }: RowSource<P>): Taskset['rows'] {
-  // It depends on the problem alone, so that no seed mixes the splits.
+  // Depends on the problem and not on the seed, so the splits are the same for every seed.
   const isHeldOut = (problem: P) => streamSeed(0, name, 'held-out', identity(problem)) < heldOutFraction * 2 ** 32;
   return (split, count, seed) => {
     const random = randomStream(streamSeed(seed, name, split));

@@ -1,11 +1,11 @@
-// Arithmetic expressions in text: finds one, and computes it exactly.
+// Finds an arithmetic expression in a text and computes its exact value.
 
-/** Longer ones are no answer, whatever they come to. */
+/** Longer expressions are not accepted as answers. */
 const longestExpression = 200;
 
 /**
- * The last expression with an operator, without what it is said to equal: of `So (3+4)*5 = 7*5 = 35.` it is `(3+4)*5`. Signs of
- * multiplication and division count as `*` and `/`. `undefined` if there is none.
+ * The last expression with an operator, up to its equals sign: `(3+4)*5` in `So (3+4)*5 = 7*5 = 35.` The signs × and ÷ are read
+ * as `*` and `/`. `undefined` if there is none.
  */
 export function findExpression(text: string): string | undefined {
   const plain = text
@@ -18,10 +18,10 @@ export function findExpression(text: string): string | undefined {
   return last !== undefined && last.length <= longestExpression ? last : undefined;
 }
 
-/** A fraction in bigints: exact, whatever the division. */
+/** A fraction of bigints, so that every division is exact. */
 type Rational = readonly [numerator: bigint, denominator: bigint];
 
-/** The value of `+ - * /`, parentheses and whole numbers, without signs; `undefined` where it has none, or is no whole number. */
+/** The value of an expression of `+ - * /`, parentheses and unsigned integers; `undefined` if it has none or is not an integer. */
 export function evaluateExpression(text: string): number | undefined {
   const tokens = text.match(/\d+|[^\s\d]/g) ?? [];
   let next = 0;

@@ -1,24 +1,24 @@
-// One more question to the policy once an episode is over, and a score for what it answers.
+// Asks the policy one more question after an episode, and scores the answer.
 import type { Environment } from '../environment.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 
 export interface FinalQuestionOptions<E extends Example = Example> {
   readonly ask: (example: E) => string;
-  /** Whether the policy learns from its answer, too. @default false */
+  /** Whether the answer is trained on, too. @default false */
   readonly trained?: boolean;
-  /** What the answer was worth, part by part, beside what the environment scores; `null` for all where it was not asked. */
+  /** Scores of the answer by name, in addition to those of the environment; all `null` if the question was not asked. */
   readonly scores: Readonly<Record<string, (answer: FinalAnswer<E>) => number | null | Promise<number | null>>>;
 }
 
 export interface FinalAnswer<E extends Example = Example> {
   readonly example: E;
   readonly text: string;
-  /** The whole episode, its question and answer included. */
+  /** The whole episode, including the question and its answer. */
   readonly messages: readonly Message[];
 }
 
-/** Plays episodes of `environment` and asks when they are completed; those that end otherwise are not asked. Leave a turn for it in `maxTurns`. */
+/** Plays episodes of `environment` and asks the question only when they are completed. The answer needs one turn more in `maxTurns`. */
 export function finalQuestion<E extends Example = Example>(
   environment: Environment<E>,
   options: FinalQuestionOptions<E>,

@@ -1,4 +1,4 @@
-// The task set `letter-count`: how often a letter occurs in a made-up word.
+// The task set `letter-count`: how often does a letter occur in a random word?
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
@@ -7,13 +7,13 @@ import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface LetterCountConfig {
-  /** The length of the shortest words: their difficulty. @default 4 */
+  /** The length of the shortest words; the length is the difficulty. @default 4 */
   readonly shortest?: number;
-  /** The length of the longest words, at least `shortest`. @default 8 */
+  /** The length of the longest words; at least `shortest`. @default 8 */
   readonly longest?: number;
-  /** The letters that words are made of, each as often as it stands there. @default 'aeilnorst', common ones, so that they recur */
+  /** The letters from which words are drawn; one that is listed twice is drawn twice as often. @default 'aeilnorst', few and common, so that they repeat */
   readonly alphabet?: string;
-  /** The question, of `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
+  /** The question, with `{letter}` and `{word}`. @default 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.' */
   readonly template?: string;
 }
 
@@ -30,9 +30,9 @@ export const letterCountConfig: z.ZodType<LetterCountConfig> = z.strictObject({
 const defaultTemplate = 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.';
 
 /**
- * Rows `{question, answer, difficulty}`. The letter is in the word, but for one problem in five. A word that is held out is so for every
- * letter. The reward `letter_count` is 1 where the last whole number of a completion is right. Throws `CONFIG_INVALID` unless `shortest` is
- * at most `longest`.
+ * Rows `{question, answer, difficulty}`. In four of five problems the letter occurs in the word. A word is held out for all letters or for none.
+ * The reward `letter_count` is 1 if the last integer in a completion is right. Throws `CONFIG_INVALID` unless `shortest` is at most
+ * `longest`.
  */
 export function letterCount(config: LetterCountConfig = {}): Taskset {
   const { shortest = 4, longest = 8, alphabet = 'aeilnorst', template = defaultTemplate } = config;

@@ -1,38 +1,38 @@
-// An environment of several turns, from a prompt and a function that answers the policy.
+// Makes a multi-turn environment from a prompt and a function that answers the policy.
 import type { Environment } from '../environment.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 
 export interface MultiTurnOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
-  /** The conversation that the policy goes on with. */
+  /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** What follows a turn of the policy: a user's text, or a reply in full; `null` or an `End` is the end. */
+  /** Answers a turn of the policy with a user's text or a full `Reply`; `null` or an `End` ends the episode. */
   readonly respond: (episode: Conversation<E>) => Answer | Promise<Answer>;
-  /** What an episode was worth, part by part; the first decides what is correct. @default rewards judge */
+  /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
   readonly scores?: Readonly<Record<string, (episode: Conversation<E>) => number | null | Promise<number | null>>>;
-  /** Numbers about an episode to log. @default none */
+  /** Metrics of an episode, to be logged. @default none */
   readonly metrics?: (episode: Conversation<E>) => Readonly<Record<string, number>>;
 }
 
-/** An episode as far as it went. */
+/** An episode so far. */
 export interface Conversation<E extends Example = Example> {
   readonly example: E;
-  /** All of it, with what the policy said last. */
+  /** The whole conversation, including the last turn of the policy. */
   readonly messages: readonly Message[];
-  /** What the policy said, turn by turn. */
+  /** The texts of the policy's turns. */
   readonly turns: readonly string[];
 }
 
 export interface Reply {
   readonly messages: readonly Message[];
-  /** Whether the policy learns from the turn that it answers with. @default true */
+  /** Whether the policy's answer to this reply is trained on. @default true */
   readonly trained?: boolean;
 }
 
 export type Answer = string | Reply | End | null;
 
-/** Builds episodes that are conversations. */
+/** An environment whose episodes are conversations. */
 export function multiTurn<E extends Example = Example>(options: MultiTurnOptions<E>): Environment<E> {
   const { scores = {}, buildDataset, scoreGroup, gold } = options;
   return {

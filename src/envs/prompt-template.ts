@@ -1,18 +1,18 @@
-// Prompt templates: text with the names of columns in braces, such as `Question: {question}`.
+// Prompt templates: text with names of columns in braces, such as `Question: {question}`.
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
 const pieces = /\{\{|\}\}|\{([^{}]+)\}/g;
 
-/** The columns that a template names, in order of appearance. */
+/** The columns that occur in a template, in order of appearance. */
 export function templateColumns(template: string): string[] {
   return [...new Set([...template.matchAll(pieces)].flatMap(([, column]) => column ?? []))];
 }
 
 /**
- * Replaces each `{column}` by the row's value: text as it is, anything else as JSON. `{{` and `}}` stand for braces; empty or lone braces
- * stay. Throws `COLUMN_MISSING` for a column that the row lacks, `COLUMN_EMPTY` for a null.
+ * Replaces each `{column}` by the row's value: text unchanged, other values as JSON. `{{` and `}}` stand for braces; empty or unpaired braces
+ * are kept. Throws `COLUMN_MISSING` if the row has no such column, `COLUMN_EMPTY` if its value is null.
  */
 export function formatPrompt(template: string, row: Example): string {
   return template.replace(pieces, (piece, column: string | undefined) => {

@@ -1,13 +1,13 @@
-// The simplest environment: a prompt, one answer, done.
+// The simplest environment: one prompt, one answer.
 import type { Message } from '../message.ts';
 import type { EnvBuilder, Example } from '../rl.ts';
 
 export interface SingleTurnOptions<E extends Example = Example> {
-  /** The conversation that the model answers. */
+  /** The messages that the model answers. */
   readonly prompt: (example: E) => readonly Message[];
 }
 
-/** Builds episodes that end after one action. */
+/** An environment whose episodes end after one action. */
 export function singleTurn<E extends Example = Example>({ prompt }: SingleTurnOptions<E>): EnvBuilder<E> {
   return {
     build: (example) => ({

@@ -1,4 +1,4 @@
-// The task set `sort`: letters to put in alphabetical order.
+// The task set `sort`: put letters in alphabetical order.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RandomStream } from '../random.ts';
@@ -8,13 +8,13 @@ import { formatPrompt } from './prompt-template.ts';
 import type { Taskset } from './taskset.ts';
 
 export interface SortConfig {
-  /** The fewest letters of a problem: its difficulty. @default 4 */
+  /** The smallest number of letters in a problem; the number is the difficulty. @default 4 */
   readonly shortest?: number;
-  /** The most letters of a problem, at least `shortest`. @default 6 */
+  /** The largest number of letters; at least `shortest`. @default 6 */
   readonly longest?: number;
-  /** The letters to draw from, each as often as it stands there. @default 'abcdefghijklmnopqrstuvwxyz' */
+  /** The letters to draw from; one that is listed twice is drawn twice as often. @default 'abcdefghijklmnopqrstuvwxyz' */
   readonly alphabet?: string;
-  /** The question, of `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
+  /** The question, with `{letters}`. @default 'Sort these letters alphabetically: {letters}. Reply with just the sorted letters.' */
   readonly template?: string;
 }
 
@@ -29,8 +29,8 @@ export const sortConfig: z.ZodType<SortConfig> = z.strictObject({
 });
 
 /**
- * Rows `{question, answer, difficulty}`; a letter may occur more than once. Letters that are held out are so in every order. The reward
- * `sort` is 1 where a completion ends with the letters in order. Throws `CONFIG_INVALID` unless `shortest` is at most `longest`.
+ * Rows `{question, answer, difficulty}`; a letter may occur more than once. A problem that is held out is held out in every order of its letters.
+ * The reward `sort` is 1 if a completion ends with the letters in order. Throws `CONFIG_INVALID` unless `shortest` is at most `longest`.
  */
 export function sort(config: SortConfig = {}): Taskset {
   const { shortest = 4, longest = 6, alphabet = 'abcdefghijklmnopqrstuvwxyz' } = config;
@@ -65,7 +65,7 @@ function inOrder(letters: string): string {
 const scoreSorted: RewardFunction = ({ completions, columns }) =>
   completions.map((text, i) => Number(lastLetters(text) === columns.answer![i]));
 
-/** The last word, or the single letters that the text ends with: `b, c, d` is `bcd`. */
+/** The last word, or the single letters at the end of the text: `b, c, d` is `bcd`. */
 function lastLetters(text: string): string {
   const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
   const start = words.findLastIndex((word) => word.length > 1);

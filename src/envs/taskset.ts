@@ -1,21 +1,21 @@
-// Task sets: problems that are made up, as many as needed, with some kept for evaluation.
+// Task sets: generators of problems, some of which are held out for evaluation.
 import type { WeightedReward } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 
 export interface Taskset {
   /**
-   * Problems in an order that depends on `seed` alone, without repetition while there are more. No problem is ever in both splits,
-   * whatever the seeds. `train` then begins anew; `eval` ends, so that no problem counts twice, and may give fewer than `count`.
-   * A task set of a single problem cannot hold it out: it repeats it, and each row is one more trial of the same problem.
+   * The first `count` problems of a split, in an order that depends on `seed` alone. No problem is ever in both splits, whatever the seed.
+   * When all problems of a split have been used, `train` repeats them, while `eval` ends, so that none counts twice, and may return fewer
+   * than `count`. A task set of a single problem cannot hold it out: each row of either split is another trial of the same problem.
    */
   rows(split: 'train' | 'eval', count: number, seed: number): Example[];
-  /** How answers are scored where a configuration names no reward. @default a configuration must name one */
+  /** The reward to use if a configuration names none. @default the configuration must name one */
   readonly rewards?: readonly WeightedReward[];
-  /** Where every answer is a list of whole numbers of one length: what a policy that knows no text needs. @default answers are text */
+  /** Set if every answer is a list of integers of the same length, as a policy without text needs it. @default answers are text */
   readonly answers?: AnswerShape;
 }
 
-/** `length` whole numbers from 0 to `vocabulary` − 1, written with a space between each two. */
+/** Answers of `length` integers from 0 to `vocabulary` − 1, separated by spaces. */
 export interface AnswerShape {
   readonly length: number;
   readonly vocabulary: number;

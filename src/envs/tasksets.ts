@@ -1,4 +1,4 @@
-// The task sets that ship, by the names that configurations give them.
+// The built-in task sets, by the names that configurations use.
 import { type Configurable, configurable } from '../configurable.ts';
 import { arithmetic, arithmeticConfig } from './arithmetic.ts';
 import { countdown, countdownConfig } from './countdown.ts';

@@ -1,4 +1,4 @@
-// An environment in which the model may call tools until it answers without a call.
+// Makes an environment in which the model may call tools until it answers without a call.
 import type { Environment } from '../environment.ts';
 import type { Message, ToolCall, ToolSpec } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
@@ -7,28 +7,28 @@ import type { Tool } from '../tools/tool.ts';
 
 export interface ToolEnvironmentOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
-  /** The conversation that the model goes on with. */
+  /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** What it may call: the same for all problems, or made for each. */
+  /** The tools: the same for all problems, or made for each. */
   readonly tools: readonly (Tool | ToolSpec)[] | ((example: E) => readonly (Tool | ToolSpec)[]);
-  /** Answers calls of tools that are only described. @default such a call fails */
+  /** Answers calls of tools without a function. @default such a call fails */
   readonly respond?: (call: ToolCall, example: E) => unknown;
-  /** The most calls of an episode; a turn that asks for more ends it as `max_tool_calls`. @default no limit but that on turns */
+  /** Maximum calls in an episode; a turn that exceeds it ends the episode as `max_tool_calls`. @default only turns are limited */
   readonly maxToolCalls?: number;
-  /** How many calls that cannot be read the model is told of; one more ends the episode as `parse_error`. @default no limit but that on turns */
+  /** Maximum unreadable calls in an episode; one more ends it as `parse_error`. @default only turns are limited */
   readonly maxParseErrors?: number;
   readonly limits?: AnswerLimits;
-  /** What an episode was worth, part by part; the first decides what is correct. @default rewards judge */
+  /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
   readonly scores?: Readonly<Record<string, (episode: ToolEpisode<E>) => number | null | Promise<number | null>>>;
 }
 
-/** An episode as far as it went. */
+/** An episode so far. */
 export interface ToolEpisode<E extends Example = Example> {
   readonly example: E;
-  /** The whole conversation, with what the model said last. */
+  /** The whole conversation, including the model's last turn. */
   readonly messages: readonly Message[];
   readonly calls: readonly AnsweredCall[];
-  /** What was wrong with calls that could not be read. */
+  /** The errors of calls that could not be parsed. */
   readonly parseErrors: readonly string[];
 }
 
@@ -37,9 +37,9 @@ export interface AnsweredCall extends ToolCall {
 }
 
 /**
- * Builds episodes in which each turn's calls are answered, one after another, before the model's next turn. Failed and unreadable calls are
- * answered with what is wrong. Logged of each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`, `tools/truncated` and
- * `tools/<failure>` for each kind of failure, all of them counts.
+ * An environment in which the calls of a turn are answered, one after another, before the model's next turn. The answer to a failed or
+ * unreadable call says what is wrong. Logs counts for each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`,
+ * `tools/truncated`, and `tools/<failure>` for each kind of failure.
  */
 export function toolEnvironment<E extends Example = Example>(options: ToolEnvironmentOptions<E>): Environment<E> {
   const { scores = {}, buildDataset, scoreGroup, gold } = options;
@@ -71,7 +71,7 @@ class ToolEnv<E extends Example> implements Env {
   }
 
   start(): State {
-    // Templates write a tool as JSON: no more of it than a model should read.
+    // Chat templates print tools as JSON, so pass on only what the model should read.
     const specs = this.#tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
     return { messages: this.#messages, tools: specs };
   }

@@ -1,4 +1,4 @@
-// Answers a tool call whatever the tool does: errors, endless waits, floods and broken text all become an answer that a model can read.
+// Answers a tool call whatever the tool does: errors, timeouts, excessive output and malformed text become an answer that a model can read.
 import { messageOf } from '../errors.ts';
 import type { ToolCall, ToolSpec } from '../message.ts';
 import { TimeLimitError, withinTime } from '../time-limits.ts';
@@ -8,24 +8,24 @@ import { type Tool, ToolArgumentsError } from './tool.ts';
 export type ToolFailure = 'unknown_tool' | 'wrong_arguments' | 'error' | 'timeout';
 
 export interface ToolAnswer {
-  /** What the model reads: well-formed text of a bounded length. */
+  /** The answer for the model: well-formed text of limited length. */
   readonly content: string;
   /** Absent if the call succeeded. */
   readonly failure?: ToolFailure;
-  /** Whether the content was longer than the limit. */
+  /** Whether the content exceeded the limit and was cut off. */
   readonly truncated: boolean;
 }
 
 export interface AnswerLimits {
-  /** Seconds that a call may take, if the tool does not block the thread; less than a step of the environment may take. @default 5 */
+  /** Time limit of a call, in seconds, for tools that do not block the thread. Should be less than the limit on the environment's step. @default 5 */
   readonly timeLimit?: number;
-  /** The most characters of an answer; a note says how many were left out. @default 10000 */
+  /** Maximum number of characters in an answer; a note says how many were left out. @default 10000 */
   readonly lengthLimit?: number;
 }
 
 /**
  * Never throws.
- * @param respond answers calls of tools that do not answer for themselves
+ * @param respond answers calls of tools without a function
  */
 export async function answerCall(
   call: ToolCall,
@@ -47,7 +47,7 @@ export async function answerCall(
   }
 }
 
-/** What the model is told of something that it did wrong. */
+/** Tells the model what it did wrong. */
 export function complaint(message: string, limits?: AnswerLimits): Pick<ToolAnswer, 'content' | 'truncated'> {
   return limited(`Error: ${message}`, limits);
 }
@@ -57,7 +57,7 @@ function failureOf(error: unknown): ToolFailure {
   return error instanceof TimeLimitError ? 'timeout' : 'error';
 }
 
-/** Text as it is, nothing as nothing, anything else as JSON. */
+/** Text unchanged, `undefined` as empty text, other values as JSON. */
 function textOf(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
 }

@@ -1,4 +1,4 @@
-// Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, one after another.
+// Tool calls of Hermes and Qwen: <tool_call>{"name": …, "arguments": {…}}</tool_call>, possibly several.
 import { findTagged, tagged } from './tagged-calls.ts';
 import { callFromJson, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 

@@ -10,7 +10,7 @@ export const llama3: ToolSyntax = {
     const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + tag.length))![0].length;
     const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + tag.length + lead];
     const json = text.slice(jsonStart);
-    // Without the tag, an object is a call only if it begins like one: an answer may be JSON too.
+    // Without the tag, only an object that begins like a call is one, since an answer may also be JSON.
     if (tagged < 0 && !/^\{\s*"(name|type)"\s*:/.test(json)) return undefined;
     const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
     if (json !== '' && !json.startsWith('{')) return unreadable('the call is no JSON object');
@@ -21,7 +21,7 @@ export const llama3: ToolSyntax = {
   render: ({ name, arguments: args }) => spacedJson({ name, parameters: args }),
 };
 
-/** The length of the JSON object that `text` begins with, or `undefined` if it does not end. */
+/** The length of the JSON object at the start of `text`; `undefined` if it is incomplete. */
 function objectLength(text: string): number | undefined {
   let depth = 0;
   for (const { 0: piece, index } of text.matchAll(/"(?:[^"\\]|\\.)*(?:"|$)|[{}]/gs)) {

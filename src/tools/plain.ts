@@ -1,4 +1,4 @@
-// Tool calls for models that were never taught any: <tool_call>name {"argument": …}</tool_call>, short and easy to learn.
+// Tool calls for models that were not trained on any: <tool_call>name {"argument": …}</tool_call>, which is short and easy to learn.
 import { findTagged, tagged } from './tagged-calls.ts';
 import { type NamedArguments, parseObject, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 

@@ -1,4 +1,4 @@
-// The ways to write tool calls that are known, by name: a file and a row each. Which one a template writes, `renderers/tool-use.ts` finds out.
+// The known syntaxes of tool calls by name, one file each. `renderers/tool-use.ts` finds out which one a chat template uses.
 import { hermes } from './hermes.ts';
 import { llama3 } from './llama3.ts';
 import { plain } from './plain.ts';

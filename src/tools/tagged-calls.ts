@@ -1,4 +1,4 @@
-// Calls between <tool_call> and </tool_call>, whatever is written between them.
+// Finds calls between <tool_call> and </tool_call>, whatever their syntax.
 import type { FoundCall, NamedArguments } from './tool-syntax.ts';
 
 const [open, close] = ['<tool_call>', '</tool_call>'];
@@ -7,7 +7,7 @@ export function tagged(body: string): string {
   return open + body + close;
 }
 
-/** Finds a tagged call, but none that is only thought of, between `<think>` and `</think>`. */
+/** Finds a tagged call outside of `<think>…</think>`. */
 export function findTagged(
   text: string,
   ended: boolean,

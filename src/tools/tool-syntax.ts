@@ -1,41 +1,41 @@
-// How families of models write tool calls: the interface, and the reader that finds calls in text as it comes.
+// How families of models write tool calls: the interface, and a reader that finds calls in streamed text.
 import { isObject, messageOf } from '../errors.ts';
 import type { ToolCall } from '../message.ts';
 
-/** One family's way to write calls. */
+/** The syntax of one family. */
 export interface ToolSyntax {
-  /** Special tokens that belong to a call and are read with the text. */
+  /** Special tokens that are part of a call and must not be stripped from the text. */
   readonly markers: readonly string[];
   /**
    * The first call in `text` that is complete, or that cannot become one; `undefined` if there is none yet.
    * @param ended whether no more text will come
    */
   find(text: string, ended: boolean): FoundCall | undefined;
-  /** A call as the family writes it. */
+  /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
 }
 
 export type NamedArguments = Pick<ToolCall, 'name' | 'arguments'>;
 
-/** Where a call lies in a text, and the call, or what is wrong with it. */
+/** The position of a call in a text, and the call itself or what is wrong with it. */
 export interface FoundCall {
   readonly start: number;
   readonly end: number;
   readonly call: NamedArguments | string;
 }
 
-/** What a turn says. */
+/** A parsed turn. */
 export interface ParsedTurn {
   /** The text around the calls. */
   readonly content: string;
   readonly toolCalls: readonly ToolCall[];
-  /** What is wrong with calls that cannot be read. */
+  /** The errors of calls that cannot be parsed. */
   readonly parseErrors: readonly string[];
 }
 
 /** Reads one turn piece by piece. */
 export interface TurnReader {
-  /** Adds text and returns the calls that it completes. Those that cannot be read are told by `end`. */
+  /** Adds text and returns the calls that it completes. Calls that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
   /** The whole turn; called once. */
   end(): ParsedTurn;
