@@ -1,11 +1,11 @@
-// What a data set's card says of it, in the header of its README.
+// Reads the card of a data set: the YAML header of its README.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
 export const CARD = 'README.md';
 
-/** The header of a folder's card, as far as it can be read. */
+/** The header of the card in a folder; `undefined` if there is none that can be read. */
 export function readCard(folder: string): unknown {
   const path = join(folder, CARD);
   const header = existsSync(path) ? /^---\r?\n(.*?)\r?\n---/s.exec(readFileSync(path, 'utf8'))?.[1] : undefined;

@@ -1,4 +1,4 @@
-// One file of the hub into the cache: gone on with where it was broken off, and checked against the hash that the hub tells.
+// Downloads one file from the hub into the cache, continues interrupted downloads, and checks the hash that the hub gives.
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
@@ -8,10 +8,10 @@ import { ATTEMPTS, type HubSubject, hubRequest, pause, unreachable } from './hub
 import type { HubSettings } from './hub-settings.ts';
 
 export interface HubFile {
-  /** In the repository, with slashes. */
+  /** The path in the repository, with slashes. */
   readonly path: string;
   readonly size: number;
-  /** What the cache calls its blob: SHA-256 of a large file, git's SHA-1 of another. */
+  /** The name of its blob in the cache: SHA-256 for a large file, git's SHA-1 for others. */
   readonly hash: string;
 }
 
@@ -20,17 +20,17 @@ export interface FileDownload {
   readonly subject: HubSubject;
   readonly file: HubFile;
   readonly url: string;
-  /** Where it goes. */
+  /** The path to write to. */
   readonly blob: string;
-  /** How many of its bytes are there. */
+  /** How many of its bytes are already there. */
   readonly onBytes: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** A connection that is silent for so long, in milliseconds, is broken. */
+/** A connection that is silent for this many milliseconds counts as broken. */
 const SILENCE = 30_000;
 
-/** Where another process has fetched the same file meanwhile, its errors do not matter. Throws `HUB_CHECKSUM_WRONG` where what came is not what the hub says, twice, and what `hubRequest` throws. */
+/** Errors do not matter if another process has fetched the same file meanwhile. Throws `HUB_CHECKSUM_WRONG` if the hash is wrong twice, and what `hubRequest` throws. */
 export async function downloadFile(download: FileDownload): Promise<void> {
   const { blob, file, subject } = download;
   const partial = `${blob}.incomplete`;
@@ -55,8 +55,8 @@ export async function downloadFile(download: FileDownload): Promise<void> {
 }
 
 /**
- * Fills the file and gives its hash. Bytes are written at their own place, so that two processes that fetch the same file do not
- * disturb each other.
+ * Downloads the missing bytes and returns the hash of the file. Bytes are written at their own offsets, so that two processes that fetch
+ * the same file do not disturb each other.
  */
 async function fill(download: FileDownload, partial: string): Promise<string> {
   const { settings, subject, file, onBytes, signal } = download;
@@ -82,7 +82,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
           if (position > furthest) attempt = 1;
           furthest = Math.max(furthest, position);
           onBytes(position);
-          // What is longer than the hub says is damaged: its hash will tell.
+          // A file that is longer than the hub says is damaged, which its hash will show.
           if (position > file.size) break;
         }
         if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
@@ -100,12 +100,12 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Git hashes a file with its length before it. */
+/** Git's hash of a file includes a header with its length. */
 function newHash({ hash, size }: HubFile) {
   return hash.length === 64 ? createHash('sha256') : createHash('sha1').update(`blob ${size}\0`);
 }
 
-/** The rest of a file, or the whole of it where a server knows no ranges. */
+/** The rest of a file, or all of it if the server does not support ranges. */
 async function bytesFrom({ settings, subject, url, signal }: FileDownload, position: number) {
   const silence = new AbortController();
   const headers = { 'accept-encoding': 'identity', ...(position > 0 && { range: `bytes=${position}-` }) };
@@ -115,11 +115,11 @@ async function bytesFrom({ settings, subject, url, signal }: FileDownload, posit
   });
   const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
   const from = response.status === 206 ? Number(start ?? position) : 0;
-  return { body: heard(response.body!, silence), from };
+  return { body: chunksOf(response.body!, silence), from };
 }
 
-/** A stream's chunks; silence breaks it. */
-async function* heard(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<Uint8Array> {
+/** The chunks of a stream. Throws if it is silent for too long. */
+async function* chunksOf(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<Uint8Array> {
   const listen = () => setTimeout(() => silence.abort(new Error('the connection went silent')), SILENCE);
   let timer = listen();
   try {
@@ -140,7 +140,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number)
   }
 }
 
-/** Errors of the disk, such as a full one, which no second attempt mends. */
+/** Disk errors, such as a full disk, for which a second attempt is pointless. */
 function isOfFiles(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code));
 }

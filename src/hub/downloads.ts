@@ -1,14 +1,14 @@
-// Where downloads tell how far they are. They happen deep inside of what asked for a model, and whoever shows them listens here.
+// The progress of downloads. They happen deep inside other operations, so whoever shows progress subscribes here.
 import { channel } from 'node:diagnostics_channel';
 
-/** How far the files are that one call fetches; the last message has `bytes` equal to `totalBytes`. */
+/** The progress of the files that one call fetches; in the last message `bytes` equals `totalBytes`. */
 export interface DownloadProgress {
   /** `model org/name`. */
   readonly what: string;
   readonly files: number;
   readonly bytes: number;
   readonly totalBytes: number;
-  /** Where they go. */
+  /** The folder they are written to. */
   readonly folder: string;
 }
 
@@ -18,7 +18,7 @@ export function tellDownload(progress: DownloadProgress): void {
   messages.publish(progress);
 }
 
-/** Returns what ends it. */
+/** Returns a function that ends the subscription. */
 export function onDownload(listener: (progress: DownloadProgress) => void): () => void {
   const listen = (message: unknown) => listener(message as DownloadProgress);
   messages.subscribe(listen);

@@ -1,4 +1,4 @@
-// Files of a data set of the hub, fetched: those of one split of one configuration, and the card that tells which they are.
+// Downloads the files of a data set: those of one split of one configuration, and the card that says which they are.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
@@ -10,12 +10,12 @@ import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 import { type DatasetPart, type PlacedFile, partOf, placedFiles } from './placed-files.ts';
 
-/** Where the hub keeps its own copy of a data set, in Parquet, whatever its files are. */
+/** The branch with the hub's own conversion of a data set to Parquet. */
 const CONVERTED = 'refs/convert/parquet';
 
 /**
- * Where the files of a part lie in the cache, in order, downloaded as far as they are not there. What the cache has of the revision is taken
- * as it is, without asking the hub, so that a run that goes on reads the rows that it began with.
+ * The paths of the files of a split in the cache, in order; missing ones are downloaded. If the cache has the revision, it is used without
+ * asking the hub, so that a resumed run reads the same rows.
  * Throws `DATASET_NOT_FOUND`, `DATASET_CONFIG_UNKNOWN`, `DATASET_SPLIT_NOT_FOUND`, and what requests to the hub throw.
  */
 export async function fetchDataset(
@@ -64,7 +64,7 @@ function cachedPart({ cache }: HubSettings, id: HubId, part: DatasetPart): strin
   const paths = readdirSync(folder, { recursive: true }).map((path) => String(path).replaceAll('\\', '/'));
   const card = readCard(folder);
   const placed = placedFiles(paths, card);
-  // Without a card nothing tells whether there are other configurations, which were not fetched.
+  // Without a card there may be other configurations that have not been downloaded.
   const sure = card === undefined && part.config === undefined ? placed.filter(isMain) : placed;
   try {
     const chosen = partOf(sure, part, id.name);
@@ -78,7 +78,7 @@ function isMain({ config }: PlacedFile): boolean {
   return config === 'default' || config === 'main';
 }
 
-/** Of `train-00000-of-00002.parquet` there are two; Python may have fetched one. */
+/** Whether all shards are there: of `train-00000-of-00002.parquet` there must be two, but Python may have fetched only one. */
 function areWhole(paths: readonly string[]): boolean {
   return paths.every((path) => {
     const [, before, count] = /^(.*)-\d{5}-of-(\d{5})/.exec(path) ?? [];

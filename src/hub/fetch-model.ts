@@ -1,4 +1,4 @@
-// A model of the hub, fetched: of all that its repository holds, the configuration, the tokenizer, the card, and one form of the weights.
+// Downloads a model: of its repository, the configuration, the tokenizer, the card and one form of the weights.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
@@ -12,9 +12,9 @@ import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
 export interface FetchModelOptions {
-  /** `description` is what tells of a model without its weights. @default 'everything' */
+  /** `description`: everything but the weights. @default 'everything' */
   readonly what?: 'everything' | 'description';
-  /** Looks at the description before the weights are fetched; its error ends it there. */
+  /** Called with the folder before the weights are downloaded; if it throws, they are not. */
   readonly inspect?: (folder: string) => Promise<unknown>;
   readonly signal?: AbortSignal;
 }
@@ -22,11 +22,11 @@ export interface FetchModelOptions {
 const WEIGHTS = 'model.safetensors';
 const INDEX = `${WEIGHTS}.index.json`;
 
-/** Small files that say what the weights are, how text becomes tokens, and on what terms. */
+/** The description of a model: configuration, tokenizer, card and licence. */
 const DESCRIPTION =
   /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|adapter_config|model\.safetensors\.index)\.json$|^(merges\.txt|tokenizer\.model|chat_template\.(jinja|json)|README\.md|licen[cs]e.*|notice.*)$/i;
 
-/** Where the cache has all of a model: its folder, or the file that the id names. */
+/** The folder of a model in the cache, or the file that the id names; `undefined` if it is missing or incomplete. */
 export function cachedModel(cache: string, id: HubId): string | undefined {
   const folder = cachedSnapshot(cache, 'model', id);
   if (folder === undefined) return undefined;
@@ -34,7 +34,7 @@ export function cachedModel(cache: string, id: HubId): string | undefined {
   return id.file === undefined ? (isComplete(folder) ? folder : undefined) : existsSync(path) ? path : undefined;
 }
 
-/** A download that was broken off leaves a snapshot without its weights, or without some of them; Python may have fetched a part only. */
+/** A snapshot may lack weights, because a download was interrupted or because Python fetched only some files. */
 function isComplete(folder: string): boolean {
   const files = readdirSync(folder);
   if (files.some((name) => name.endsWith('.gguf'))) return true;
@@ -43,8 +43,8 @@ function isComplete(folder: string): boolean {
 }
 
 /**
- * The folder of a model in the cache, or the file of it that the id names, downloaded as far as it is not there.
- * Throws `MODEL_WITHOUT_WEIGHTS`, `MODEL_AMBIGUOUS` where one of several GGUF files has to be named, and what requests to the hub throw.
+ * The folder of a model in the cache, or the file that the id names; what is missing is downloaded.
+ * Throws `MODEL_WITHOUT_WEIGHTS`, `MODEL_AMBIGUOUS` if one of several GGUF files has to be named, and what requests to the hub throw.
  */
 export async function fetchModel(
   settings: HubSettings,
@@ -53,12 +53,12 @@ export async function fetchModel(
 ): Promise<string> {
   const { repo, folder, weights } = await fetchDescription(settings, id, signal);
   if (existsSync(join(folder, 'config.json'))) await inspect?.(folder);
-  else if (what === 'description') throw untold(repo.subject);
+  else if (what === 'description') throw notDownloaded(repo.subject);
   if (what === 'everything') await fetchFiles(settings, repo, weights(), signal);
   return id.file === undefined ? folder : join(folder, id.file);
 }
 
-/** What `fetchModel` would download of a model whose description the cache has. Throws the same. */
+/** The weights that `fetchModel` would download. Downloads the description if it is missing. Throws the same errors. */
 export async function missingWeights(settings: HubSettings, id: HubId): Promise<readonly HubFile[]> {
   const { repo, weights } = await fetchDescription(settings, id);
   return missingFiles(settings, repo, weights());
@@ -77,15 +77,15 @@ async function fetchDescription(settings: HubSettings, id: HubId, signal?: Abort
   return { repo, folder, weights };
 }
 
-function untold(subject: HubSubject): GradusError {
+function notDownloaded(subject: HubSubject): GradusError {
   return new GradusError('MODEL_NOT_FOUND', `${described(subject)} is not on this machine`, {
-    hint: 'without its weights, which are GGUF, nothing can be told of it: gradus train downloads them',
+    hint: 'its GGUF file has to be downloaded before anything can be said about it: gradus train does that',
     path: 'model',
     kind: 'not_ready',
   });
 }
 
-/** The files of the weights; of `shards` the index tells which. */
+/** The files of the weights; `shards` if the index has to be read to know them. */
 function weightsOf({ subject, files }: HubRepo): readonly HubFile[] | 'shards' {
   const named = (name: string) => files.filter(({ path }) => path === name);
   if (subject.file !== undefined) {

@@ -1,5 +1,5 @@
-// The cache that Python's tools share: `models--org--name/{blobs/<hash>, snapshots/<commit>/<file>, refs/<branch>}`, where files of
-// snapshots are links to blobs.
+// The cache shared with Hugging Face's Python libraries: `models--org--name/{blobs/<hash>, snapshots/<commit>/<file>, refs/<branch>}`, where
+// files of snapshots are links to blobs.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -9,7 +9,7 @@ export function repoFolder(cache: string, type: HubRepoType, name: string): stri
   return join(cache, `${type}s--${name.replaceAll('/', '--')}`);
 }
 
-/** The folder of a revision's files, as far as they are in the cache. */
+/** The folder with the files of a revision, possibly not all of them; `undefined` if the cache has none. */
 export function cachedSnapshot(cache: string, type: HubRepoType, { name, revision }: HubId): string | undefined {
   const folder = repoFolder(cache, type, name);
   const ref = join(folder, 'refs', revision);
@@ -18,7 +18,7 @@ export function cachedSnapshot(cache: string, type: HubRepoType, { name, revisio
   return existsSync(snapshot) ? snapshot : undefined;
 }
 
-/** Remembers which commit a branch or tag was at. */
+/** Records the commit of a branch or tag. */
 export async function writeRef(folder: string, revision: string, commit: string): Promise<void> {
   if (revision === commit) return;
   const ref = join(folder, 'refs', revision);
@@ -31,7 +31,7 @@ export async function linkBlob(blob: string, pointer: string): Promise<void> {
   await mkdir(dirname(pointer), { recursive: true });
   await symlink(relative(dirname(pointer), blob), pointer).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') return;
-    // Windows lets few users make links: there the file itself goes into the snapshot, as Python does it.
+    // On Windows few users may create links: there the file itself is put into the snapshot, as in Python.
     if (error.code === 'EPERM') return rename(blob, pointer);
     throw error;
   });

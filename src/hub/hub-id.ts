@@ -1,11 +1,11 @@
-// What names something on the hub: `org/name`, a file in it, a revision: `org/name/model-q8_0.gguf@v1.0`.
+// Ids on the hub: `org/name`, optionally with a file and a revision, such as `org/name/model-q8_0.gguf@v1.0`.
 
 export type HubRepoType = 'model' | 'dataset';
 
 export interface HubId {
-  /** `org/name`; old ones are `name` alone. */
+  /** `org/name`; some old repositories have just `name`. */
   readonly name: string;
-  /** A file in the repository, where one is named. */
+  /** A file in the repository, if the id names one. */
   readonly file?: string;
   /** A branch, a tag or a commit. @default 'main' */
   readonly revision: string;
@@ -16,7 +16,7 @@ const pattern = new RegExp(
   `^(?<name>${part}(?:/${part})?)(?:/(?<file>${part}(?:/${part})*))?(?:@(?<revision>[\\w./-]+))?$`,
 );
 
-/** Undefined for what can only be a path. */
+/** `undefined` if the text can only be a path. */
 export function parseHubId(text: string): HubId | undefined {
   const { name, file, revision = 'main' } = pattern.exec(text)?.groups ?? {};
   if (name === undefined || /\.\.|--/.test(text) || revision.startsWith('/')) return undefined;

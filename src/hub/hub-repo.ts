@@ -1,4 +1,4 @@
-// A repository of the hub at one commit: which files it has, and those that are wanted, fetched into the cache.
+// A repository on the hub at one commit: lists its files, and downloads some of them into the cache.
 import { existsSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
       return hubRequest(settings, subject, String(url), { headers, ...(signal && { signal }) });
     }) satisfies typeof fetch,
   };
-  // Loaded when it is needed, which is seldom.
+  // Imported only here, since it is seldom needed.
   const { datasetInfo, listFiles, modelInfo } = await import('@huggingface/hub');
   try {
     const info = { ...common, name, revision, additionalFields: ['sha' as const] };
@@ -53,7 +53,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
   }
 }
 
-/** A file's name comes from outside and becomes a path here. */
+/** Refuses names that would lead out of the folder: they come from outside. */
 function checked(file: HubFile): HubFile {
   const { path, size, hash } = file;
   const leadsAway = /(^|\/)\.\.?(\/|$)|^\/|\\|:|\0/.test(path);
@@ -61,13 +61,13 @@ function checked(file: HubFile): HubFile {
   throw new Error(`a file ${JSON.stringify(path)} of ${size} bytes with the hash ${JSON.stringify(hash)}`);
 }
 
-/** Those of a repository's files whose bytes the cache lacks. */
+/** Those of the given files that are not in the cache. */
 export function missingFiles({ cache }: HubSettings, repo: HubRepo, files: readonly HubFile[]): HubFile[] {
   const { pointer, blob } = placesOf(cache, repo);
   return files.filter((file) => !existsSync(pointer(file)) && !existsSync(blob(file)));
 }
 
-/** Where the cache keeps a repository at one commit: a blob for each file, and a link to it in the snapshot. */
+/** Paths in the cache for a repository at one commit: a blob for each file, and a link to it in the snapshot. */
 function placesOf(cache: string, { subject, commit }: HubRepo) {
   const folder = repoFolder(cache, subject.type, subject.name);
   const snapshot = join(folder, 'snapshots', commit);
@@ -78,7 +78,7 @@ function placesOf(cache: string, { subject, commit }: HubRepo) {
   };
 }
 
-/** Fetches those files that the cache lacks; returns the snapshot's folder. Throws `DISK_FULL` and what `downloadFile` throws. */
+/** Downloads the files that are not in the cache and returns the folder of the snapshot. Throws `DISK_FULL` and what `downloadFile` throws. */
 export async function fetchFiles(
   settings: HubSettings,
   repo: HubRepo,

@@ -1,10 +1,10 @@
-// One request to the hub: made again while the hub is busy or the line breaks, and one clear error where that does not help.
+// One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { setTimeout as wait } from 'node:timers/promises';
 import { GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
 
-/** What is asked for, as errors name it. */
+/** What a request is about, for error messages. */
 export interface HubSubject extends HubId {
   readonly type: HubRepoType;
 }
@@ -14,14 +14,14 @@ export interface HubRequestOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How often one thing is asked for. */
+/** Number of attempts. */
 export const ATTEMPTS = 5;
-/** The longest that the hub may ask us to wait, in seconds. */
+/** The longest wait that the hub may ask for, in seconds. */
 const LONGEST_WAIT = 60;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * The hub's answer, which is a success. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`.
+ * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`.
  */
 export async function hubRequest(
   settings: HubSettings,
@@ -48,26 +48,26 @@ export async function hubRequest(
   }
 }
 
-/** Without a network no name is known, and waiting does not help. */
+/** Without a network, host names cannot be resolved, and waiting does not help. */
 function isUnknownHost(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: string } };
   return cause?.code === 'ENOTFOUND' || cause?.code === 'EAI_AGAIN';
 }
 
-/** Waits before the next attempt: longer each time, and as long as the hub asks. */
+/** Waits before the next attempt: twice as long each time, or as long as the hub asks for. */
 export async function pause(settings: HubSettings, attempt: number, seconds = 0, signal?: AbortSignal): Promise<void> {
   const wanted = Math.max(settings.firstWait * 2 ** (attempt - 1), seconds * 1000);
   await wait(wanted, undefined, signal && { signal });
 }
 
-/** Seconds, from a number or a date. */
+/** Parses `Retry-After`, a number of seconds or a date, as seconds. */
 function retryAfter({ headers }: Response): number {
   const value = headers.get('retry-after') ?? '0';
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
 }
 
-/** `model org/name`, with the revision where it is not the main one. */
+/** For example `model org/name`, with the revision unless it is `main`. */
 export function described({ type, name, revision }: HubSubject): string {
   return `${type === 'model' ? 'model' : 'data set'} ${name}${revision === 'main' ? '' : `@${revision}`}`;
 }
@@ -88,7 +88,7 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
 
 async function refusal(settings: HubSettings, subject: HubSubject, response: Response): Promise<GradusError> {
   const { status, headers } = response;
-  // So that the connection is free again.
+  // Frees the connection.
   await response.body?.cancel();
   const what = described(subject);
   const page = `${settings.endpoint}/${subject.type === 'dataset' ? 'datasets/' : ''}${subject.name}`;

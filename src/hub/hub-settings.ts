@@ -1,17 +1,17 @@
-// Where the hub is, who asks, and where its files are kept: the environment variables that Python's huggingface_hub reads.
+// Settings of the hub (address, token, cache), from the environment variables that Python's huggingface_hub reads.
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 export interface HubSettings {
-  /** Without a slash at its end. */
+  /** The hub's address, without a trailing slash. */
   readonly endpoint: string;
   readonly token?: string;
-  /** The folder of `models--org--name` and `datasets--org--name`. */
+  /** The folder that contains `models--org--name` and `datasets--org--name`. */
   readonly cache: string;
-  /** Whether to take what is in the cache and ask nobody. */
+  /** Whether to use only what is in the cache. */
   readonly offline: boolean;
-  /** Milliseconds before a request is made a second time; each wait is twice the last. */
+  /** Wait before the second attempt of a request, in milliseconds; it doubles each time. */
   readonly firstWait: number;
 }
 

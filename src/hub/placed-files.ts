@@ -1,4 +1,4 @@
-// Which configuration and split of a data set each of its files belongs to: by the card, or by the names of files and folders.
+// Assigns the files of a data set to configurations and splits, by its card or by the names of files and folders.
 import { GradusError, isObject } from '../errors.ts';
 
 export interface DatasetPart {
@@ -20,11 +20,11 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * Files that can be read, each with its place: by the `configs` of the card's header where it has some, else by names as Hugging Face does:
- * `train.jsonl`, `data/train-00000-of-00002.parquet`, `train/part.csv`, and each of these in a folder called as its configuration.
- * Files that tell of no split have no place.
+ * The readable files, each with its configuration and split: by the `configs` in the header of the card, or else by name, following Hugging
+ * Face: `train.jsonl`, `data/train-00000-of-00002.parquet`, `train/part.csv`, each optionally in a folder named after the configuration.
+ * Files whose name indicates no split have none.
  * @param paths with `/`
- * @param card the header of README.md, whatever it holds
+ * @param card the header of README.md, not validated
  */
 export function placedFiles(paths: readonly string[], card: unknown): PlacedFile[] {
   const files = paths.filter((path) => /\.(jsonl|json|csv|parquet)$/.test(path));
@@ -34,8 +34,8 @@ export function placedFiles(paths: readonly string[], card: unknown): PlacedFile
 }
 
 /**
- * The files of one part, in order. Throws `DATASET_CONFIG_UNKNOWN`, `DATASET_SPLIT_NOT_FOUND`, and `DATASET_AMBIGUOUS` where the part is there
- * in two formats, which are mostly the same rows twice. They name the data set as `name`.
+ * The files of one split, in order. Throws `DATASET_CONFIG_UNKNOWN`, `DATASET_SPLIT_NOT_FOUND`, and `DATASET_AMBIGUOUS` if the split exists
+ * in two formats, which usually contain the same rows twice. Messages call the data set `name`.
  */
 export function partOf(placed: readonly PlacedFile[], { config, split }: DatasetPart, name: string): string[] {
   const configs = distinct(placed.map((file) => file.config));
@@ -74,7 +74,7 @@ function wordOf(name: string): string | undefined {
   return words[/^([a-z]+)(?![a-z])/i.exec(name)?.[1]?.toLowerCase() ?? ''];
 }
 
-/** `{config_name, data_files, data_dir}`, where files are a pattern, several, or those of each split in one of two ways. */
+/** An entry of `configs`: `{config_name, data_files, data_dir}`. `data_files` is a pattern, a list, or patterns by split, in one of two forms. */
 function placedByCard(files: readonly string[], entry: Readonly<Record<string, unknown>>): PlacedFile[] {
   const { config_name: config = 'default', data_files, data_dir } = entry;
   const name = String(config);
@@ -103,7 +103,7 @@ function patternsOf(given: unknown): { readonly split: string; readonly patterns
   return [...told, untold].map(({ split, patterns }) => ({ split, patterns: patterns.map(String) }));
 }
 
-/** `*` and `?` stay within a folder, `**` does not. */
+/** `*` and `?` do not match slashes, `**` does. */
 function matches(path: string, pattern: string): boolean {
   const source = pattern.replace(/\*\*\/|\*\*|\*|\?|[^\w/]/g, (piece) => wildcards[piece] ?? `\\${piece}`);
   return new RegExp(`^${source}$`).test(path);

@@ -11,14 +11,15 @@ import { type ToolUse, toolUse } from './tool-use.ts';
 import { toolsAsText } from './tools-as-text.ts';
 
 export interface ChatRendererOptions {
-  /** Tokens that end the assistant's turn: all that the model's generation config names. */
+  /** Tokens that end the assistant's turn: all those in the model's generation config. */
   readonly stopIds: ReadonlySet<number>;
 }
 
 /**
- * The prompt is the conversation, then what begins the assistant's next turn. What the template writes is taken as it is, with no token added.
- * Turns that were sampled keep their ids, whatever the template would make of them; one that drops them is `CHAT_TEMPLATE_REWRITES_TURNS`.
- * Tools are offered and called in the template's own way; where it has none, as plain text. Throws `TOOL_SYNTAX_UNKNOWN` where its way is not known.
+ * The prompt is the conversation and the beginning of the assistant's next turn, exactly as the template writes them, with no token added.
+ * Sampled turns keep their ids, even if the template would render them differently; a template that drops them is the error
+ * `CHAT_TEMPLATE_REWRITES_TURNS`. Tools are offered and called in the template's own syntax, or as plain text if it does not support tools.
+ * Throws `TOOL_SYNTAX_UNKNOWN` if the syntax is not known.
  */
 export function chatRenderer(tokenizer: Tokenizer, template: ChatTemplate, { stopIds }: ChatRendererOptions): Renderer {
   const stopTexts = [...stopIds].map((id) => tokenizer.decode([id]));
@@ -51,7 +52,7 @@ function speaksOfTools({ messages, tools = [] }: State): boolean {
 }
 
 /**
- * What the template writes behind the turn at `index`. A short text of nobody's stands in for it: what was sampled, a template might trim,
+ * What the template writes after the turn at `index`. A short placeholder takes the place of the sampled text, which a template might trim
  * or strip of its thoughts.
  */
 function textBehindTurn(state: State, index: number, textOf: (state: State) => string): string {
@@ -62,7 +63,7 @@ function textBehindTurn(state: State, index: number, textOf: (state: State) => s
   const start = text.indexOf(standIn);
   if (start >= 0) return text.slice(start + standIn.length);
   throw new GradusError('CHAT_TEMPLATE_REWRITES_TURNS', 'the chat template drops earlier turns when others follow', {
-    hint: 'give another with chat_template: PATH: what was sampled must stay as it is',
+    hint: 'give another template with chat_template: PATH: sampled turns must stay as they are',
     path: 'chat_template',
   });
 }

@@ -1,24 +1,24 @@
-// Chat templates: the Jinja source that comes with a model's tokenizer, applied to messages as transformers does.
+// Applies a chat template, the Jinja source that comes with a model's tokenizer, to messages as transformers does.
 import { Template } from '@huggingface/jinja';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
 
 export interface ChatTemplate {
-  /** The text that stands for `messages`. Throws `CHAT_TEMPLATE_FAILED` where the template refuses them. */
+  /** Renders `messages` as text. Throws `CHAT_TEMPLATE_FAILED` if the template refuses them. */
   render(messages: readonly Message[], options?: ChatTemplateOptions): string;
 }
 
 export interface ChatTemplateOptions {
-  /** Whether to end with what begins the assistant's next turn. @default false */
+  /** Whether to append the beginning of the assistant's next turn. @default false */
   readonly addGenerationPrompt?: boolean;
   /** Tools to offer. @default none */
   readonly tools?: readonly ToolSpec[];
 }
 
 /**
- * Parses a chat template. Blocks take the line feed after them and the blanks before them with them (`trim_blocks`, `lstrip_blocks`).
+ * Parses a chat template, with `trim_blocks` and `lstrip_blocks` as in transformers.
  * Throws `CHAT_TEMPLATE_MISSING` if there is none, `CHAT_TEMPLATE_FAILED` if it is not valid Jinja.
- * @param tokens what templates write by name: `bos_token`, `eos_token` and so on
+ * @param tokens the tokens that templates refer to by name: `bos_token`, `eos_token` and so on
  */
 export function createChatTemplate(
   template: string | undefined,
@@ -40,7 +40,7 @@ export function createChatTemplate(
           // Null rather than absent, as in transformers: templates tell the two apart.
           tools: tools?.map((tool) => ({ type: 'function', function: tool })) ?? null,
           documents: null,
-          // Llama 3.2 would write the day of rendering. A run must be the same on any day: this is what Llama 3.1 writes.
+          // The template of Llama 3.2 inserts the current date, which would make runs irreproducible: use the fixed date of Llama 3.1.
           date_string: '26 Jul 2024',
           add_generation_prompt: addGenerationPrompt,
         }),
@@ -48,7 +48,7 @@ export function createChatTemplate(
   };
 }
 
-/** A message under the names that templates know, which are those of OpenAI's chat API. */
+/** Converts a message to the names that templates use, which are those of OpenAI's chat API. */
 function templateMessage({ role, content, toolCalls, toolCallId }: Message): object {
   return {
     role,

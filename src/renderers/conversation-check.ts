@@ -1,9 +1,9 @@
-// Whether conversations can go on with a renderer, tried out before anything is trained.
+// Checks, before training, that a renderer can continue a conversation.
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import { assertGoesOn, type State } from '../rl.ts';
 
-/** Throws what rendering a second turn throws, and `RENDERING_CHANGED_PREFIX` unless it begins with the first, as it was sampled. */
+/** Renders a second turn. Throws what rendering throws, and `RENDERING_CHANGED_PREFIX` unless the result begins with the first turn as sampled. */
 export function assertGoesOnAfterTurns(renderer: Renderer, state: State): void {
   const question: Message = { role: 'user', content: '?' };
   const { ids: promptIds } = renderer.render(state);

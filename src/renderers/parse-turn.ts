@@ -1,4 +1,4 @@
-// What sampled ids say: text, and calls of tools where tools were offered.
+// Parses sampled ids into text and, if tools were offered, calls.
 import type { ToolCall } from '../message.ts';
 import type { Action } from '../rl.ts';
 import { createTextStream } from '../tokenizers/text-stream.ts';
@@ -34,7 +34,7 @@ export interface ActionStream {
   end(): Action;
 }
 
-/** Special tokens other than those that mark calls are no part of the turn. */
+/** Removes special tokens, except those that mark calls. */
 export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionStream {
   const text = createTextStream(tokenizer);
   const turn = readTurn(syntax);

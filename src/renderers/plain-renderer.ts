@@ -1,4 +1,4 @@
-// Renders for base models, which know no chat: a prompt is plain text.
+// Renders conversations as plain text, for base models without a chat template.
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
@@ -10,13 +10,13 @@ import { callsAsText, toolsAsText } from './tools-as-text.ts';
 export interface PlainRendererOptions {
   /** Tokens that end a completion. */
   readonly stopIds: ReadonlySet<number>;
-  /** Whether to add what the tokenizer puts around every text, such as a beginning-of-sequence token. @default true */
+  /** Whether to add the tokens that the tokenizer puts around every text, such as a beginning-of-sequence token. @default true */
   readonly addSpecialTokens?: boolean;
 }
 
 const between = '\n\n';
 
-/** The prompt is the text of all messages, an empty line between each two; turns that were sampled keep their ids. Tools are offered as text. */
+/** The prompt is the text of all messages, separated by empty lines. Sampled turns keep their ids. Tools are offered as text. */
 export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOptions): Renderer {
   const { stopIds, addSpecialTokens = true } = options;
   const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(between);

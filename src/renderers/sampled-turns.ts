@@ -1,21 +1,21 @@
-// Keeps turns as they were sampled: a conversation that goes on begins with the very ids that the model has read and written,
-// for its text, tokenised again, need not give the same ones.
+// Keeps the token ids of sampled turns when a conversation continues: tokenising their text again may give different ids
+// from those that the model has read and written.
 import type { Message, ToolSpec } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Action, State } from '../rl.ts';
 
 export interface TurnRendering {
-  /** The ids of a conversation in which no turn was sampled. */
+  /** Renders a conversation without sampled turns. */
   whole(state: State): number[];
-  /** The ids behind the sampled message at `index`: what ends its turn and is not sampled yet, later messages, the next turn's beginning. */
+  /** Renders what follows the sampled message at `index`: the end of its turn, if not sampled, later messages, and the beginning of the next turn. */
   after(state: State, index: number, completionIds: readonly number[]): number[];
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
 }
 
-/** A sampled turn is known by its message: the very object that `parse` made, so environments must hand on the actions that they are given. */
+/** Recognises a sampled turn by the identity of the message object that `parse` returned, so environments must pass that object on. */
 export function keepSampledTurns({ whole, after, parse }: TurnRendering): Pick<Renderer, 'render' | 'parse'> {
   const sampled = new WeakMap<Message, readonly number[]>();
-  // The calls of sampled turns need not be ones that a template would write: several at once, for instance.
+  // Templates may refuse the calls of sampled turns, for instance several in one turn.
   const said = (message: Message): Message =>
     sampled.has(message) ? { role: message.role, content: message.content } : message;
   const idsOf = (state: State): number[] => {

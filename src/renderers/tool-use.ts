@@ -1,4 +1,4 @@
-// What a chat template knows of tools, found out by trying: it is asked to offer one and to write a call.
+// Finds out how a chat template supports tools, by rendering the offer of a tool and a call of it.
 import { GradusError } from '../errors.ts';
 import type { Message, ToolSpec } from '../message.ts';
 import { toolSyntaxes } from '../tools/syntaxes.ts';
@@ -11,18 +11,18 @@ const question: Message = { role: 'user', content: '?' };
 
 export interface ToolUse {
   readonly syntax: ToolSyntax;
-  /** Whether the template itself tells the model of tools and of what they answered. */
+  /** Whether the template itself renders tools and their answers. */
   readonly native: boolean;
 }
 
-/** Throws `TOOL_SYNTAX_UNKNOWN` where a template writes calls that nobody here can read. */
+/** Throws `TOOL_SYNTAX_UNKNOWN` if the template writes calls in an unknown syntax. */
 export function toolUse(template: ChatTemplate): ToolUse {
   const offered = template.render([question], { tools: [probe], addGenerationPrompt: true });
   if (offered === template.render([question], { addGenerationPrompt: true })) {
     return { syntax: toolSyntaxes.plain, native: false };
   }
   const called: Message = { role: 'assistant', content: '', toolCalls: [call] };
-  const turn = textBehind(offered, template.render([question, called], { tools: [probe] }));
+  const turn = textAfter(offered, template.render([question, called], { tools: [probe] }));
   const syntax = Object.values(toolSyntaxes).find((known) => canRead(known, turn));
   if (syntax) return { syntax, native: true };
   throw new GradusError('TOOL_SYNTAX_UNKNOWN', 'the chat template writes tool calls in a way that is not known here', {
@@ -31,8 +31,8 @@ export function toolUse(template: ChatTemplate): ToolUse {
   });
 }
 
-/** What `text` has that `start` does not begin with. */
-function textBehind(start: string, text: string): string {
+/** The rest of `text` after the prefix that it shares with `start`. */
+function textAfter(start: string, text: string): string {
   let shared = 0;
   while (shared < start.length && start[shared] === text[shared]) shared++;
   return text.slice(shared);

@@ -1,4 +1,4 @@
-// Tools for models whose templates know none: what is offered, called and answered becomes ordinary text.
+// Tools for models whose templates do not support them: offers, calls and answers become ordinary text.
 import type { Message, ToolSpec } from '../message.ts';
 import type { State } from '../rl.ts';
 import { plain } from '../tools/plain.ts';
@@ -15,7 +15,7 @@ export function toolsAsText({ messages, tools = [] }: State): readonly Message[]
   ];
 }
 
-/** Calls and answers as text. Answers that follow one another are one message, for templates in which roles must alternate. */
+/** Calls and answers as text. Consecutive answers become one message, since some templates require alternating roles. */
 export function callsAsText(messages: readonly Message[]): Message[] {
   const written: Message[] = [];
   messages.forEach(({ role, content, toolCalls = [] }, i) => {
@@ -37,7 +37,7 @@ function describeTools(tools: readonly ToolSpec[]): string {
   ].join('\n');
 }
 
-/** `{"query": string, "limit"?: integer}`: the names of the arguments and their types, as JSON schema where a type says too little. */
+/** The arguments with their types, such as `{"query": string, "limit"?: integer}`; those that are not a simple type as JSON schema. */
 function argumentsText({ properties = {}, required = [] }: ToolSpec['parameters']): string {
   const texts = Object.entries(properties as object).map(([name, { type, ...more }]) => {
     const optional = (required as readonly string[]).includes(name) ? '' : '?';

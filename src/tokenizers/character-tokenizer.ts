@@ -1,8 +1,8 @@
-// The tokenizer.json of a character-level tokenizer, the same to this library and to Python's `tokenizers`.
+// Makes the tokenizer.json of a character-level tokenizer, with the same ids here and in Python's `tokenizers`.
 
 /**
- * Byte-pair encoding without merges: every character of `alphabet` is a token, after the special tokens, whose ids count from 0.
- * Characters outside the alphabet become `<unk>` if that is among the special tokens, else they are left out.
+ * Byte-pair encoding without merges. The special tokens get the ids from 0, then every character of `alphabet` is a token.
+ * Other characters become `<unk>` if that is among the special tokens, and are left out otherwise.
  * Throws a RangeError if a token occurs twice.
  */
 export function characterTokenizerJson(alphabet: string, special: readonly string[]): object {

@@ -1,7 +1,7 @@
-// @huggingface/tokenizers 0.2.0, typed as far as we use it, and made to agree with the Python package `tokenizers` where it does not.
+// A typed wrapper of @huggingface/tokenizers 0.2.0, with corrections where it differs from the Python package `tokenizers`.
 import { Tokenizer } from '@huggingface/tokenizers';
 
-/** What we use of the library. Its own types do not resolve under `nodenext`, and would all be `any`. */
+/** The part of the library that we use. Its own types do not resolve under `nodenext` and would all be `any`. */
 export interface LibraryTokenizer {
   readonly decoder: LibraryDecoder | null;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: (number | undefined)[] };
@@ -15,7 +15,7 @@ export interface LibraryTokenizer {
 
 interface LibraryDecoder {
   readonly config: { readonly type: string };
-  /** Of a sequence. */
+  /** The decoders of a sequence. */
   readonly decoders?: readonly LibraryDecoder[];
   text_decoder?: { decode(bytes: Uint8Array): string };
 }
@@ -23,33 +23,33 @@ interface LibraryDecoder {
 const Library: new (description: object, config: object) => LibraryTokenizer = Tokenizer;
 
 /**
- * @param description tokenizer.json, with every key that Python writes
- * @param config tokenizer_config.json
+ * @param description the parsed tokenizer.json, with every key that Python writes
+ * @param config the parsed tokenizer_config.json
  */
 export function createLibraryTokenizer(
   description: Readonly<Record<string, unknown>>,
   config: object,
 ): LibraryTokenizer {
-  const library = new Library({ ...description, pre_tokenizer: mendPreTokenizer(description.pre_tokenizer) }, config);
-  mendDecoder(library.decoder);
+  const library = new Library({ ...description, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) }, config);
+  correctDecoder(library.decoder);
   return library;
 }
 
-/** How GPT-2 cuts text into words; the pattern inside the ByteLevel pre-tokenizer. */
+/** How GPT-2 splits text into words: the pattern of the ByteLevel pre-tokenizer. */
 const gpt2Words = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * Spells out as patterns, which the library reads as Python does, the steps that it reads otherwise:
+ * Replaces steps that the library handles differently from Python by patterns, which it handles in the same way:
  * - `Digits` splits at every Unicode number (½, ٣, Ⅷ), not at 0 to 9 only;
  * - the white space of `ByteLevel` is Unicode's, with U+0085 and without U+FEFF, not JavaScript's.
  */
-function mendPreTokenizer(step: unknown): unknown {
+function correctPreTokenizer(step: unknown): unknown {
   if (!isStep(step)) return step;
   if (step.type === 'Sequence' && Array.isArray(step.pretokenizers)) {
-    return { ...step, pretokenizers: step.pretokenizers.map(mendPreTokenizer) };
+    return { ...step, pretokenizers: step.pretokenizers.map(correctPreTokenizer) };
   }
   if (step.type === 'Digits') return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
-  // With a prefix space the words cannot be cut beforehand: the space comes first.
+  // A prefix space is added before the text is split, so the split cannot be replaced.
   if (step.type === 'ByteLevel' && step.use_regex !== false && !step.add_prefix_space) {
     return { type: 'Sequence', pretokenizers: [split(gpt2Words), { ...step, use_regex: false }] };
   }
@@ -64,12 +64,12 @@ function isStep(value: unknown): value is { readonly type: unknown; readonly [ke
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-function mendDecoder(decoder: LibraryDecoder | null): void {
-  for (const step of decoder?.decoders ?? []) mendDecoder(step);
+function correctDecoder(decoder: LibraryDecoder | null): void {
+  for (const step of decoder?.decoders ?? []) correctDecoder(step);
   if (decoder?.config.type === 'ByteFallback') decoder.text_decoder = new ByteRunDecoder();
 }
 
-/** In Python, a run of byte tokens is UTF-8 as a whole, byte order mark included, or else one U+FFFD a byte. */
+/** As in Python, a run of byte tokens is decoded as UTF-8, including a byte order mark; if it is malformed, each byte becomes U+FFFD. */
 class ByteRunDecoder {
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -1,28 +1,28 @@
-// Decoding as tokens arrive: what comes out is complete characters, though tokens may end in the middle of one.
+// Decodes tokens as they arrive, into complete characters: a token may end in the middle of one.
 import type { DecodeOptions, Tokenizer } from './tokenizer.ts';
 
 export interface TextStream {
   /** The text that this token completes; empty while a character waits for its other bytes. */
   push(id: number): string;
-  /** What is still waiting, with U+FFFD for the bytes that never became a character. */
+  /** The text still waiting at the end, with U+FFFD for bytes that never became a character. */
   end(): string;
 }
 
 const replacement = '\ufffd';
 
 /**
- * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes only the ids since
- * the last two pieces of text, because decoders look at neighbours: some drop a space at the very beginning, others join bytes.
+ * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes again the ids of the
+ * last piece of text, because the result depends on neighbours: some decoders drop a space at the very beginning, others join bytes.
  */
 export function createTextStream(tokenizer: Tokenizer, options: DecodeOptions = {}): TextStream {
-  // The ids of the last piece that came out, for context, then those that wait.
+  // The ids of the last piece of text, as context, followed by those that are waiting.
   let window: number[] = [];
   let context = 0;
 
   const pending = (): string => {
     const before = tokenizer.decode(window.slice(0, context), options);
     const text = tokenizer.decode(window, options);
-    // A run of bytes that turns out malformed may decode differently as a whole.
+    // A run of bytes that turns out to be malformed may decode differently as a whole.
     return text.startsWith(before) ? text.slice(before.length) : tokenizer.decode(window.slice(context), options);
   };
   return {

@@ -1,29 +1,29 @@
-// Text to token ids and back: our interface, and its one implementation over @huggingface/tokenizers.
-// The measure of right and wrong is the Python package `tokenizers`.
+// Converts text to token ids and back: the interface, and its one implementation, over @huggingface/tokenizers.
+// It must agree with the Python package `tokenizers`.
 import { GradusError, messageOf } from '../errors.ts';
 import { createLibraryTokenizer, type LibraryTokenizer } from './library-tokenizer.ts';
 
 export interface Tokenizer {
-  /** The highest id plus one. A model's logits may be more (padding), never fewer. */
+  /** The highest id plus one. A model may have more logits (padding), but never fewer. */
   readonly vocabSize: number;
   readonly bosId?: number;
   readonly eosId?: number;
   readonly padId?: number;
-  /** Tokens by their roles, as chat templates know them: `bos_token`, `eos_token`, `pad_token`, `unk_token`. */
+  /** Tokens by role, under the names in chat templates: `bos_token`, `eos_token`, `pad_token`, `unk_token`. */
   readonly roleTokens: Readonly<Record<string, string>>;
-  /** Control tokens, which stand for no text of their own. */
+  /** Ids of control tokens, which stand for no text. */
   readonly specialIds: ReadonlySet<number>;
-  /** The Jinja source that turns messages into text; absent for base models. */
+  /** The Jinja source of the chat template; absent for base models. */
   readonly chatTemplate: string | undefined;
-  /** Special tokens that are spelt out in the text become their ids. */
+  /** Special tokens that occur in the text become their ids. */
   encode(text: string, options?: EncodeOptions): number[];
-  /** Ids without a token, as a padded model may sample them, stand for nothing. Incomplete characters become U+FFFD. */
+  /** Ids without a token, which a padded model may sample, decode to nothing. Incomplete characters become U+FFFD. */
   decode(ids: readonly number[], options?: DecodeOptions): string;
   idOf(token: string): number | undefined;
 }
 
 export interface EncodeOptions {
-  /** Whether to add what the tokenizer puts around every text, such as a beginning-of-sequence token. @default false */
+  /** Whether to add the tokens that the tokenizer puts around every text, such as a beginning-of-sequence token. @default false */
   readonly addSpecialTokens?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface DecodeOptions {
 }
 
 /**
- * A tokenizer from the parsed files of a Hugging Face folder. Throws `TOKENIZER_INVALID`.
+ * Makes a tokenizer from the parsed files of a Hugging Face folder. Throws `TOKENIZER_INVALID`.
  * @param tokenizerJson tokenizer.json
  * @param tokenizerConfig tokenizer_config.json: special tokens by their roles, and the chat template
  * @param specialTokensMap special_tokens_map.json: roles that tokenizer_config.json leaves out
@@ -82,7 +82,7 @@ export function createTokenizer(
       const known = ids.filter(
         (id) => library.id_to_token(id) !== undefined && !(skipSpecialTokens && specialIds.has(id)),
       );
-      // Never "clean up" spaces, as some configs ask: a decoded completion must be what its tokens spell.
+      // Never "clean up" spaces, even if the config says so: the decoded text must be exactly what the tokens spell.
       return known.length === 0 ? '' : library.decode(known, { clean_up_tokenization_spaces: false });
     },
     idOf: (token) => library.token_to_id(token),
@@ -100,7 +100,7 @@ function loadLibrary(
   try {
     return createLibraryTokenizer(
       { ...absent, ...description, added_tokens: addedTokens },
-      // The library looks for a word-level model's unknown token here, where Python looks at the model.
+      // For word-level models, the library takes the unknown token from here, while Python takes it from the model.
       { ...config, unk_token: model.unk_token ?? tokenContent(config.unk_token) },
     );
   } catch (error) {
@@ -108,13 +108,13 @@ function loadLibrary(
   }
 }
 
-/** The ids of a vocabulary in either form: token → id, or a list of [token, score] whose places are the ids. */
+/** The ids of a vocabulary in either form: token → id, or a list of [token, score] whose indices are the ids. */
 function vocabularyIds(vocab: unknown): unknown[] {
   if (Array.isArray(vocab)) return [];
   return Object.values(record(vocab, 'tokenizer.json', 'model.vocab'));
 }
 
-/** The library fills an array by id: an id out of all proportion would make it as long. */
+/** Refuses absurdly large ids: the library allocates an array up to the largest id. */
 function checkIds(ids: readonly unknown[]): void {
   for (const id of ids) {
     if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 1 << 24) continue;
@@ -131,14 +131,14 @@ function tokensByRole(config: Record<string, unknown>): Record<string, string> {
   return tokens;
 }
 
-/** A token by itself, or as the object that holds its content. */
+/** A token is either a string or an object with its content. */
 function tokenContent(token: unknown): string | undefined {
   if (typeof token === 'string') return token;
   const content = typeof token === 'object' && token !== null && 'content' in token ? token.content : undefined;
   return typeof content === 'string' ? content : undefined;
 }
 
-/** The template itself, or the one called `default` of a list of named ones. */
+/** The template itself, or the one called `default` in a list of named templates. */
 function chatTemplateOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const templates = list(value).map((item) => record(item, 'tokenizer_config.json', 'chat_template'));

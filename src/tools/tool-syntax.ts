@@ -37,7 +37,7 @@ export interface ParsedTurn {
 export interface TurnReader {
   /** Adds text and returns the calls that it completes. Calls that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
-  /** The whole turn; called once. */
+  /** Returns the whole turn; called once, after the last text. */
   end(): ParsedTurn;
 }
 
@@ -79,7 +79,7 @@ export function callFromJson(json: string, key: 'arguments' | 'parameters'): Nam
   return isObject(args) ? { name, arguments: args } : `the call of ${name} has no object "${key}"`;
 }
 
-/** A JSON object, or why the text is none. */
+/** A JSON object, or why the text is not one. */
 export function parseObject(json: string): Record<string, unknown> | string {
   try {
     const value: unknown = JSON.parse(json);
@@ -89,9 +89,9 @@ export function parseObject(json: string): Record<string, unknown> | string {
   }
 }
 
-/** JSON with the spaces that Python puts between things, as models have read it. */
+/** JSON with Python's spaces after commas and colons, as models have seen it in training. */
 export function spacedJson(value: unknown): string {
-  // Line feeds are never part of strings in JSON: all of them are layout.
+  // Strings in JSON contain no line feeds, so every line feed here is layout.
   const lines = JSON.stringify(value, null, 1);
   return lines.replaceAll(/(?<=[{[])\n\s*|\n\s*(?=[}\]])/g, '').replaceAll(/\n\s*/g, ' ');
 }

@@ -2,19 +2,19 @@
 import { z } from 'zod';
 import type { ToolSpec } from '../message.ts';
 
-/** A tool that answers for itself. One that is only a `ToolSpec` is shown to the model, and its environment answers. */
+/** A tool with a function. A plain `ToolSpec` is shown to the model as well, but its calls are answered by the environment. */
 export interface Tool extends ToolSpec {
-  /** What a call gives. Throws `ToolArgumentsError` where `args` are not as the schema says. */
+  /** Answers a call. Throws `ToolArgumentsError` if `args` do not match the schema. */
   readonly call: (args: unknown) => unknown;
 }
 
 export interface ToolOptions<S extends z.ZodType> {
   readonly name: string;
-  /** What the tool does and when to use it: all that the model knows of it, besides the schema. */
+  /** What the tool does and when to use it. The model sees only this and the schema. */
   readonly description: string;
-  /** The arguments, an object; what its `describe` says is shown to the model. */
+  /** The schema of the arguments, an object; its descriptions (`describe`) are shown to the model. */
   readonly parameters: S;
-  /** Text is given to the model as it is, anything else as JSON; what it throws is told to the model. */
+  /** Returns the answer for the model: text is passed on unchanged, other values as JSON. Errors are reported to the model. */
   readonly execute: (args: z.output<S>) => unknown;
 }
 
@@ -22,7 +22,7 @@ export class ToolArgumentsError extends Error {
   override readonly name = 'ToolArgumentsError';
 }
 
-/** A tool from a zod schema and a function. */
+/** Makes a tool from a zod schema and a function. */
 export function tool<S extends z.ZodType>({ name, description, parameters, execute }: ToolOptions<S>): Tool {
   const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
   return {
