@@ -130,13 +130,13 @@ export function moments(
 function spreadMetrics(groups: readonly (readonly number[])[]): Record<string, number> {
   const comparable = groups.filter((group) => group.length >= 2);
   if (comparable.length === 0) return {};
-  const fraction = (holds: (group: readonly number[]) => boolean) =>
-    comparable.filter(holds).length / comparable.length;
+  const equal = comparable.filter((group) => !isMixed(group));
+  const good = equal.filter(([score]) => isGood(score!));
   return {
-    frac_reward_zero_std: fraction((group) => !isMixed(group)),
-    'groups/frac_mixed': fraction(isMixed),
-    'groups/frac_all_good': fraction((group) => !isMixed(group) && isGood(group[0]!)),
-    'groups/frac_all_bad': fraction((group) => !isMixed(group) && !isGood(group[0]!)),
+    frac_reward_zero_std: equal.length / comparable.length,
+    'groups/frac_mixed': (comparable.length - equal.length) / comparable.length,
+    'groups/frac_all_good': good.length / comparable.length,
+    'groups/frac_all_bad': (equal.length - good.length) / comparable.length,
   };
 }
 

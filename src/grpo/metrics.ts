@@ -73,7 +73,7 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, num
 
 /** From the counts that tool environments keep. */
 function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
-  const counts = trajectories.map(({ metrics = {} }) => metrics).filter((metrics) => 'tools/calls' in metrics);
+  const counts = trajectories.flatMap(({ metrics }) => (metrics && 'tools/calls' in metrics ? [metrics] : []));
   if (counts.length === 0) return {};
   const total = (name: string) => counts.reduce((sum, count) => sum + (count[name] ?? 0), 0);
   const calls = total('tools/calls');

@@ -1,24 +1,31 @@
 // Calls a reward function once and returns its scores, or what went wrong.
+import type { Soon } from '../env-call.ts';
 import { kindOf, messageOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
+import { isPromiseLike } from '../time-limits.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
  * A score that is not a finite number is an error of its completion alone; anything else that is wrong is an error of the whole call.
  * @param judged the input of the function, frozen
  */
-export async function callReward(score: RewardFunction, judged: Judged): Promise<RewardOutcome> {
+export function callReward(score: RewardFunction, judged: Judged): Soon<RewardOutcome> {
   const logged: Record<string, number>[] = [];
   const log = (name: string, value: number) => {
     if (!Number.isFinite(value)) throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number`);
     logged.push({ [name]: value });
   };
+  const outcomeOf = (answer: unknown): RewardOutcome => ({
+    scores: checkedScores(answer, judged.completions.length),
+    metrics: meanMetrics(logged),
+  });
+  const failed = (error: unknown): RewardOutcome => ({ fault: faultOf(error) });
   try {
-    const answer = await score(Object.freeze({ ...judged, log }));
-    return { scores: checkedScores(answer, judged.completions.length), metrics: meanMetrics(logged) };
+    const answer: unknown = score(Object.freeze({ ...judged, log }));
+    return isPromiseLike(answer) ? Promise.resolve(answer).then(outcomeOf).catch(failed) : outcomeOf(answer);
   } catch (error) {
-    return { fault: faultOf(error) };
+    return failed(error);
   }
 }
 
