@@ -1,5 +1,5 @@
 // A configuration as text, YAML or JSON: what it says, and on which line.
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { type ErrorCode, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { GradusError, messageOf } from '../errors.ts';
 
 export interface ConfigText {
@@ -16,7 +16,7 @@ export function parseConfigText(text: string, name: string): ConfigText {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [error] = document.errors;
-  if (error) throw syntaxError(name, error.message, lines.linePos(error.pos[0]).line);
+  if (error) throw syntaxError(name, faults[error.code] ?? error.message, lines.linePos(error.pos[0]).line);
   return {
     value: toValue(),
     lineOf(path) {
@@ -46,6 +46,9 @@ export function parseConfigText(text: string, name: string): ConfigText {
     }
   }
 }
+
+/** Where the library speaks of itself. */
+const faults: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'it holds several documents' };
 
 /** One value in YAML, as `--set key=VALUE` has it. Throws `CONFIG_SYNTAX`. */
 export function parseValue(text: string, name: string): unknown {

@@ -4,7 +4,7 @@ import { GradusError } from '../errors.ts';
 import { named, nearest } from '../nearest.ts';
 import { foreignNames } from './foreign-names.ts';
 import { configSchema } from './schema.ts';
-import { dotted, type KeyPath, valueAt } from './values.ts';
+import { dotted, type KeyPath, short, valueAt } from './values.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -147,10 +147,4 @@ function describe(path: KeyPath): string {
   const { description, default: preset } = schemaAt(path);
   const about = [description, preset !== undefined && `the default is ${JSON.stringify(preset)}`].filter(Boolean);
   return about.length > 0 ? `${dotted(path)}: ${about.join('; ')}` : `correct ${dotted(path)}`;
-}
-
-function short(value: unknown): string {
-  // JSON has no NaN and no infinity, YAML has.
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -31,6 +31,9 @@ export interface LoadOptions {
 /** Parts of a key, one within the other: more than any has. */
 const DEEPEST = 20;
 
+/** Of a config file. YAML takes minutes for what is much larger. */
+const MOST_BYTES = 2 ** 20;
+
 /** One `--set a.b=VALUE`. */
 interface Setting {
   readonly path: readonly string[];
@@ -188,6 +191,12 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
 
 function readText(file: string): string {
   const bytes = readBytes(file);
+  if (bytes.length > MOST_BYTES) {
+    throw new GradusError('CONFIG_SYNTAX', `${file} has ${bytes.length} bytes: this is no configuration`, {
+      hint: `those have at most ${MOST_BYTES}; data go into a data set`,
+      path: file,
+    });
+  }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

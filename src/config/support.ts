@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
-import { valueAt } from './values.ts';
+import { short, valueAt } from './values.ts';
 
 export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
@@ -105,7 +105,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
     if (value === undefined || accepts?.(config) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
-      `${placeOf(path)}: ${key}: ${JSON.stringify(value)}: backend ${backend} ${why}`,
+      `${placeOf(path)}: ${key}: ${short(value)}: backend ${backend} ${why}`,
       {
         hint: `leave ${key} out or set it to ${[...new Set(accepted.map((other) => JSON.stringify(other)))].join(', ')}`,
         path: key,

@@ -39,3 +39,10 @@ export function isPrefix(prefix: KeyPath, path: KeyPath): boolean {
 export function dotted(path: KeyPath): string {
   return path.map(String).join('.');
 }
+
+/** A value for a message. */
+export function short(value: unknown): string {
+  // JSON has no NaN and no infinity, YAML has.
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
