@@ -9,6 +9,7 @@ from datasets import IterableDataset
 from transformers import TrainerCallback
 from trl import GRPOTrainer
 
+from ..channel import WorkerError
 from . import objectives, own_parameters
 
 # Of the rollouts, which Gradus measures itself, or of the clock.
@@ -100,6 +101,11 @@ class StepwiseTrainer(GRPOTrainer):
         return output
 
     def _compute_loss(self, model, inputs):
+        loss = self._loss(model, inputs)
+        assert_finite("loss", loss.item())
+        return loss
+
+    def _loss(self, model, inputs):
         if self._supervised:
             return self._supervised_loss(model, inputs)
         self._learnt = inputs["row"].tolist()
@@ -119,6 +125,12 @@ class StepwiseTrainer(GRPOTrainer):
         width = inputs["completion_ids"].size(1)
         logprobs, entropies, _ = self._get_per_token_logps_and_entropies(model, ids, mask, width, compute_entropy=True)
         return objectives.cross_entropy(self, inputs, logprobs, entropies)
+
+    def _get_grad_norm(self, model, grad_norm=None):
+        norm = super()._get_grad_norm(model, grad_norm)
+        if norm is not None:
+            assert_finite("gradient", float(norm))
+        return norm
 
     @contextlib.contextmanager
     def _with_beta(self, beta):
@@ -168,6 +180,12 @@ class Waiting(TrainerCallback):
 
     def on_step_begin(self, args, state, control, **kwargs):
         self._wait()
+
+
+def assert_finite(what, number):
+    """What src/not-finite.ts says, before any weight is changed."""
+    if not math.isfinite(number):
+        raise WorkerError(f"{what.upper()}_NOT_FINITE", f"the {what} is not finite; no weight was changed")
 
 
 def nothing(completions, **columns):

@@ -213,3 +213,18 @@ test('some of the model’s own parameters: steps, and what is kept of them', as
     await assert.rejects(model.load(theirs), { code: 'CHECKPOINT_MISMATCH', message: /layers\.0\..* is missing/ });
   }
 });
+
+test('a step that leads out of the numbers is not made', async (t) => {
+  for (const [advantage, code] of [
+    [Number.MAX_VALUE, 'LOSS_NOT_FINITE'],
+    [1e36, 'GRADIENT_NOT_FINITE'], // PyTorch adds its squares up in float32, the native engine in float64
+  ] as const) {
+    const both = await openBoth(adapters);
+    t.after(() => both.native.dispose());
+    const before = await both.trl.logprobs(sequences, 'current');
+    const batch = { sequences: sequences.map((sequence) => ({ ...sequence, advantage })) };
+    await assert.rejects(both.trl.update(batch, options), { code, batch });
+    if (code === 'LOSS_NOT_FINITE') await assert.rejects(both.native.update(batch, options), { code, batch });
+    assert.deepEqual(await both.trl.logprobs(sequences, 'current'), before);
+  }
+});

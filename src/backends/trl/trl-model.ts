@@ -7,6 +7,7 @@ import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../g
 import type { KlEstimator } from '../../grpo/kl.ts';
 import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
+import { NotFiniteError } from '../../not-finite.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { ADAPTER_WEIGHTS, MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../native/checkpoint.ts';
@@ -106,7 +107,11 @@ export class TrlModel implements TrainableModel {
     { learningRate, isNew, supervised }: { learningRate: number; isNew: boolean; supervised: boolean },
   ): Promise<UpdateResult> {
     const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
-    const { metrics, logprobs } = await this.#ask(updated, 'update', { rows, learning_rate: learningRate, supervised });
+    const params = { rows, learning_rate: learningRate, supervised };
+    const { metrics, logprobs } = await this.#ask(updated, 'update', params).catch((error: GradusError) => {
+      const what = notFinite[error.code];
+      throw what ? new NotFiniteError(what, { sequences }) : error;
+    });
     return { metrics, logprobs: sequences.map(({ completionIds }, i) => logprobs[i]!.slice(0, completionIds.length)) };
   }
 
@@ -132,6 +137,12 @@ export class TrlModel implements TrainableModel {
     return schema.parse(await this.#worker.call(call, params, options));
   }
 }
+
+/** By the codes of the worker's errors. */
+const notFinite: Readonly<Record<string, 'loss' | 'gradient' | undefined>> = {
+  LOSS_NOT_FINITE: 'loss',
+  GRADIENT_NOT_FINITE: 'gradient',
+};
 
 /** Of log r = log(reference / policy), as `klEstimators` of grpo/kl.ts. */
 const estimates: Readonly<Record<KlEstimator, (logRatio: number) => number>> = {
