@@ -11,7 +11,7 @@ export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
 function copyOf(value: object, copies: Map<object, object>): object {
   if (Array.isArray(value)) return Object.freeze(value.map((item) => frozenCopy(item, copies)));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
-  const copy: Record<PropertyKey, unknown> = { ...value };
-  for (const key of Reflect.ownKeys(copy)) copy[key] = frozenCopy(copy[key], copies);
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) copy[key] = frozenCopy(copy[key], copies);
   return Object.freeze(copy);
 }

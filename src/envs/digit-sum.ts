@@ -45,9 +45,14 @@ export function digitSum(config: DigitSumConfig = {}): Taskset {
   };
   const score: RewardFunction = ({ completions }) =>
     completions.map((text) => {
-      const numbers = text.match(/-?\d+/g)?.map(Number) ?? [];
-      if (numbers.length !== digits || numbers.some((number) => number < 0 || number >= vocab)) return 0;
-      const sum = numbers.reduce((total, number) => total + number, 0);
+      const words = text.match(/-?\d+/g);
+      if (words?.length !== digits) return 0;
+      let sum = 0;
+      for (const word of words) {
+        const number = Number(word);
+        if (number < 0 || number >= vocab) return 0;
+        sum += number;
+      }
       return Math.exp(-Math.abs(sum - target) / scale);
     });
   return {
