@@ -1,17 +1,17 @@
-// Things that a configuration names and configures, such as rewards and task sets: the rows of the tables that list them.
+// Entries of tables such as those of rewards and task sets: things that a configuration names and gives settings to.
 import { z } from 'zod';
 import { GradusError } from './errors.ts';
 import { existingNames } from './nearest.ts';
 
 export interface Configurable<T> {
-  /** What it is, in one line, for lists and schemas. */
+  /** A one-line description, for lists and schemas. */
   readonly describe: string;
   readonly config: z.ZodType;
-  /** Makes one. Throws `CONFIG_INVALID` where `config` is not as the schema says. */
+  /** Makes one. Throws `CONFIG_INVALID` if `config` does not match the schema. */
   create(config: unknown): T;
 }
 
-/** A row that checks its configuration before it makes anything. */
+/** An entry that checks the settings before it makes anything. */
 export function configurable<C, T>(describe: string, config: z.ZodType<C>, make: (config: C) => T): Configurable<T> {
   return {
     describe,
@@ -30,7 +30,7 @@ export function configurable<C, T>(describe: string, config: z.ZodType<C>, make:
   };
 }
 
-/** Objects that would leave out what they do not know are no exception. */
+/** Makes every object in a schema strict, so that unknown keys are errors instead of being dropped. */
 function assertKnownKeys(schema: z.ZodType, given: unknown): void {
   const { properties, additionalProperties = false } = z.toJSONSchema(schema, { io: 'input' });
   if (!properties || additionalProperties !== false || typeof given !== 'object' || given === null) return;

@@ -1,20 +1,20 @@
-// Examples that a policy solves about as often as is wanted, by what has been measured of them: groups that are neither all good nor all bad.
+// A curriculum: prefers examples whose measured success rate is near a target, so that groups are neither all good nor all bad.
 import type { DataLoader } from './data.ts';
 import { randomStream, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
 
 export interface CurriculumOptions<E extends Example = Example> {
-  /** How often a group's trajectories solved its example, from 0 to 1; `null` where that cannot be told. */
+  /** The fraction of a group's trajectories that solved its example, from 0 to 1; `null` if unknown. */
   readonly success: (group: Group<E>) => number | null;
-  /** How often it should be. @default 0.5 */
+  /** The preferred success rate. @default 0.5 */
   readonly target?: number;
-  /** Examples drawn for each one that is handed out, the nearest to the target: the more, the stricter. @default 4 */
+  /** Examples drawn for each one handed out, which is the nearest to the target; more are stricter. @default 4 */
   readonly candidates?: number;
   /** @default 0 */
   readonly seed?: number;
 }
 
-/** How much the latest measurement counts: policies change. */
+/** The weight of the latest measurement in the estimate: policies change. */
 const LATEST = 0.5;
 
 interface CurriculumState {
@@ -23,9 +23,9 @@ interface CurriculumState {
 }
 
 /**
- * Draws some rows for each place and hands out the one whose estimated success is nearest to the target; rows that were never measured
- * come first. None comes twice in a step. `observe` answers `curriculum/success`, the mean of what it was shown, and
- * `curriculum/measured`, the fraction of rows that have an estimate.
+ * For each example to hand out, draws `candidates` rows and takes the one whose estimated success rate is nearest to the target; rows that
+ * were never measured come first. No row is used twice in a step. `observe` returns the metrics `curriculum/success`, the mean success
+ * rate of the step, and `curriculum/measured`, the fraction of rows that have an estimate.
  */
 export function curriculum<E extends Example>(rows: readonly E[], options: CurriculumOptions<E>): DataLoader<E> {
   const { success, target = 0.5, candidates = 4, seed = 0 } = options;

@@ -1,4 +1,4 @@
-// Examples in an order that depends on the seed alone.
+// Hands out examples in a random order that depends only on the seed.
 import type { Metrics } from './logging.ts';
 import { shuffled, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
@@ -6,9 +6,9 @@ import type { Example, Group } from './rl.ts';
 /** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
   next(count: number): readonly E[];
-  /** Told how the examples of a step turned out, where that decides what comes next; answers metrics of the step. */
+  /** Called with the results of a step by loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;
-  /** Where it is, as JSON. A loader of the same examples that is given it goes on from there. */
+  /** The loader's position, as JSON. A loader of the same examples that is given it continues from there. */
   state: unknown;
 }
 
@@ -34,7 +34,7 @@ export function shuffledExamples<E extends Example>(
   });
 }
 
-/** One after the other, `at` telling which comes where. The state is the position of the next. */
+/** Hands out example `at(0)`, `at(1)`, and so on. The state is the next position. */
 export function sequentialExamples<E extends Example>(at: (position: number) => E): DataLoader<E> {
   let position = 0;
   return {

@@ -1,9 +1,9 @@
-// One call of an environment's code, which may do anything: within its time, its answer checked, wherever it runs.
+// Calls an environment's code, in this process or another, within a time limit, and checks what it returns.
 import { checkedAnswer, checkedMetrics, checkedScore, checkedState } from './environment-answers.ts';
 import type { Action, End, Env, EpisodeScore, State } from './rl.ts';
 import { isPromiseLike, withinTime } from './time-limits.ts';
 
-/** What the methods of an `Env` answer; `undefined` is for those that it does not have. */
+/** What the methods of an `Env` return; `undefined` if it does not have the method. */
 export interface EnvAnswers {
   readonly start: State;
   readonly step: State | End;
@@ -17,16 +17,16 @@ export interface Timed<T> {
   readonly took: number;
 }
 
-/** An episode that is played in another process, where it can be stopped, and which keeps the time there: waiting for its turn does not count. */
+/** An episode in another process, where it can be stopped. Time is measured there, so that waiting for other calls does not count. */
 export interface RemoteEnv extends Env {
-  /** Rejects with what `callEnv` fails with. */
+  /** Rejects with the errors of `callEnv`. */
   callWithin<M extends keyof EnvAnswers>(timeLimit: number, method: M, action?: Action): Promise<Timed<EnvAnswers[M]>>;
-  /** It will not be called again. */
+  /** Ends the episode: there will be no more calls. */
   release(): void;
 }
 
 /**
- * Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, and with a `TimeLimitError`.
+ * Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, or with a `TimeLimitError`.
  * @param timeLimit milliseconds
  */
 export function callEnv<M extends keyof EnvAnswers>(
@@ -49,10 +49,10 @@ export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what
   return after(answer, (answer) => ({ answer, took: performance.now() - start }));
 }
 
-/** There already, or later: most environments answer in less time than it takes to wait for a promise. */
+/** A value or a promise of it: most environments answer faster than a promise can be awaited. */
 export type Soon<T> = T | Promise<T>;
 
-/** What comes of a value, as soon as it is there. */
+/** Applies a function to a value as soon as it is there. */
 export function after<T, R>(value: Soon<T>, next: (value: T) => Soon<R>): Soon<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

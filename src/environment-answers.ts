@@ -1,9 +1,9 @@
-// What environments answer, which may be anything: as what it should be, or an error that says what is wrong with it.
+// Validates what environments return, which may be anything: gives it the right type, or throws an error that says what is wrong.
 import { GradusError, isObject, kindOf } from './errors.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
 
 const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
-/** The most characters of a conversation: some thousand pages, more than any model reads. */
+/** The most characters in a conversation: thousands of pages, more than any model reads. */
 const mostCharacters = 2 ** 24;
 
 const ends: readonly unknown[] = ['completed', 'max_tool_calls', 'parse_error'] satisfies End['stopReason'][];
@@ -14,7 +14,7 @@ export function checkedEnv(answer: unknown): Env {
   throw wrongAnswer('build', answer, 'an environment: { start, step }');
 }
 
-/** A copy, so that an environment that goes on writing into its messages does not change what was read. */
+/** A copy, so that an environment that later changes its messages does not change what the model has read. */
 export function checkedState(answer: unknown, method = 'start'): State {
   const { messages } = (answer ?? {}) as Record<string, unknown>;
   if (!Array.isArray(messages) || messages.length === 0) {

@@ -1,29 +1,29 @@
-// What a configuration's environment may be besides a builder of episodes: it may bring its problems, its scores and the right turns.
+// The environment that a configuration names: a builder of episodes that may also have problems, scores and right answers of its own.
 import type { Message } from './message.ts';
 import type { EnvBuilder, EpisodeScore, Example, Trajectory } from './rl.ts';
 
 export interface Environment<E extends Example = Example> extends EnvBuilder<E> {
   /**
-   * The names of all parts that its episodes and groups are scored in. The first decides what is correct: an episode to which it gives at
-   * least 1. @default none: rewards judge
+   * The names of all its scores, of episodes and groups. An episode is correct if the first score is at least 1.
+   * @default none: the configured rewards judge
    */
   readonly scores?: readonly string[];
-  /** Scores that compare the episodes of a group: further parts, a record for each trajectory in order. */
+  /** Scores that compare the episodes of a group, as one record for each trajectory, in order. */
   scoreGroup?(
     example: E,
     trajectories: readonly Trajectory[],
   ): readonly EpisodeScore[] | Promise<readonly EpisodeScore[]>;
-  /** Its own problems, in place of a data set's; asked for once. The same seed gives the same. */
+  /** Its own problems, used instead of a data set. Called once; the same seed must give the same problems. */
   buildDataset?(request: { readonly seed: number }): Dataset<E> | Promise<Dataset<E>>;
-  /** The turns of a policy that does everything right, for checks without a model. */
+  /** The turns of a perfect policy, for checks without a model. */
   gold?(example: E): Turns | Promise<Turns>;
 }
 
-/** What a policy says, turn by turn. */
+/** The texts of a policy's turns. */
 export type Turns = readonly (string | Message)[];
 
 export interface Dataset<E extends Example = Example> {
   readonly train: readonly E[];
-  /** Held out. @default some of `train`, as of a data set */
+  /** Held-out problems. @default a part of `train`, as for a data set */
   readonly eval?: readonly E[];
 }

@@ -1,12 +1,12 @@
 // Every error a user can meet: a stable code, one line, and a hint about what to do. Exit codes live in cli/exit-codes.ts.
 
-/** What went wrong in the large; the command line turns it into its exit code. */
+/** The kind of error, which determines the exit code of the command. */
 export type ErrorKind =
   /** The run or the machine failed. */
   | 'failed'
-  /** Usage, configuration, data or a check says no. */
+  /** The usage, the configuration or the data are wrong, or a check failed. */
   | 'invalid'
-  /** The environment lacks something: an engine, a package, a device. */
+  /** Something is not installed or available: an engine, a package, a device. */
   | 'not_ready'
   /** Credentials are missing or were refused. */
   | 'credentials';
@@ -14,7 +14,7 @@ export type ErrorKind =
 export interface ErrorDetails {
   /** What the user can do about it, in one line. */
   hint?: string;
-  /** Where in the configuration or in which file, for example `lora.rank`. */
+  /** The key or file concerned, for example `lora.r`. */
   path?: string;
   /** @default 'invalid' */
   kind?: ErrorKind;
@@ -38,7 +38,7 @@ export class GradusError extends Error {
   }
 }
 
-/** The message of anything that was thrown, even of what has no text. */
+/** The message of anything that was thrown, even if it is not an `Error`. */
 export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
@@ -47,7 +47,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** What a value is, for messages: `undefined`, `an array`, `a string`. */
+/** The kind of a value, for messages: `undefined`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'object') return isObject(value) ? 'an object' : 'an array';

@@ -1,4 +1,4 @@
-// 95 % intervals: how far off an average over a sample of problems may be.
+// 95 % confidence intervals of averages over samples of problems.
 import { randomStream } from './random.ts';
 
 export type Interval = readonly [low: number, high: number];
@@ -16,7 +16,7 @@ export function wilsonInterval(successes: number, trials: number): Interval {
   return [Math.max(0, center - spread), Math.min(1, center + spread)];
 }
 
-/** The interval of a mean, by drawing as many values again and again (Efron 1979). The same values give the same interval. */
+/** The interval of a mean, by the bootstrap (Efron 1979) with a fixed seed: the same values give the same interval. */
 export function bootstrapInterval(values: readonly number[]): Interval {
   const [first = Number.NaN] = values;
   if (values.every((value) => value === first)) return [first, first];
@@ -30,8 +30,8 @@ export function bootstrapInterval(values: readonly number[]): Interval {
 }
 
 /**
- * The interval of the mean of differences between two outcomes from 0 to 1 of the same problems: Agresti and Min 2005, who add half a problem
- * of each kind. Unlike resampling it has a width where all differences are equal.
+ * The interval of the mean difference between two outcomes, from 0 to 1, for the same problems. Agresti and Min 2005, who add half a
+ * problem of each kind. Unlike a bootstrap interval it has a width even if all differences are equal.
  */
 export function pairedInterval(differences: readonly number[]): Interval {
   const count = differences.length + 2;
@@ -41,7 +41,7 @@ export function pairedInterval(differences: readonly number[]): Interval {
   return [Math.max(-1, center - spread), Math.min(1, center + spread)];
 }
 
-/** The interval of the difference of two proportions, of other problems each: Newcombe 1998, method 10. Both are means of values from 0 to 1. */
+/** The interval of the difference between proportions in two independent samples: Newcombe 1998, method 10. Values are from 0 to 1. */
 export function unpairedInterval(before: readonly number[], after: readonly number[]): Interval {
   const [p, q] = [mean(before), mean(after)];
   const [pLow, pHigh] = wilsonInterval(p * before.length, before.length);
@@ -50,9 +50,9 @@ export function unpairedInterval(before: readonly number[], after: readonly numb
 }
 
 /**
- * The interval of `mean(after) − mean(before)` for two stretches of one series. Each may have a trend, around which each value may depend on
- * the one before it: with the autocorrelation ρ, n values tell as much of a mean as n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935).
- * Student's t for as many. `undefined` where a stretch has fewer than 8 values.
+ * The interval of `mean(after) − mean(before)` for two windows of a time series. Each window may have a linear trend, around which values may be
+ * correlated with their predecessors: with autocorrelation ρ, n values are worth n (1 − ρ) / (1 + ρ) independent ones (Bartlett 1935), for
+ * which Student's t is taken. `undefined` if a window has fewer than 8 values.
  */
 export function changeInterval(before: readonly number[], after: readonly number[]): Interval | undefined {
   if (Math.min(before.length, after.length) < 8) return undefined;
@@ -60,11 +60,11 @@ export function changeInterval(before: readonly number[], after: readonly number
   const length = (before.length + after.length) / 2;
   const freedom = 2 * length - 4;
   const squares = autocovariance(residuals, 0);
-  // Kendall 1954: ρ comes out too small in short series.
+  // Kendall 1954: in short series the estimate of ρ is too small.
   const estimate = squares > 0 ? (length * (autocovariance(residuals, 1) / squares) + 1) / (length - 2) : 0;
   const correlation = Math.min(0.9, Math.max(0, estimate));
   const inflation = (1 + correlation) / (1 - correlation);
-  // Trends fitted to values that wander take away some of how far they wander.
+  // Fitting a trend to correlated values removes some of their variance.
   const absorbed = Math.max(0.3, 1 - (2 * (inflation - 1)) / (length - 2));
   const variance = (squares / freedom / absorbed) * inflation * (1 / before.length + 1 / after.length);
   const spread = studentQuantile(Math.max(4, freedom / inflation)) * Math.sqrt(variance);
@@ -72,7 +72,7 @@ export function changeInterval(before: readonly number[], after: readonly number
   return [difference - spread, difference + spread];
 }
 
-/** What is left of values beside a straight line (least squares). */
+/** The residuals of a linear least-squares fit. */
 function withoutTrend(values: readonly number[]): number[] {
   const [center, level] = [(values.length - 1) / 2, mean(values)];
   let product = 0;
@@ -84,7 +84,7 @@ function withoutTrend(values: readonly number[]): number[] {
   return values.map((value, i) => value - level - (product / squares) * (i - center));
 }
 
-/** The sum of the products of each value with the one `lag` before it. */
+/** The sum of the products of each value with the one `lag` steps before it. */
 function autocovariance(stretches: readonly (readonly number[])[], lag: number): number {
   let sum = 0;
   for (const values of stretches) {

@@ -1,9 +1,9 @@
-// Messages: what a chat holds. Environments speak in messages and know nothing of tokens.
+// Chat messages. Environments deal in messages and know nothing of tokens.
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 
 export interface ToolCall {
-  /** Tells the calls of one message apart; a tool's answer carries it back. */
+  /** Identifies the call within its message; the tool's answer refers to it. */
   readonly id: string;
   readonly name: string;
   /** The arguments as parsed JSON. */
@@ -13,13 +13,13 @@ export interface ToolCall {
 export interface Message {
   readonly role: Role;
   readonly content: string;
-  /** What an assistant asked tools to do. */
+  /** The tool calls in an assistant's message. */
   readonly toolCalls?: readonly ToolCall[];
-  /** In a tool's answer: the call that it answers. */
+  /** In a tool's answer: the id of the call. */
   readonly toolCallId?: string;
 }
 
-/** What a model is told about a tool, as in OpenAI's function calling. */
+/** The description of a tool for the model, as in OpenAI's function calling. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;

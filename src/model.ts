@@ -1,18 +1,18 @@
-// What the loop needs of a model: a policy to sample from, log-probabilities of sequences, and updates of its weights.
+// The training loop's interface to a model: sampling, log-probabilities of sequences, and updates of the weights.
 import type { Policy } from './generation.ts';
 
-/** One sequence to learn from. `completionIds`, `mask` and the log-probabilities have equal lengths. */
+/** One sequence to train on. `completionIds`, `mask` and the log-probabilities have equal lengths. */
 export interface TrainingSequence {
-  /** Context that is read but not learnt; sequences of a group share it. */
+  /** The context, which is not trained on; sequences of a group share it. */
   readonly promptIds: readonly number[];
   readonly completionIds: readonly number[];
-  /** True for the tokens that the policy sampled; observations between its turns are false. */
+  /** True for tokens that the policy sampled, false for observations between its turns. */
   readonly mask: readonly boolean[];
-  /** Log-probabilities under the weights that the update starts from; absent on the first update of a batch, where the ratio is 1. */
+  /** Log-probabilities under the weights with which the batch was sampled; absent on the first update of a batch, where the ratio is 1. */
   readonly oldLogprobs?: readonly number[];
-  /** Log-probabilities as the sampler told them; needed where the loss corrects for its roundings. */
+  /** Log-probabilities as computed by the sampler; needed if the loss corrects for the difference between sampler and trainer. */
   readonly samplerLogprobs?: readonly number[];
-  /** Log-probabilities under the frozen reference; needed where beta > 0 or KL is logged. */
+  /** Log-probabilities under the frozen reference; needed if beta > 0 or KL is logged. */
   readonly referenceLogprobs?: readonly number[];
   readonly advantage: number;
 }
@@ -30,14 +30,14 @@ export interface UpdateResult {
 }
 
 export interface Model {
-  /** Samples with the weights as they are at each call. */
+  /** Samples with the current weights at each call. */
   policy(): Policy;
-  /** Log-probabilities of completion tokens: under the current weights, or under the frozen ones they started from. */
+  /** Log-probabilities of completion tokens under the current weights, or under the frozen initial ones. */
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
-  /** Whether updates find out by themselves what the frozen weights say, so that `referenceLogprobs` need not be given. @default false */
+  /** Whether updates compute the reference log-probabilities themselves, so that `referenceLogprobs` need not be given. @default false */
   readonly scoresReference?: boolean;
   /** One optimiser step. */
   update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
-  /** One optimiser step towards the completions themselves, whatever their advantages; absent where a model learns from scores alone. */
+  /** One supervised step on the completions, ignoring advantages; absent if the model cannot do that. */
   updateSupervised?(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
 }

@@ -1,6 +1,6 @@
-// Names that people give: what they stand for, and for hints about those that do not exist, the one that was probably meant.
+// Looks up names that users give, and finds the name that was probably meant if there is none.
 
-/** The candidate with the fewest edits from `name`, letter case aside; undefined if more than a third of the letters differ. */
+/** The candidate with the fewest edits from `name`, ignoring case; `undefined` if more than a third of the letters differ. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let fewest = Math.max(1, Math.floor(name.length / 3)) + 1;
@@ -14,7 +14,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Insertions, deletions and substitutions that lead from `a` to `b` (Levenshtein 1966). */
+/** The number of insertions, deletions and substitutions that turn `a` into `b` (Levenshtein 1966). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -34,7 +34,7 @@ export function existingNames(name: string, candidates: readonly string[]): stri
   return `there is: ${candidates.join(', ')}${meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`}`;
 }
 
-/** The row of a table that a name stands for; `constructor` and what else every object inherits stand for none. */
+/** The entry of a table by name; `undefined` for `constructor` and other names that every object inherits. */
 export function named<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

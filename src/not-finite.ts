@@ -1,4 +1,4 @@
-// The end of training in which a number is none: NaN or infinite.
+// The error that ends training if a number is NaN or infinite.
 import { GradusError } from './errors.ts';
 import type { TrainingBatch } from './model.ts';
 
@@ -10,7 +10,7 @@ const codes = {
 
 /** Thrown before any weight is changed. */
 export class NotFiniteError extends GradusError {
-  /** What it happened with, to be kept for study. */
+  /** The batch in question, to be saved for inspection. */
   readonly batch: TrainingBatch;
 
   constructor(what: keyof typeof codes, batch: TrainingBatch) {

@@ -1,4 +1,4 @@
-// Random numbers that depend on nothing but their seed: named streams, so that adding one draw here moves none there.
+// Reproducible random numbers in named streams, so that an additional draw in one place changes none elsewhere.
 
 export interface RandomStream {
   /** Uniform in [0, 1). */
@@ -9,7 +9,7 @@ export interface RandomStream {
   normal(): number;
 }
 
-/** The seed of the stream that `keys` name under `seed`: equal keys, equal stream. */
+/** The seed of the stream named by `keys` under `seed`. Equal keys give equal streams. */
 export function streamSeed(seed: number, ...keys: readonly (number | string)[]): number {
   let hash = mix(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0);
   for (const key of keys) {
@@ -17,7 +17,7 @@ export function streamSeed(seed: number, ...keys: readonly (number | string)[]):
       hash = mix(hash, key >>> 0);
     } else {
       for (const character of key) hash = mix(hash, character.codePointAt(0)!);
-      // The length tells 'ab', 'c' from 'a', 'bc'.
+      // Including the length distinguishes 'ab', 'c' from 'a', 'bc'.
       hash = mix(hash, ~key.length);
     }
   }
@@ -39,7 +39,7 @@ export function randomStream(seed: number): RandomStream {
     return sum >>> 0;
   };
   for (let i = 0; i < 12; i++) next();
-  // 53 random bits, as many as a double holds.
+  // 53 random bits, the precision of a double.
   const uniform = () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53;
   return {
     uniform,
@@ -59,7 +59,7 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
-/** Two 32-bit words into one (the finaliser of MurmurHash3). */
+/** Mixes two 32-bit words into one (the finaliser of MurmurHash3). */
 function mix(a: number, b: number): number {
   let h = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul((b + 0x165667b1) | 0, 0xc2b2ae35);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -1,4 +1,4 @@
-// The seam between messages and tokens: nothing else in the loop knows how a chat becomes ids.
+// The only interface between messages and tokens: nothing else in the loop knows how a chat becomes ids.
 import type { ToolSpec } from './message.ts';
 import type { Action, State } from './rl.ts';
 
@@ -6,15 +6,15 @@ export interface RenderedPrompt {
   readonly ids: readonly number[];
 }
 
-/** Translates between what an environment says and what a model reads and writes. */
+/** Translates between the messages of an environment and the token ids of a model. */
 export interface Renderer {
   /** Tokens that end a turn; generation stops at any of them. */
   readonly stopIds: ReadonlySet<number>;
-  /** The state as the ids that a model continues. */
+  /** The prompt of a state: the ids that the model continues. */
   render(state: State): RenderedPrompt;
   /**
-   * What the sampled ids mean. Stop tokens are no part of the message.
-   * @param tools what the state offered: without tools, what looks like a call is text
+   * Parses sampled ids. Stop tokens are not part of the message.
+   * @param tools the tools that the state offered; without any, what looks like a call is text
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
 }

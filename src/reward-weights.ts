@@ -1,9 +1,9 @@
-// Weights of rewards that change while training goes on: by a schedule, and by how much each reward varies.
+// Weights of rewards that change during training, by a schedule or by how much each reward varies.
 import type { Reward } from './rl.ts';
 
 /**
- * A weight for good, or one that moves: from one value to another in so many steps, or through points of a step and a weight each, in a
- * straight line between them. Before the first point it is the first weight, after the last the last.
+ * A constant weight or a schedule: from one value to another over a number of steps, or through points [step, weight] with linear
+ * interpolation. Before the first point the weight is that of the first, after the last that of the last.
  */
 export type WeightSchedule =
   | number
@@ -20,7 +20,7 @@ export function weightAt(schedule: WeightSchedule, step: number): number {
   return from + ((weight - from) * (step - before)) / (at - before);
 }
 
-/** Where it ends: what scores are made of that are to compare from first to last. */
+/** The final weight, used for evaluations so that they are comparable throughout a run. */
 export function finalWeight(schedule: WeightSchedule): number {
   return pointsOf(schedule).at(-1)![1];
 }
@@ -42,7 +42,7 @@ export interface RewardWeightsOptions {
   readonly from?: number;
 }
 
-/** Of values that come one by one (Welford 1962). */
+/** Running mean and variance (Welford 1962). */
 interface Moments {
   readonly count: number;
   readonly mean: number;
@@ -50,7 +50,7 @@ interface Moments {
   readonly squares: number;
 }
 
-/** Weights of the parts of rewards by their names; a part without one counts as it is. */
+/** Weights of rewards by name; a reward without one has weight 1. */
 export class RewardWeights {
   readonly #schedules: Readonly<Record<string, WeightSchedule>>;
   readonly #adaptive: boolean;
@@ -75,7 +75,7 @@ export class RewardWeights {
     return Object.fromEntries(weights);
   }
 
-  /** Takes the values of a step into account, for those after it. */
+  /** Records the values of a step, which affect the weights of later steps. */
   observe(rewards: readonly Reward[]): void {
     for (const { parts } of rewards) {
       for (const [name, value] of Object.entries(parts)) {
@@ -88,7 +88,7 @@ export class RewardWeights {
     }
   }
 
-  /** What `observe` has seen, as JSON. */
+  /** The statistics gathered by `observe`, as JSON. */
   get state(): unknown {
     return Object.fromEntries(this.#moments);
   }
@@ -98,7 +98,7 @@ export class RewardWeights {
     for (const [name, moments] of Object.entries(state as Record<string, Moments>)) this.#moments.set(name, moments);
   }
 
-  /** 1 as long as a reward has not varied. */
+  /** The standard deviation; 1 as long as the values have not varied. */
   #deviation(name: string): number {
     const { count, squares } = this.#moments.get(name) ?? { count: 0, squares: 0 };
     const deviation = count < 2 ? 0 : Math.sqrt(squares / (count - 1));
@@ -106,7 +106,7 @@ export class RewardWeights {
   }
 }
 
-/** The reward with Σ weight · part for its score, over the parts that apply. */
+/** The reward with its score replaced by Σ weight · part, over the parts that apply. */
 export function reweighed(reward: Reward, weights: Readonly<Record<string, number>>): Reward {
   if (reward.score === null) return reward;
   const terms = Object.entries(reward.parts).map(([name, part]) => (part ?? 0) * (weights[name] ?? 1));

@@ -1,68 +1,68 @@
-// Scoring: what a reward model is, and the reward functions that users write.
+// Scoring: the interfaces of reward models and of the reward functions that users write.
 import type { Message } from './message.ts';
 import type { Example, Reward, Trajectory } from './rl.ts';
 
 /** Scores the trajectories of one example together, so that a reward may compare them. */
 export interface RewardModel<E extends Example = Example> {
-  /** @param progress of the run that asks; absent where none does */
+  /** @param progress of the training run; absent outside of training */
   score(example: E, trajectories: readonly Trajectory[], progress?: Progress): Promise<Reward[]>;
 }
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface Progress {
-  /** Steps made. */
+  /** Steps completed. */
   readonly step: number;
-  /** Steps in all. */
+  /** Total number of steps. */
   readonly maxSteps: number;
 }
 
-/** What a reward function is given: columns of equal length, one entry a completion. TRL's names in TypeScript's spelling. */
+/** The input of a reward function: columns of equal length, one entry per completion. Named as in TRL, in camel case. */
 export interface RewardInput {
   /** The conversation each completion continues. */
   readonly prompts: readonly (readonly Message[])[];
-  /** The text that was generated; the last turn's, in an episode of several. */
+  /** The generated text; in a multi-turn episode, that of the last turn. */
   readonly completions: readonly string[];
   readonly completionIds: readonly (readonly number[])[];
-  /** Every column of the data set under its own name, for example `answer`. */
+  /** Every column of the data set by name, for example `answer`. */
   readonly columns: Readonly<Record<string, readonly unknown[]>>;
-  /** Of the run; absent where nothing is trained, as in tests of rewards. TRL's `trainer_state`. */
+  /** The progress of the run, as TRL's `trainer_state`; absent outside of training, as in tests of rewards. */
   readonly progress?: Progress;
-  /** Logs a further number; its mean over the step appears among the metrics under this name. */
+  /** Logs a number; its mean over the step appears in the metrics under this name. */
   readonly log: (name: string, value: number) => void;
 }
 
-/** One score a completion; `null` where the reward does not apply. Throwing means failure, which is recorded and never scored. */
+/** Returns one score per completion, `null` if the reward does not apply. Throwing means failure, which is recorded and never scored. */
 export type RewardFunction = (input: RewardInput) => readonly (number | null)[] | Promise<readonly (number | null)[]>;
 
-/** What a reward function is asked about. */
+/** The part of a reward function's input that is plain data. */
 export type Judged = Omit<RewardInput, 'log'>;
 
-/** What went wrong, and where in the user's code. */
+/** What went wrong, and where in the user's code it was thrown. */
 export interface Fault {
   readonly message: string;
   readonly stack?: string;
 }
 
-/** What one call of a reward function came to: for each completion a score, `null` or a fault, or else the fault of all. */
+/** The outcome of one call of a reward function: a score, `null` or a fault for each completion, or a fault of the whole call. */
 export type RewardOutcome =
   | {
       readonly scores: readonly (number | null | Fault)[];
       readonly metrics: Readonly<Record<string, number>>;
-      /** What is kept beside each completion, by names: TRL's `log_extra`. */
+      /** Values to record with each completion, by name: TRL's `log_extra`. */
       readonly extra?: Readonly<Record<string, readonly unknown[]>>;
     }
   | { readonly fault: Fault };
 
-/** A reward function that is called elsewhere, in another process, where it can be stopped. */
+/** A reward function that runs in another process, where it can be stopped. */
 export interface RemoteReward {
   /**
    * Never throws.
-   * @param timeLimit milliseconds that the function may take, not counting what it waits for its turn
+   * @param timeLimit of the function in milliseconds, not counting the time before its turn
    */
   call(judged: Judged, timeLimit: number): Promise<RewardOutcome>;
 }
 
-/** A reward with its name in the metrics and its weight in the sum. */
+/** A reward function with its name in the metrics and its weight in the sum. */
 export interface NamedReward {
   readonly name: string;
   /** @default 1 */
@@ -70,7 +70,7 @@ export interface NamedReward {
   readonly score: RewardFunction | RemoteReward;
 }
 
-/** One that is called in this process. */
+/** A named reward whose function runs in this process. */
 export interface WeightedReward extends NamedReward {
   readonly score: RewardFunction;
 }

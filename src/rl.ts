@@ -1,4 +1,4 @@
-// Reinforcement learning: environments, and the trajectories and rewards that come of them. No chat template and no tensor in sight.
+// The types of reinforcement learning: environments, trajectories, rewards and groups. They know no chat templates and no tensors.
 import { GradusError } from './errors.ts';
 import type { Message, ToolSpec } from './message.ts';
 
@@ -10,14 +10,14 @@ export interface State {
   /** The whole conversation so far. Without a chat template it is one user message, taken as plain text. */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
-  /** Whether the policy learns from what it does next; not from turns that only serve to judge earlier ones. @default true */
+  /** Whether the policy's next turn is trained on; false for turns that only serve to judge earlier ones. @default true */
   readonly trained?: boolean;
 }
 
-/** What a policy did in one turn. */
+/** One turn of a policy. */
 export interface Action {
   readonly message: Message;
-  /** Tool calls that could not be read, each with what is wrong with it. */
+  /** What is wrong with tool calls that could not be parsed. */
   readonly parseErrors?: readonly string[];
 }
 
@@ -27,18 +27,18 @@ export interface End {
 }
 
 /**
- * One episode of one problem. Single use: `start` once, then `step` with each action until it answers `null` or an `End`, which ends the episode.
- * An exception ends the episode as an error, recorded on its trajectory; it never disturbs another.
+ * One episode of one problem, for single use: `start` is called once, then `step` with each action until it returns `null` or an `End`.
+ * An exception ends the episode as an error, which is recorded on its trajectory and does not affect other episodes.
  */
 export interface Env {
   start(): State | Promise<State>;
   step(action: Action): State | End | null | Promise<State | End | null>;
   /**
-   * What the episode was worth, in parts by their names; `null` where a part does not apply. Asked once when the episode is over,
-   * unless it ended as `error` or `cancelled`. Environments without it leave the judgement to rewards.
+   * Scores of the episode by name; `null` if a score does not apply. Called once when the episode is over, unless it ended as `error` or
+   * `cancelled`. Episodes of an environment without this method are scored by rewards alone.
    */
   score?(): EpisodeScore | Promise<EpisodeScore>;
-  /** Numbers about the episode to log, asked for when it is over. */
+  /** Metrics of the episode, called when it is over. */
   metrics?(): Readonly<Record<string, number>>;
 }
 
@@ -61,22 +61,22 @@ export const stopReasons = [
 ] as const;
 
 /**
- * Why an episode ended: its environment said so (`completed`, `max_tool_calls`, `parse_error`), a limit on turns or tokens was reached, its
- * environment took too long or threw, or everything was stopped.
+ * Why an episode ended: its environment ended it (`completed`, `max_tool_calls`, `parse_error`), a limit on turns or tokens was reached, its
+ * environment took too long or threw, or the run was stopped.
  */
 export type StopReason = (typeof stopReasons)[number];
 
 /** The tokens of one turn; `completionIds` and `logprobs` have equal lengths. */
 export interface TurnTokens {
-  /** Everything the model had read when it began to act. */
+  /** Everything that the model had read before it acted. */
   readonly promptIds: readonly number[];
-  /** What it sampled, its end token included. */
+  /** The sampled tokens, including the end token. */
   readonly completionIds: readonly number[];
   /** Log-probability of each sampled token under the distribution it was drawn from (after temperature and filters). */
   readonly logprobs: readonly number[];
 }
 
-/** Whether what a model is to read goes on from what it read and wrote before. Throws `RENDERING_CHANGED_PREFIX`. */
+/** Checks that a prompt begins with everything that the model has read and written before. Throws `RENDERING_CHANGED_PREFIX`. */
 export function assertGoesOn({ promptIds, completionIds }: TurnTokens, next: readonly number[]): void {
   const read = promptIds.length;
   const kept =
@@ -99,38 +99,38 @@ export interface Step {
   readonly tokens: TurnTokens;
 }
 
-/** One episode as it happened. */
+/** The record of one episode. */
 export interface Trajectory {
   readonly steps: readonly Step[];
   readonly stopReason: StopReason;
-  /** What went wrong, where the reason is `error` or `timeout`. */
+  /** What went wrong, if the stop reason is `error` or `timeout`. */
   readonly error?: { readonly message: string; readonly stack?: string };
-  /** What its environment judged, if it judges. */
+  /** Scores from its environment, if it gives any. */
   readonly scores?: EpisodeScore;
-  /** What its environment wanted logged. */
+  /** Metrics from its environment. */
   readonly metrics?: Readonly<Record<string, number>>;
-  /** How often it was played before, in vain. */
+  /** How many failed attempts preceded this one. */
   readonly retries?: number;
 }
 
-/** Whether an episode says something about its policy: it acted, and neither its environment nor a signal broke the episode off. */
+/** Whether an episode was played to an end: the policy acted, and the episode was ended neither by an error nor by a signal. */
 export function wasPlayed({ steps, stopReason }: Trajectory): boolean {
   return steps.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
 }
 
-/** The verdict on one trajectory. */
+/** The reward of one trajectory. */
 export interface Reward {
   /** The sum that training uses; `null` if no part applied or a part failed: such a trajectory is left out of its group. */
   readonly score: number | null;
-  /** Each reward function's own value, unweighted; `null` where it did not apply. */
+  /** The value of each reward function, unweighted; `null` if it did not apply. */
   readonly parts: Readonly<Record<string, number | null>>;
-  /** Why a part has no value, by its name. */
+  /** Why a part has no value, by name. */
   readonly errors?: Readonly<Record<string, string>>;
-  /** Where in the user's code, for those of which that is known. */
+  /** Where in the user's code it was thrown, if known, by name. */
   readonly stacks?: Readonly<Record<string, string>>;
-  /** What rewards wanted kept beside the completion, by names. */
+  /** Values that rewards record with the completion, by name. */
   readonly extra?: Readonly<Record<string, unknown>>;
-  /** Further numbers that rewards wanted logged; averaged over a step. */
+  /** Metrics that rewards log, to be averaged over a step. */
   readonly metrics?: Readonly<Record<string, number>>;
 }
 
@@ -144,11 +144,11 @@ export interface Group<E extends Example = Example> {
 }
 
 /**
- * What a group is good for:
- * - `mixed`: its scores differ, so that it teaches something;
- * - `all_good`, `all_bad`: they are all equal, and at least 0.5 or less;
- * - `unscored`: no reward applies to two of its trajectories, and there is nothing to compare;
- * - `truncated`: all of its trajectories were cut off, and such are masked;
+ * What can be learnt from a group:
+ * - `mixed`: its scores differ, so there is something to learn;
+ * - `all_good`, `all_bad`: all scores are equal, and at least 0.5, or less;
+ * - `unscored`: fewer than two of its trajectories have a score, so there is nothing to compare;
+ * - `truncated`: all of its trajectories were cut off, and truncated completions are masked;
  * - `error`: failures left fewer than two scores.
  */
 export type GroupReason = 'mixed' | 'all_good' | 'all_bad' | 'unscored' | 'truncated' | 'error';
@@ -156,21 +156,21 @@ export type GroupReason = 'mixed' | 'all_good' | 'all_bad' | 'unscored' | 'trunc
 /** `kept`: part of the update. `resampled`: a fresh problem took its place. `dropped`: neither. */
 export type GroupFate = 'kept' | 'dropped' | 'resampled';
 
-/** A group and what became of it. */
+/** A group with its fate in the step. */
 export interface GroupOutcome<E extends Example = Example> extends Group<E> {
   readonly fate: GroupFate;
   readonly reason: GroupReason;
-  /** One a trajectory; 0 where nothing is learnt. */
+  /** One advantage for each trajectory; 0 if it is not trained on. */
   readonly advantages: readonly number[];
 }
 
-/** What was said in an episode behind its first prompt: the policy's turns and what it was answered. */
+/** The conversation of an episode after its first prompt: the policy's turns and the answers to them. */
 export function exchange({ steps }: Trajectory): Message[] {
   const last = steps.at(-1);
   return last ? [...last.state.messages.slice(steps[0]!.state.messages.length), last.action.message] : [];
 }
 
-/** The text that a trajectory's last action said. */
+/** The text of a trajectory's last action. */
 export function finalText(trajectory: Trajectory): string {
   return trajectory.steps.at(-1)?.action.message.content ?? '';
 }

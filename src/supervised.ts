@@ -1,4 +1,4 @@
-// Supervised steps: completions that are given are learnt as they are. What comes before reinforcement, where a policy has no idea yet.
+// Supervised training on given completions, for policies that cannot yet solve any problem by themselves.
 import type { DataLoader } from './data.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import type { Example } from './rl.ts';
@@ -7,7 +7,7 @@ import type { StepReport, StepsOptions } from './training.ts';
 export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly model: Required<Pick<Model, 'updateSupervised'>>;
   readonly dataLoader: DataLoader<E>;
-  /** What is learnt of an example. */
+  /** The completion to learn for an example. */
   readonly sequence: (example: E) => TrainingSequence;
   readonly maxSteps: number;
   /** @default 4 */
@@ -24,7 +24,7 @@ export class SupervisedTrainer<E extends Example = Example> {
     this.#options = options;
   }
 
-  /** Trains step by step. Reports have no groups; metrics are those of the update, and `completions/mean_length` of what was learnt. */
+  /** Trains step by step. Reports have no groups. Their metrics are those of the update and `completions/mean_length`. */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {

@@ -1,13 +1,13 @@
-// Time limits for code that may never answer.
+// Time limits for code that may never return.
 
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }
 
-/** Rejects with a `TimeLimitError` once the work takes longer; what it does then is not waited for. Work that never gives up the thread cannot be stopped. */
+/** Rejects with a `TimeLimitError` once the work takes longer; the work is then abandoned. Work that never yields cannot be stopped. */
 export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds: number, what = 'it'): Promise<T> {
   const outcome = work();
-  // Most code answers at once; a timer for each of its answers would take longer than they do.
+  // Most code returns at once, and setting a timer would take longer than that.
   if (!isPromiseLike(outcome)) return outcome;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<never>((_, reject) => {

@@ -1,4 +1,4 @@
-// What operators ask of their operands, as checks whose messages say what does not fit.
+// Checks of the shapes and types of operands, with messages that say what does not fit.
 import type { Operators, Tensor } from './graph.ts';
 import type { CachedAttentionInputs, RotaryTables } from './ops.ts';
 import { formatShape, sameDimension, sameShape, times } from './shape.ts';
@@ -20,7 +20,7 @@ export function checkNumeric(op: string, ...operands: readonly Tensor[]): void {
   checkSameType(op, operands[0]!, operands.at(-1)!);
 }
 
-/** Whether two shapes differ in their last axis at most; scalars have none. */
+/** Whether two shapes are equal except for their last axis; false for scalars, which have none. */
 export function sameLeadingAxes(a: Tensor, b: Tensor): boolean {
   return a.shape.length > 0 && b.shape.length > 0 && sameShape(a.shape.slice(0, -1), b.shape.slice(0, -1));
 }

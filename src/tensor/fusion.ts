@@ -1,13 +1,13 @@
-// Sums fused into products: add(c, a·b) becomes one operator, which saves writing and reading the product.
+// Fuses sums into matrix products: add(c, a·b) becomes one operator, which saves writing and reading the product.
 import { type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { sameShape } from './shape.ts';
 
-/** The same outputs, with sums of matrix products computed by the products themselves. */
+/** Returns the same outputs, with additions fused into matrix products where possible. */
 export function fuseAddends(outputs: readonly Tensor[]): Tensor[] {
   const order = topologicalOrder(outputs);
   const readers = countReaders(order, outputs);
   const rewritten = new Map<Tensor, Tensor>();
-  // A product takes an addend only if nobody else reads it.
+  // A product can be fused only if nothing else reads it.
   const free = new Set<Tensor>();
   for (const node of order) {
     const inputs = node.inputs.map((operand) => rewritten.get(operand)!);
@@ -20,7 +20,7 @@ export function fuseAddends(outputs: readonly Tensor[]): Tensor[] {
   return outputs.map((output) => rewritten.get(output)!);
 }
 
-/** `product` with `addend` added, if it is a product of two matrices that may still take one; its own addend may take it instead. */
+/** Fuses `addend` into `product`, or into the addend that it already has; `undefined` if neither is a matrix product that can take it. */
 function withAddend(product: Tensor, addend: Tensor, free: ReadonlySet<Tensor>): Tensor | undefined {
   if (product.op !== 'matmul' || !free.has(product) || !sameShape(product.shape, addend.shape)) return undefined;
   const [a, b, present] = product.inputs;

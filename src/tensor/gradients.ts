@@ -1,4 +1,4 @@
-// Reverse-mode differentiation: one table of rules; gradients are expressions in the same language.
+// Reverse-mode differentiation by one table of rules. Gradients are expressions in the same language.
 import { applyRow, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
 import {
   add,
@@ -41,7 +41,7 @@ type OperandGradients = readonly (Tensor | undefined)[];
 /**
  * The gradients of a scalar with respect to tensors, as expressions.
  *
- * @param output float32 [] : what is differentiated
+ * @param output float32 []: the scalar to differentiate
  * @param targets tensors that `output` may depend on; a target that it does not depend on has gradient zero
  */
 export function gradients(output: Tensor, targets: readonly Tensor[]): Tensor[] {
@@ -78,7 +78,7 @@ function dependingOn(order: readonly Tensor[], targets: readonly Tensor[]): Set<
 
 const none: OperandGradients = [];
 
-/** y is the node, dy its gradient: one row an operator. */
+/** One rule for each operator; y is the node, dy its gradient. */
 const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   input: () => none,
   constant: () => none,
@@ -92,7 +92,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   tanh: (y, dy) => [mul(dy, sub(1, mul(y, y)))],
   abs: ({ inputs: [x] }, dy) => [where(less(x!, 0), neg(dy), dy)],
   not: () => none,
-  cast: () => none, // one side or the other is no float
+  cast: () => none, // either the operand or the result is not a float
   stopGradient: () => none,
   checkpoint: (_, dy) => [dy],
 
@@ -104,7 +104,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     const da = mul(dy, reciprocal(b!));
     return [sumTo(da, a!.shape), sumTo(neg(mul(da, y)), b!.shape)];
   },
-  // At a tie the gradient goes to the first operand only, so that none is counted twice.
+  // At a tie the gradient goes to the first operand only, so that it is not counted twice.
   maximum: ({ inputs: [a, b] }, dy) => choose(less(a!, b!), dy, a!, b!),
   minimum: ({ inputs: [a, b] }, dy) => choose(greater(a!, b!), dy, a!, b!),
   less: () => none,

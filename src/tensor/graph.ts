@@ -1,8 +1,8 @@
-// The graph language: what a tensor expression is, the list of operators with their attributes, and how to walk a graph.
+// The graph language: tensor expressions, the operators with their attributes, and the traversal of graphs.
 // Expressions are built by ops.ts, differentiated by gradients.ts, and run by interpret.ts or, lowered by onnx.ts, by ONNX Runtime.
 import type { Dimension, Shape } from './shape.ts';
 
-/** `uint8` holds quantised weights, and nothing but `quantizedMatmul` reads it. */
+/** `uint8` is for quantised weights, which only `quantizedMatmul` reads. */
 export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
 
 type None = Readonly<Record<never, never>>;
@@ -15,7 +15,7 @@ export interface Operators {
   /** Values in row-major order; booleans are 0 and 1. */
   constant: { readonly values: readonly number[] };
 
-  // One number in, one number out.
+  // Element-wise, one operand.
   neg: None;
   exp: None;
   log: None;
@@ -32,7 +32,7 @@ export interface Operators {
   /** The identity; the backward pass keeps it, and computes what lies between two of them again: see recompute.ts. */
   checkpoint: { again: 'all' | 'cheap' };
 
-  // Two operands, broadcast.
+  // Element-wise, two operands, broadcast.
   add: None;
   sub: None;
   mul: None;
@@ -46,12 +46,12 @@ export interface Operators {
   /** (condition, whenTrue, whenFalse), broadcast. */
   where: None;
 
-  // Over axes.
+  // Reductions over axes.
   reduceSum: Axes;
   reduceMean: Axes;
   reduceMax: Axes;
 
-  // Shape and place.
+  // Shapes and indexing.
   reshape: None;
   transpose: { readonly permutation: readonly number[] };
   expand: None;
@@ -66,16 +66,16 @@ export interface Operators {
   /** (base [… , V], ids [… , K], updates [… , K]) → base with updates added at ids along the last axis. */
   scatterAddElements: None;
 
-  // Linear algebra and networks.
+  // Linear algebra and neural networks.
   /**
-   * (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be read transposed.
-   * Two matrices may come with a third, [M, N], that is added to their product: see fusion.ts.
+   * (a [… , M, K], b [… , K, N]) → alpha · a b, batch dimensions broadcast; either operand may be transposed.
+   * With two matrices, a third operand [M, N] may be added to their product: see fusion.ts.
    */
   matmul: { readonly transposeA: boolean; readonly transposeB: boolean; readonly alpha: number };
   /**
-   * (x [M, K], packed uint8 [N, ⌈K/block⌉, block·bits/8], scales [N, ⌈K/block⌉]) → x Wᵀ [M, N], where W [N, K] has been rounded to
+   * (x [M, K], packed uint8 [N, ⌈K/block⌉, block·bits/8], scales [N, ⌈K/block⌉]) → x Wᵀ [M, N], where W [N, K] has been quantised to
    * scale · (q − 2^(bits−1)) block by block, the first of two 4-bit numbers in the lower half of its byte. For sampling only: it has
-   * no gradient, and may round x to 8 bits too.
+   * no gradient, and may also quantise x to 8 bits.
    */
   quantizedMatmul: { readonly bits: 4 | 8; readonly block: number };
   /** Along the last axis. */
@@ -93,9 +93,9 @@ export interface Operators {
   /**
    * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin)
    * → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
-   * Row b's S tokens stand at positions lastPositions[b]−S+1 … lastPositions[b], or from 0 on where that is less: those are padded on the right.
-   * What stands at padding, and in the caches after a row's last position, means nothing.
-   * ONNX Runtime reads several tokens behind a past in one row only (B = 1). For decoding only: it has no gradient.
+   * The S tokens of row b are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
+   * the right. Values at padding, and in the caches after a row's last position, are undefined.
+   * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };
   /** One of several results of an operator. */
@@ -115,18 +115,18 @@ export interface TensorOf<Name extends OperatorName> {
 /** A tensor expression: an operator applied to tensors. Immutable; holds no data but constants. */
 export type Tensor = { [Name in OperatorName]: TensorOf<Name> }[OperatorName];
 
-/** Knowledge about every operator: a missing row is a compile-time error. */
+/** A table with an entry for every operator: a missing one is a compile-time error. */
 export type OperatorTable<Arguments extends unknown[], Result> = {
   readonly [Name in OperatorName]: (node: TensorOf<Name>, ...args: Arguments) => Result;
 };
 
-/** The row of a table that belongs to a tensor's operator, applied to it. */
+/** Applies the table's entry for the tensor's operator to the tensor. */
 export function applyRow<Arguments extends unknown[], Result>(
   table: OperatorTable<Arguments, Result>,
   node: Tensor,
   ...args: Arguments
 ): Result {
-  // Each row takes its own operator's node: the lookup by the node's own name makes that true.
+  // TypeScript cannot see that the entry found under a node's name accepts that node.
   const row = table[node.op] as (node: Tensor, ...args: Arguments) => Result;
   return row(node, ...args);
 }

@@ -1,4 +1,4 @@
-// The slow, readable interpreter: it defines what every operator means. Values are float64, so that finite differences are exact enough.
+// A slow, readable interpreter, which is the specification of every operator. Values are float64, so that finite differences are accurate.
 import { applyRow, type OperatorName, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
 import { evaluateDimension, evaluateShape, formatShape, type Sizes } from './shape.ts';
 
@@ -18,7 +18,7 @@ export function value(data: ArrayLike<number>, shape: readonly number[]): Value 
 export function interpret(outputs: readonly Tensor[], inputs: Readonly<Record<string, Value>>): Value[] {
   const order = topologicalOrder(outputs);
   const sizes = sizesOf(order, inputs);
-  // An operator with several results has a list of values, of which `part` picks one.
+  // An operator with several results has a list of values, from which `part` selects one.
   const values = new Map<Tensor, readonly Value[]>();
   for (const node of order) {
     const operands = node.inputs.map((operand) => values.get(operand)![0]!);
@@ -323,7 +323,7 @@ function logSumExp(x: Value): Value {
   return zip(total, highest, (sum, most) => Math.log(sum) + most);
 }
 
-/** Strides of a matmul operand against the result's index: 0 along batch axes that broadcast. */
+/** Strides of a matmul operand with respect to the index of the result: 0 along broadcast batch axes. */
 function operandStrides(x: Value, rank: number, transposed: boolean): number[] {
   const padded = [...Array(rank - x.shape.length).fill(1), ...x.shape];
   const steps = strides(padded).map((step, axis) => (axis < rank - 2 && padded[axis] === 1 ? 0 : step));

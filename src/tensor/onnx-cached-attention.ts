@@ -1,4 +1,4 @@
-// Lowers attention over a cache to ONNX Runtime's GroupQueryAttention, and gives it heads of a size that it takes.
+// Lowers attention over a cache to ONNX Runtime's GroupQueryAttention, padding heads to a size that it supports.
 import type { TensorOf } from './graph.ts';
 import { type Emitter, MICROSOFT } from './onnx-emitter.ts';
 import type { Dimension } from './shape.ts';
@@ -8,7 +8,7 @@ const HEAD_MULTIPLE = 8;
 /** and rotates those of a multiple of this one. */
 const ROTATED_MULTIPLE = 16;
 
-/** The names of the output and of both caches. Common head sizes are one node; others are rotated before and padded with zeros. */
+/** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
 export function lowerCachedAttention(
   { inputs, attributes: { heads, keyValueHeads, scale } }: TensorOf<'cachedAttention'>,
   [query, key, value, keyCache, valueCache, lastPositions, cos, sin]: readonly string[],
@@ -39,14 +39,14 @@ export function lowerCachedAttention(
   return [padding.removeFromHeads(output!, heads), padding.remove(keysAfter!), padding.remove(valuesAfter!)];
 }
 
-/** The tokens of the longest row up to now, padding included: int64 [1]. */
+/** The length of the longest row so far, including padding: int64 [1]. */
 function longestRow(emit: Emitter, lastPositions: string, steps: Dimension): string {
   const last = emit.node('ReduceMax', [lastPositions, emit.integers([0])], { keepdims: 1 });
   const count = emit.node('Add', [last, emit.integers([1])]);
   return steps === 1 ? count : emit.node('Max', [count, emit.dimension(steps)]);
 }
 
-/** Where each token stands: the last ones of a row at its last positions, a padded prompt from 0 on. int64 [B, S]. */
+/** The position of each token: the last tokens of a row are at its last positions, a padded prompt starts at 0. int64 [B, S]. */
 function positions(emit: Emitter, lastPositions: string, steps: Dimension): string {
   const last = emit.node('Unsqueeze', [lastPositions, emit.integers([1])]);
   if (steps === 1) return last;
@@ -56,7 +56,7 @@ function positions(emit: Emitter, lastPositions: string, steps: Dimension): stri
   return emit.node('Add', [first, emit.node('Range', [zero, emit.node('Squeeze', [count]), one])]);
 }
 
-/** Zeros after each head, which change neither scores nor sums; nothing at all for heads that need none. */
+/** Pads each head with zeros, which change neither scores nor sums; does nothing if no padding is needed. */
 function headPadding(emit: Emitter, width: number) {
   const padded = Math.ceil(width / HEAD_MULTIPLE) * HEAD_MULTIPLE;
   const reshape = (x: string, ...shape: number[]) => emit.node('Reshape', [x, emit.integers([0, 0, ...shape])]);

@@ -1,4 +1,4 @@
-// Collects the nodes and constants of an ONNX graph while it is lowered, and the vectors of named sizes that it needs.
+// Collects the nodes and constants of an ONNX graph during lowering, and the size vectors that it needs as inputs.
 import { inputsOf, type Tensor } from './graph.ts';
 import {
   ELEMENT_TYPES,
@@ -13,16 +13,16 @@ import { type Dimension, evaluateShape, formatDimension, formatShape, namesIn, t
 /** The domain of ONNX Runtime's own operators. */
 export const MICROSOFT = 'com.microsoft';
 
-/** The sizes that an input of a model holds, from the shapes of its other inputs. */
+/** The dimensions in a size vector, which depend on the shapes of the model's other inputs. */
 export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
 
-/** An ONNX graph under construction. Results are known by name. */
+/** An ONNX graph under construction, in which results are identified by name. */
 export class Emitter {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];
   /**
-   * Inputs beside the graph's own, int64 vectors. Sizes are given rather than computed by nodes: those would be the only ones
-   * that a GPU leaves to the CPU.
+   * Size vectors, int64: inputs in addition to the graph's own. Nodes that compute sizes would be the only ones that a GPU has to leave
+   * to the CPU.
    */
   readonly sizes = new Map<string, SizesOf>();
   readonly sizeInputs: OnnxValue[] = [];
@@ -104,19 +104,19 @@ export class Emitter {
   }
 
   /**
-   * Tells the shape of a result. ONNX Runtime cannot infer products and sums of named sizes, and takes quadratic time to
-   * invent names for those that it is not told.
+   * Declares the shape of a result. ONNX Runtime cannot infer products and sums of named sizes, and takes quadratic time to invent names
+   * for undeclared ones.
    */
   describe(name: string, { type, shape }: Pick<Tensor, 'type' | 'shape'>): void {
     if (shape.some((dimension) => typeof dimension !== 'number')) this.#shapes.set(name, { name, type, shape });
   }
 
-  /** What `describe` was told of the results that nodes have. */
+  /** The declared shapes of results that nodes produce. */
   get results(): OnnxValue[] {
     return this.nodes.flatMap((node) => node.outputs.flatMap((name) => this.#shapes.get(name) ?? []));
   }
 
-  /** Gives results the names under which the caller binds them, without copying them where that can be helped. */
+  /** Gives results the names under which the caller binds them, without a copy if possible. */
   nameOutputs(outputs: readonly { name: string; from: string }[]): void {
     const renamed = new Map<string, string>();
     const produced = new Set(this.nodes.flatMap((node) => node.outputs));
@@ -137,7 +137,7 @@ export class Emitter {
   }
 
   #name(): string {
-    return `%${this.#count++}`; // no name that a caller would choose
+    return `%${this.#count++}`; // cannot clash with a caller's name
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes ONNX models as protobuf bytes: the few messages of onnx.proto that a graph needs, no more.
+// Writes ONNX models as protobuf bytes, with only those messages of onnx.proto that our graphs need.
 import { formatDimension, type Shape } from './shape.ts';
 
 /** Field numbers and enumerations are those of onnx.proto (IR version 10); this one is TensorProto.DataType. */
@@ -7,7 +7,7 @@ const ATTRIBUTE_TYPES = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 export type OnnxType = keyof typeof ELEMENT_TYPES;
 
-/** Integers are written as INT; a float needs its wrapper, for JavaScript's numbers do not tell. */
+/** Numbers are written as INT. Floats need the wrapper, since JavaScript does not distinguish 1 from 1.0. */
 export type OnnxAttribute = number | string | readonly number[] | { readonly float: number };
 
 export interface OnnxNode {
@@ -30,7 +30,7 @@ export interface OnnxConstant {
   readonly name: string;
   readonly type: OnnxType;
   readonly shape: readonly number[];
-  /** Little-endian values in row-major order; or the place of values that the session is given when it is created. */
+  /** Little-endian values in row-major order, or a reference to values that the session is given when it is created. */
   readonly data: Uint8Array | { readonly externalLocation: string };
 }
 

@@ -1,5 +1,5 @@
-// Lowers a graph to an ONNX model: one table, one row an operator. The graph is portable: it uses only operators
-// that ONNX Runtime computes rightly on CPU and on WebGPU alike, so FusedMatMul, LogSoftmax and two-output normalisations are avoided.
+// Lowers a graph to an ONNX model, by one table with an entry for each operator. The model is portable: it uses only operators that ONNX
+// Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided.
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
@@ -9,17 +9,17 @@ import { optimize } from './passes.ts';
 import { formatShape, sameDimension, times } from './shape.ts';
 
 export interface LoweringOptions {
-  /** Names of inputs whose values the session is given once, when it is created: weights that stay as they are. @default none */
+  /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
   initializers?: ReadonlySet<string>;
 }
 
 export interface OnnxModel {
   readonly bytes: Uint8Array;
-  /** What the model's inputs beside the graph's own hold, by name: int64 vectors. */
+  /** The model's additional inputs, int64 size vectors, by name. */
   readonly sizes: ReadonlyMap<string, SizesOf>;
 }
 
-/** Where initializers claim to be: a folder, from which ONNX Runtime reads nothing. */
+/** The location that external initializers claim. Nothing is read from it: ONNX Runtime is given their values in memory. */
 const NOWHERE = '.';
 
 /** An ONNX model that computes named outputs. */
@@ -121,7 +121,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   reduceMax: reduction('ReduceMax'),
 
   reshape: ({ inputs: [x], shape }, [operand], emit) => {
-    // ONNX's own notation spares computing sizes: 0 keeps the operand's dimension, one −1 is inferred.
+    // ONNX infers sizes: 0 keeps the operand's dimension, and one dimension may be −1.
     const kept = shape.map((dimension, axis) => {
       if (typeof dimension === 'number') return dimension;
       return axis < x!.shape.length && sameDimension(dimension, x!.shape[axis]!) ? 0 : -1;
@@ -136,7 +136,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
     emit.node('Slice', [x!, emit.dimension(start), emit.dimension(end), emit.integers([axis])]),
   gatherRows: (_, [table, ids], emit) => emit.node('Gather', [table!, ids!], { axis: 0 }),
   scatterAddRows: ({ inputs: [base, ids] }, [into, at, updates], emit) => {
-    // Not ScatterND: it adds from several threads at once, and where ids repeat, updates are lost.
+    // Not ScatterND, which adds from several threads and loses updates if ids repeat.
     const rest = base!.shape.slice(1);
     const shape = emit.shape([ids!.shape.reduce(times, 1), ...rest]);
     const column = emit.node('Reshape', [at!, emit.integers([-1, ...rest.map(() => 1)])]);
@@ -163,7 +163,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
     return alpha === 1 ? product : emit.node('Mul', [product, emit.scalar('float32', alpha)]);
   },
   quantizedMatmul: ({ inputs: [x], shape, attributes: { bits, block } }, operands, emit) => {
-    // Accuracy level 4 lets the kernel round x to 8 bits, block by block: several times faster.
+    // Accuracy level 4 lets the kernel quantise x to 8 bits by block, which is several times faster.
     const sizes = { K: x!.shape[1] as number, N: shape[1] as number };
     return emit.node('MatMulNBits', operands, { ...sizes, bits, block_size: block, accuracy_level: 4 }, MICROSOFT);
   },

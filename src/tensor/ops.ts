@@ -1,4 +1,4 @@
-// The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is written.
+// The functions that build tensor expressions. Each checks shapes and types, so that a wrong graph fails where it is built.
 import {
   check,
   checkCachedAttention,
@@ -24,7 +24,7 @@ import {
   volume,
 } from './shape.ts';
 
-/** A tensor, or a number where a scalar constant is meant. */
+/** A tensor, or a number for a scalar constant. */
 export type Operand = Tensor | number;
 
 /** A value that the caller provides at every run. */
@@ -49,7 +49,7 @@ export function full(value: number, shape: Shape, type: ElementType = 'float32')
   return expand(scalar(value, type), shape);
 }
 
-// One number in, one number out.
+// Element-wise, one operand.
 export const neg = (x: Tensor): Tensor => unary('neg', x);
 export const exp = (x: Tensor): Tensor => unary('exp', x);
 /** The natural logarithm. */
@@ -61,8 +61,8 @@ export const tanh = (x: Tensor): Tensor => unary('tanh', x);
 export const abs = (x: Tensor): Tensor => unary('abs', x);
 export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {}, x.shape, x.type);
 /**
- * The identity. What lies between two checkpoints is computed again for the gradients instead of being kept: less memory, more time.
- * @param again all of it, or only what costs no more than a pass over memory
+ * The identity. Everything between two checkpoints is recomputed in the backward pass instead of being kept: less memory, more time.
+ * @param again what is recomputed: everything, or only what costs no more than a pass over memory
  */
 export const checkpoint = (x: Tensor, again: 'all' | 'cheap' = 'all'): Tensor =>
   make('checkpoint', [x], { again }, x.shape, x.type);
@@ -78,10 +78,10 @@ export function cast(x: Tensor, type: ElementType): Tensor {
 
 /** x · sigmoid(x). Elfwing et al. 2017, arXiv:1702.03118. */
 export const silu = (x: Tensor): Tensor => mul(x, sigmoid(x));
-/** x held between two bounds. */
+/** x limited to a range. */
 export const clip = (x: Tensor, lowest: Operand, highest: Operand): Tensor => minimum(maximum(x, lowest), highest);
 
-// Two operands, broadcast.
+// Element-wise, two operands, broadcast.
 export const add = (a: Operand, b: Operand): Tensor => binary('add', a, b);
 export const sub = (a: Operand, b: Operand): Tensor => binary('sub', a, b);
 export const mul = (a: Operand, b: Operand): Tensor => binary('mul', a, b);
@@ -93,7 +93,7 @@ export const greater = (a: Operand, b: Operand): Tensor => binary('greater', a, 
 export const equal = (a: Operand, b: Operand): Tensor => binary('equal', a, b, 'bool');
 export const and = (a: Tensor, b: Tensor): Tensor => binary('and', a, b);
 
-/** Element by element: `whenTrue` where the condition holds, else `whenFalse`. */
+/** Element-wise: `whenTrue` if the condition holds, else `whenFalse`. */
 export function where(condition: Tensor, whenTrue: Operand, whenFalse: Operand): Tensor {
   check(condition.type === 'bool', `where takes a bool condition, got ${condition.type}`);
   const [a, b] = pair('where', whenTrue, whenFalse);
@@ -140,7 +140,7 @@ export function transpose(x: Tensor, permutation: readonly number[]): Tensor {
   );
 }
 
-/** x repeated along the axes where it has size 1, or that it lacks, up to `shape`. */
+/** Broadcasts x to `shape`: repeats it along missing axes and axes of size 1. */
 export function expand(x: Tensor, shape: Shape): Tensor {
   if (sameShape(x.shape, shape)) return x;
   check(
@@ -310,7 +310,7 @@ export interface CachedAttentionInputs {
   tables: RotaryTables;
 }
 
-/** Attention over a cache that it appends to; see `Operators.cachedAttention` for what the rows mean. */
+/** Attention over a cache to which it appends; see `Operators.cachedAttention`. */
 export function cachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']) {
   const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
   const operands = [query, key, value, keyCache, valueCache, lastPositions, tables.cos, tables.sin];
@@ -328,7 +328,7 @@ export function dimensionAt(x: Tensor, axis: number): Dimension {
   return x.shape[positiveAxis(x, axis)]!;
 }
 
-/** The number of elements that a reduction folds into one. */
+/** The number of elements that a reduction combines into one. */
 export function reducedCount(x: Tensor, axes: readonly number[]): Dimension {
   return axes.reduce<Dimension>((product, axis) => times(product, dimensionAt(x, axis)), 1);
 }
@@ -363,7 +363,7 @@ function binary(op: BinaryName, a: Operand, b: Operand, type?: ElementType): Ten
   return make(op, [left, right], {}, broadcastShapes(left.shape, right.shape), type ?? left.type);
 }
 
-/** Two operands as tensors of one type; a number takes the type of the other. */
+/** Both operands as tensors of the same type; a number takes the type of the other operand. */
 function pair(op: string, a: Operand, b: Operand): [Tensor, Tensor] {
   const type = typeof a !== 'number' ? a.type : typeof b !== 'number' ? b.type : 'float32';
   const left = typeof a === 'number' ? scalar(a, type) : a;

@@ -1,14 +1,14 @@
-// Rewrites of a graph that keep its meaning: constants folded, neutral operations dropped, equal expressions shared.
-// Dead code needs no pass: what no output depends on is never reached.
+// Optimisations of a graph: folds constants, drops neutral operations and shares equal expressions.
+// There is no pass for dead code, since only what an output depends on is ever visited.
 import { type Tensor, topologicalOrder } from './graph.ts';
 import { interpret } from './interpret.ts';
 import { constant } from './ops.ts';
 import { formatDimension, formatShape, sameShape } from './shape.ts';
 
-/** The largest constant, in elements, that folding may create, and whose values are compared with others'. */
+/** The largest constant, in elements, that folding may create and that is compared by value. */
 const SMALL = 64;
 
-/** The same outputs from fewer operators. */
+/** Returns the same outputs, computed by fewer operators. */
 export function optimize(outputs: readonly Tensor[]): Tensor[] {
   const rewritten = new Map<Tensor, Tensor>();
   const shared = new Map<string, Tensor>();
@@ -25,7 +25,7 @@ export function optimize(outputs: readonly Tensor[]): Tensor[] {
   return outputs.map((output) => rewritten.get(output)!);
 }
 
-/** An operator on constants alone becomes a constant, if it is small. */
+/** Folds an operator whose operands are all constants, if the result is small. */
 function fold(node: Tensor): Tensor {
   const fixed = node.shape.every((dimension) => typeof dimension === 'number');
   if (!fixed || node.inputs.length === 0 || node.op === 'stopGradient' || node.op === 'checkpoint') return node;
@@ -69,7 +69,7 @@ function simplify(node: Tensor): Tensor {
   }
 }
 
-/** x + scatterAdd(zeros, …) adds into x directly, which saves a pass over memory. */
+/** Replaces x + scatterAdd(zeros, …) by a scatterAdd into x, which saves a pass over memory. */
 function addedToScatter(sum: Tensor, scatter: Tensor, other: Tensor): Tensor | undefined {
   if (scatter.op !== 'scatterAddElements' && scatter.op !== 'scatterAddRows') return undefined;
   if (
@@ -81,7 +81,7 @@ function addedToScatter(sum: Tensor, scatter: Tensor, other: Tensor): Tensor | u
   return { ...scatter, inputs: [other, ...scatter.inputs.slice(1)] } as Tensor;
 }
 
-/** Sums of concatenations are concatenations of sums, if in each place one part is zero: so the gradients of slices join. */
+/** Replaces a sum of concatenations, in which at each place one part is zero, by one concatenation: this joins the gradients of slices. */
 function addedParts(sum: Tensor, a: Tensor, b: Tensor): Tensor | undefined {
   if (a.op !== 'concat' || b.op !== 'concat' || a.attributes.axis !== b.attributes.axis) return undefined;
   const joined = a.inputs.map((left, i) => {
@@ -98,7 +98,7 @@ function isFilledWith(node: Tensor, number: number): boolean {
   return node.op === 'constant' && node.attributes.values.every((value) => value === number);
 }
 
-/** Equal for two operators only if they compute the same thing. Large constants are equal only to themselves. */
+/** A key that is equal for two operators only if they compute the same value. A large constant equals only itself. */
 function structuralKey(node: Tensor, numbers: ReadonlyMap<Tensor, number>): string {
   if (node.op === 'constant' && node.attributes.values.length > SMALL) return `constant ${numbers.size}`;
   const attributes = JSON.stringify(node.attributes, (_, field) => {

@@ -1,22 +1,22 @@
-// What the backward pass computes again instead of keeping: everything between two checkpoints, or what costs no more than a pass over memory.
-// Chen et al. 2016, arXiv:1604.06174; of which operators, Korthikanti et al. 2022, arXiv:2205.05198.
+// Gradient checkpointing: what the backward pass recomputes instead of keeping. Chen et al. 2016, arXiv:1604.06174; the choice of operators
+// follows Korthikanti et al. 2022, arXiv:2205.05198.
 import type { Tensor } from './graph.ts';
 import { add, mul, reduceSum } from './ops.ts';
 
-/** What a checkpoint with `cheap` lets be computed again. Sums are not among them: they are part of the products before them. */
+/** The operators that are recomputed after a `cheap` checkpoint. Sums are not among them, since they are fused into products. */
 const CHEAP: ReadonlySet<Tensor['op']> = new Set(['mul', 'sigmoid', 'tanh', 'rmsNorm']);
 
-/** Copies of the forward graph for the backward pass, section by section, from the last checkpoint to the first. */
+/** Copies the forward graph for the backward pass, one section between checkpoints at a time, from the last to the first. */
 export class Recomputation {
-  /** How many checkpoints lie before a tensor: the number of its section. */
+  /** The number of a tensor's section: how many checkpoints precede it. */
   readonly #sections = new Map<Tensor, number>();
   readonly #last: number;
-  /** Sections of which only what is cheap is computed again. */
+  /** Sections in which only cheap operators are recomputed. */
   readonly #cheap = new Set<number>();
   readonly #copies = new Map<Tensor, Tensor>();
-  /** Gradients that were found in the section that is being differentiated. */
+  /** Gradients computed in the current section. */
   #found: Tensor[] = [];
-  /** What the section before it must wait for, times 0: []. */
+  /** A zero that depends on the gradients of the section after this one, to make this one wait for them: []. */
   #done: Tensor | undefined;
 
   /** @param order operands before the operators that use them */
@@ -29,22 +29,22 @@ export class Recomputation {
     this.#last = Math.max(0, ...this.#sections.values());
   }
 
-  /** `node` as its gradient's rule reads it: behind the last checkpoint and before the first it is the very same. */
+  /** The tensor to use for `node` in the backward pass: a copy between checkpoints, the original before the first and after the last. */
   of(node: Tensor): Tensor {
     const section = this.#sections.get(node)!;
     if (section === 0 || section === this.#last) return node;
-    // A product is kept, and what was multiplied need not be.
+    // Products are kept, so their operands need not be.
     return node.op === 'matmul' && this.#cheap.has(section) ? this.#copy(node, section) : this.#again(node, section);
   }
 
-  /** Tells of a gradient that is part of the result. */
+  /** Registers a gradient that is part of the result. */
   found(gradient: Tensor): void {
     this.#found.push(gradient);
   }
 
-  /** Tells that a section has been differentiated, down to its checkpoint, whose gradient this is. */
+  /** Ends a section: its checkpoint has been reached, and this is the checkpoint's gradient. */
   finish(gradient: Tensor): void {
-    // Results are waited for too: they would otherwise be computed last, and keep what they are computed from.
+    // Wait for results as well: otherwise they would be computed last and keep their operands alive.
     const waited = [...this.#found, gradient].map((x) => reduceSum(x));
     this.#done = mul(
       waited.reduce((a, b) => add(a, b)),
@@ -69,7 +69,7 @@ export class Recomputation {
     return isNew ? copy : ({ ...copy, inputs: [this.#later(first!), ...others] } as Tensor);
   }
 
-  /** The same, but there only once the next section is done: what is computed of it would be computed at once otherwise, and kept. */
+  /** The same tensor, available only once the next section is done; otherwise what depends on it would be computed at once and kept. */
   #later(node: Tensor): Tensor {
     return this.#done ? add(node, this.#done) : node;
   }

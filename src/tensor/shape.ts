@@ -8,7 +8,7 @@ export interface SymbolicDimension {
 export type Dimension = number | SymbolicDimension;
 export type Shape = readonly Dimension[];
 
-/** The sizes that the names stand for in one run. */
+/** The values of the named sizes in one run. */
 export type Sizes = Readonly<Record<string, number>>;
 
 /** A dimension known only when the graph runs. */
@@ -70,13 +70,13 @@ export function formatShape(shape: Shape): string {
   return `[${shape.map(formatDimension).join(', ')}]`;
 }
 
-/** The sizes that a shape depends on, each once. */
+/** The names of the sizes that a shape depends on, each once. */
 export function namesIn(shape: Shape): string[] {
   const monomials = shape.flatMap((dimension) => [...termsOf(dimension).keys()]);
   return [...new Set(monomials.flatMap((monomial) => monomial.split('*').filter(Boolean)))];
 }
 
-/** The integer that a dimension is in a run; an unknown name is an error. */
+/** The value of a dimension in a run; an unknown name is an error. */
 export function evaluateDimension(dimension: Dimension, sizes: Sizes): number {
   if (typeof dimension === 'number') return dimension;
   let total = 0;
