@@ -1,7 +1,7 @@
-// Dialogues with a policy: whoever needs completions one after another, and how many of them are held at once.
+// Dialogues with a policy: sequences of requests for completions, many of which are held at the same time.
 import type { Completion, Policy, SampleRequest, SamplingOptions } from './generation.ts';
 
-/** Asks for a completion by yielding, is given it, may ask for the next, and returns what came of it all. */
+/** Yields a request, is given its completion, may yield the next request, and returns the outcome of the dialogue. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
 /**
@@ -31,7 +31,7 @@ export async function converse<T>(
   }
 }
 
-/** Milliseconds of blocking after which others that are done may say so. */
+/** After blocking the thread for this many milliseconds, yields so that others that are done can continue. */
 const longBlock = 1;
 
 /** Begins one after another. The time that one blocks the thread for counts for none that is done before. */
@@ -48,7 +48,7 @@ export async function begin<T, R>(
     const isLong = now - last > longBlock;
     last = now;
     if (!isLong) continue;
-    // Whoever waits for them hears of failures, but not at once.
+    // Failures are reported to whoever awaits these promises, which may be later.
     for (; heldBack < begun.length; heldBack++) begun[heldBack]!.catch(() => {});
     await new Promise((done) => setTimeout(done, 0));
     last = performance.now();

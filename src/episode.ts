@@ -1,4 +1,4 @@
-// One episode as it is played: whatever its environment does wrong ends it, is kept, and disturbs no other.
+// Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
 import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 import { messageOf } from './errors.ts';
@@ -17,13 +17,13 @@ import {
 import { TimeLimitError } from './time-limits.ts';
 
 export interface EpisodeLimits {
-  /** Milliseconds that one call of the environment may take. */
+  /** Time limit of one call of the environment, in milliseconds. */
   readonly step: number;
-  /** Milliseconds that the environment may take in all; the policy's time does not count. */
+  /** Time limit of all calls of the environment together, in milliseconds; the policy's time does not count. */
   readonly episode: number;
 }
 
-/** No token of any vocabulary is as long on average: a text of more characters for each token that fits need not be tokenised. */
+/** No vocabulary has tokens this long on average, so a text with more characters per available token is too long without tokenising it. */
 const longestToken = 64;
 
 export class Episode {
@@ -67,7 +67,7 @@ export class Episode {
     });
   }
 
-  /** What the policy reads before its next turn; `undefined` where that is as long as `limit` tokens, or cannot be rendered. */
+  /** The prompt of the policy's next turn; `undefined` if it has `limit` or more tokens, or cannot be rendered. */
   prompt(renderer: Renderer, limit: number): readonly number[] | undefined {
     try {
       const { messages } = this.#state!;
@@ -85,7 +85,7 @@ export class Episode {
     return undefined;
   }
 
-  /** A turn of the policy, which the environment answers; `cut` says what ended the turn early. */
+  /** Records a turn of the policy and lets the environment answer it; `cut` says why the turn ended early. */
   act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Soon<void> {
     return this.#attempt(() => {
       const action = renderer.parse(tokens.completionIds, this.#state!.tools);
@@ -96,7 +96,7 @@ export class Episode {
       }
       const answered = this.#ask((limit) => callEnv(this.#env!, 'step', limit, action));
       return after(answered, (next) => {
-        // The environment sees a turn that was cut off, but what it answers is not asked of the policy.
+        // The environment sees a turn that was cut off, but the policy does not continue from its answer.
         if (cut) this.#stopReason = cut;
         else if ('stopReason' in next) this.#stopReason = next.stopReason;
         else this.#state = next;
@@ -104,7 +104,7 @@ export class Episode {
     });
   }
 
-  /** Asks the environment what it makes of an episode that is over. */
+  /** Asks the environment for scores and metrics once the episode is over. */
   end(): Soon<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
@@ -135,7 +135,7 @@ export class Episode {
     if (isRemote(env)) env.release();
   }
 
-  /** Whatever fails ends the episode. */
+  /** Runs a part of the episode; an error ends the episode. */
   #attempt(work: () => Soon<void>): Soon<void> {
     try {
       const outcome = work();
@@ -145,7 +145,7 @@ export class Episode {
     }
   }
 
-  /** A call of the environment's code. */
+  /** Calls the environment's code within its time limits. */
   #ask<T>(call: (timeLimit: number) => Soon<Timed<T>>): Soon<T> {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;

@@ -1,4 +1,4 @@
-// Copies that user code may have: what it does to them changes nothing else.
+// Frozen copies of data for user code, which cannot change the original.
 
 /** A copy that is frozen through and through, as far as it is made of arrays and plain objects, as JSON is. What is shared is copied once. */
 export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {

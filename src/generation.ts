@@ -1,4 +1,4 @@
-// Sampling and rollouts: what a policy is, and the generator that plays episodes with it.
+// Sampling and rollouts: the interface of a policy, and the generator that plays episodes with it.
 import { converse, type Dialogue } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
@@ -8,30 +8,30 @@ import type { Renderer } from './rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from './rl.ts';
 
 export interface SamplingOptions {
-  /** The most tokens of one completion. */
+  /** Maximum number of tokens in a completion. */
   readonly maxTokens: number;
-  /** Divides the logits; 0 takes the likeliest token. @default 1 */
+  /** Divides the logits; 0 is greedy. @default 1 */
   readonly temperature?: number;
-  /** Keep the k likeliest tokens; 0 keeps all. @default 0 */
+  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
   readonly topK?: number;
-  /** Keep the likeliest tokens that together reach this probability. @default 1 */
+  /** Nucleus sampling: keep the most likely tokens up to this total probability. @default 1 */
   readonly topP?: number;
-  /** Drop tokens less likely than this fraction of the likeliest. @default 0 */
+  /** Drop tokens whose probability is below this fraction of the largest. @default 0 */
   readonly minP?: number;
-  /** Tokens at which a completion ends; the one that ended it is its last. */
+  /** Tokens that end a completion, of which they are part. */
   readonly stopIds: ReadonlySet<number>;
-  /** Asked after each token whether the completion ends with it; see `stopAtText`. @default never */
+  /** Called after each token; says whether the completion ends with it. See `stopAtText`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal;
 }
 
-/** Ends completions at any of some texts, wherever token borders lie. */
+/** Ends completions at any of the given texts, even if they begin or end inside a token. */
 export function stopAtText(
   texts: readonly string[],
   decode: (ids: readonly number[]) => string,
 ): (ids: readonly number[]) => boolean {
-  // A text of n bytes lies within the last n tokens, for each token holds at least one byte of it.
+  // A text of n bytes is within the last n tokens, since each token holds at least one byte of it.
   const reach = Math.max(0, ...texts.map((text) => new TextEncoder().encode(text).length));
   return (ids) => {
     const tail = decode(ids.slice(-reach));
@@ -40,33 +40,33 @@ export function stopAtText(
 }
 
 export interface SampleRequest {
-  /** Requests with equal prompts share one reading of it. */
+  /** The prompt; it is read only once for requests with equal prompts. */
   readonly promptIds: readonly number[];
-  /** Names this completion's own random stream, so that what else is in the batch changes nothing. */
+  /** The name of the completion's random stream, so that the result does not depend on what else is in the batch. */
   readonly seed: number;
-  /** Where this completion may be shorter than the others. @default the options' maxTokens */
+  /** A limit for this completion, if shorter. @default the options' maxTokens */
   readonly maxTokens?: number;
-  /** Whether the next request of its dialogue may begin with this one and its completion: what was read for them is worth keeping. @default false */
+  /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
   readonly goesOn?: boolean;
 }
 
 export interface Completion {
   readonly ids: readonly number[];
-  /** Log-probability of each id under the distribution it was drawn from: after temperature, top-k, top-p and min-p. */
+  /** Log-probability of each id under the distribution from which it was drawn, after temperature, top-k, top-p and min-p. */
   readonly logprobs: readonly number[];
-  /** Log-probability of each id under the model itself: temperature 1, no filter. */
+  /** Log-probability of each id under the model itself, with temperature 1 and without filters. */
   readonly plainLogprobs: readonly number[];
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }
 
 export interface Policy {
-  /** The longest prompt and completion together, in tokens. */
+  /** The maximum length of a prompt with its completion, in tokens. */
   readonly contextLength: number;
-  /** Completions in the order of the requests. */
+  /** Returns completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
   /**
-   * Holds dialogues to their ends; `onEnd` is told what came of each. One whose completion has ended is given it at once, while others are still
-   * sampled, and its next request is waited for at a time that depends on what was sampled alone. @default see `converse`
+   * Holds dialogues until they end; `onEnd` is called with the outcome of each. A dialogue gets its completion as soon as that has ended, while
+   * others are still sampled. When its next request is awaited depends only on what was sampled. @default see `converse`
    */
   converse?<T>(
     dialogues: readonly Dialogue<T>[],
@@ -76,38 +76,38 @@ export interface Policy {
 }
 
 export interface GenerateOptions {
-  /** Trajectories for each example: the group size G. */
+  /** Trajectories per example: the group size G. */
   readonly samplesPerExample: number;
   /** The same seed and examples give the same trajectories. */
   readonly seed: number;
   readonly signal?: AbortSignal;
-  /** Told of each group when it has been played, in order, while later ones still are. A generator may leave it out. */
+  /** Called with each group, in order, as soon as it has been played, while later ones still are. A generator need not support it. */
   readonly onGroup?: (index: number, trajectories: readonly Trajectory[]) => void;
 }
 
 export interface Generator<E extends Example = Example> {
-  /** One group of trajectories for each example, in order. */
+  /** Returns one group of trajectories per example, in order. */
   generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]>;
 }
 
 export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signal'> {
-  /** The most policy turns of an episode. @default 1 */
+  /** Maximum turns of the policy in an episode. @default 1 */
   readonly maxTurns?: number;
-  /** The most tokens of an episode, those that are read included. @default the policy's context */
+  /** Maximum tokens of an episode, read and sampled. @default the policy's context */
   readonly maxEpisodeTokens?: number;
-  /** Milliseconds that one call of an environment may take. One in this process that never gives up the thread cannot be stopped. @default 10_000 */
+  /** Time limit of one call of an environment, in milliseconds. Code in this process that never yields cannot be stopped. @default 10_000 */
   readonly stepTimeout?: number;
-  /** Milliseconds that an environment may take in all of an episode; the policy's time does not count. @default 60_000 */
+  /** Time limit of all calls of an environment in an episode, in milliseconds; the policy's time does not count. @default 60_000 */
   readonly episodeTimeout?: number;
-  /** How often an episode that ended as `error` or `timeout` is played again, from another seed. @default 0 */
+  /** How often an episode that ended as `error` or `timeout` is played again with another seed. @default 0 */
   readonly retries?: number;
   /** Throw `EPISODE_FAILED` for the first episode that ends as `error` or `timeout`. @default false */
   readonly failFast?: boolean;
 }
 
 /**
- * Plays every episode as a dialogue with the policy, which holds all of them at once: nothing but the seed decides what is sampled.
- * Environments get frozen copies of their examples.
+ * Plays every episode as a dialogue with the policy, which holds all of them at once. What is sampled depends only on the seed.
+ * Environments receive frozen copies of their examples.
  */
 export class RolloutGenerator<E extends Example = Example> implements Generator<E> {
   readonly #builder: EnvBuilder<E>;
@@ -146,7 +146,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     return groups;
   }
 
-  /** An episode, played again from other seeds while it fails and may be. */
+  /** Plays an episode, and plays it again with other seeds if it fails and retries are left. */
   async *#untilPlayed(
     example: E,
     seed: number,
@@ -190,14 +190,14 @@ function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusErr
   });
 }
 
-/** How completions that did not end by themselves end their turns. */
+/** The stop reason of an episode whose completion did not end by itself. */
 const cuts = { stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const;
 
 function hasFailed({ stopReason }: Trajectory): boolean {
   return stopReason === 'error' || stopReason === 'timeout';
 }
 
-/** Those of the options that are the policy's. */
+/** The options that concern the policy. */
 function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'signal'> {
   const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, ...sampling } = options;
   return sampling;

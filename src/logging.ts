@@ -1,4 +1,4 @@
-// Where numbers go while a run lasts.
+// The interface to which a run reports its metrics.
 
 export type Metrics = Readonly<Record<string, number>>;
 

@@ -1,4 +1,4 @@
-// The loop: examples, rollouts, rewards, advantages, updates. It never sees a chat template or a tensor.
+// The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
 
 import type { DataLoader } from './data.ts';
 import type { Generator } from './generation.ts';
@@ -26,27 +26,27 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly maxSteps: number;
   /** @default 4 */
   readonly promptsPerStep?: number;
-  /** Completions of one prompt, compared with one another: G. @default 8 */
+  /** Completions per prompt, which form a group: G. @default 8 */
   readonly numGenerations?: number;
   /** The learning rate of a step, counted from 0. */
   readonly learningRate: number | ((step: number) => number);
-  /** Updates made with the rollouts of one step. @default 1 */
+  /** Optimiser updates on the rollouts of one step. @default 1 */
   readonly numIterations?: number;
-  /** What a score is compared with. @default 'group' */
+  /** What a score is compared with: the mean of its group, or of the others in its group. @default 'group' */
   readonly advantageBaseline?: AdvantageBaseline;
-  /** What advantages are divided by. @default 'group' */
+  /** What advantages are divided by; see `groupAdvantages`. @default 'group' */
   readonly scaleRewards?: ScaleRewards;
-  /** Makes the scores anew, of the parts of rewards. @default scores are what the reward model says */
+  /** Computes scores from the parts of rewards. @default the scores of the reward model */
   readonly rewardWeights?: RewardWeights;
-  /** Whether each part that `rewardWeights` names is an objective of its own, normalised within its group. @default false */
+  /** Whether each reward named in `rewardWeights` is normalised by itself within its group before they are added. @default false */
   readonly multiObjective?: boolean;
-  /** Learn nothing from completions that a limit on tokens cut off; their scores count in their groups. @default false */
+  /** Do not train on completions that a token limit cut off; their scores still count in their groups. @default false */
   readonly maskTruncated?: boolean;
-  /** What happens to groups that teach nothing. @default 'keep' */
+  /** What happens to groups from which nothing can be learnt. @default 'keep' */
   readonly groupPolicy?: GroupPolicy;
-  /** A group of which some trajectories failed is left out where fewer than these are scored. @default 2 */
+  /** Leave out a group with failed trajectories if fewer than this many have scores. @default 2 */
   readonly minGroup?: number;
-  /** How often a step may ask for fresh examples in their place; what is missing then stays missing. @default 3 */
+  /** With policy `resample`: how often a step may draw further examples; groups still missing then stay missing. @default 3 */
   readonly resampleLimit?: number;
   /** Whether updates need log-probabilities under the frozen reference. @default false */
   readonly useReference?: boolean;
@@ -54,31 +54,31 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly seed?: number;
 }
 
-/** What one step did. */
+/** The report of one step. */
 export interface StepReport<E extends Example = Example> {
   /** Counted from 1. */
   readonly step: number;
-  /** All that were sampled, those that nothing is learnt from too. */
+  /** All groups that were sampled, including those that are not trained on. */
   readonly groups: readonly GroupOutcome<E>[];
   readonly metrics: Readonly<Record<string, number>>;
   /** Seconds: step_time and its parts time/generate, time/score, time/update. */
   readonly timings: Readonly<Record<string, number>>;
-  /** What it did one after another, from its beginning to its end. */
+  /** The phases of the step, in order of time. */
   readonly phases: readonly Phase[];
 }
 
-/** A part of a step; one that samples again for groups that teach nothing has several of a name. */
+/** A phase of a step; a step that resamples groups has several with the same name. */
 export interface Phase {
   readonly name: 'generate' | 'score' | 'update';
-  /** By `performance.now()`. */
+  /** Start time by `performance.now()`, in milliseconds. */
   readonly start: number;
   readonly milliseconds: number;
 }
 
 export interface StepsOptions {
-  /** Steps already made, of a run that goes on. @default 0 */
+  /** Steps already completed, if a run is resumed. @default 0 */
   readonly from?: number;
-  /** Ends the loop: rollouts stop early, and the step that they belong to is not made. */
+  /** Ends the loop: rollouts stop early, and the current step is not completed. */
   readonly signal?: AbortSignal;
 }
 
@@ -101,7 +101,7 @@ export class GrpoTrainer<E extends Example = Example> {
     for await (const _ of this.steps(options));
   }
 
-  /** Trains step by step; whoever iterates may evaluate, save or stop between steps. */
+  /** Trains step by step; the caller may evaluate, save or stop between steps. */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { logger, maxSteps } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
@@ -145,7 +145,7 @@ export class GrpoTrainer<E extends Example = Example> {
     };
   }
 
-  /** The groups of a step, and whatever is sampled in place of those that teach nothing. */
+  /** Samples the groups of a step, and others in place of those from which nothing can be learnt. */
   async #sampleGroups(
     step: number,
     weights: Weights | undefined,
@@ -216,7 +216,7 @@ export class GrpoTrainer<E extends Example = Example> {
     return multiObjectiveAdvantages(scores, objectives);
   }
 
-  /** What can be learnt from: a sequence for each trajectory that was played to an end of its own. */
+  /** The sequences to train on: one for each trajectory that was played to an end. */
   #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
     const { maskTruncated = false } = this.#options;
     const kept = groups.filter(({ fate }) => fate === 'kept');
@@ -245,7 +245,7 @@ export class GrpoTrainer<E extends Example = Example> {
     for (let iteration = 0; iteration < iterations; iteration++) {
       const result = await model.update({ sequences: batch }, { learningRate });
       metrics.push(result.metrics);
-      // The first update tells the log-probabilities that later ratios are taken against.
+      // The first update returns the old log-probabilities for the ratios of later updates.
       if (iteration === 0) batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
     }
     return metrics;
@@ -258,8 +258,8 @@ export class GrpoTrainer<E extends Example = Example> {
 }
 
 /**
- * A trajectory's tokens in one row: the first prompt, then turns of the policy (learnt, unless their state says otherwise) and what it read
- * between them (not). Throws `RENDERING_CHANGED_PREFIX` for turns that do not go on from one another.
+ * A trajectory as one sequence: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and what it read
+ * between them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not begin with the previous turn.
  */
 export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
   const { promptIds } = steps[0]!.tokens;
@@ -283,7 +283,7 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
   return { promptIds, completionIds, mask, samplerLogprobs, advantage };
 }
 
-/** `rewards/<name>/weight`: what each part counted with. */
+/** The metrics `rewards/<name>/weight`: the weight of each part. */
 function weightMetrics(weights: Weights): Record<string, number> {
   return Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
 }
