@@ -1,5 +1,6 @@
 // Whole runs of configs/toy-grpo.yaml: it learns with every seed, repeats itself, goes on, and loads no native library.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -177,4 +178,27 @@ test('nothing that such a run imports reaches a native library', () => {
   };
   for (const entry of entries) visit(join(root, 'src', entry));
   assert.ok(reached.size > 50);
+});
+
+test('such a run loads little', () => {
+  const list = place('loaded.json');
+  const spy = `
+    import { writeFileSync } from 'node:fs';
+    import { registerHooks } from 'node:module';
+    const urls = [];
+    registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+    process.on('exit', () => writeFileSync(${JSON.stringify(list)}, JSON.stringify(urls)));`;
+  const command = [join(root, 'bin', 'gradus'), 'train', toy, '--out', place('loading'), '--set', 'max_steps=1'];
+  const preload = `data:text/javascript,${encodeURIComponent(spy)}`;
+  const { status, stderr } = spawnSync(process.execPath, ['--import', preload, ...command], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const loaded: string[] = JSON.parse(readFileSync(list, 'utf8'));
+  const needless =
+    /koffi|onnxruntime|huggingface|hyparquet|csv-parse|node:crypto|reward-process|\/src\/(tokenizers|trackers|tensor|workers)\//;
+  assert.deepEqual(
+    loaded.filter((url) => needless.test(url)),
+    [],
+  );
+  // Half of them are those of zod and yaml.
+  assert.ok(loaded.length > 200 && loaded.length <= 330, `${loaded.length} modules`);
 });
