@@ -1,6 +1,7 @@
 // Who may write where: results on stdout, everything else on stderr; under --json stdout holds one object and nothing else.
 import { GradusError, messageOf } from '../errors.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { systemError } from './system-error.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -59,7 +60,8 @@ export class Output {
   }
 
   /** Tells what went wrong, in one line, and as the command's one object where that was asked for. */
-  failure(error: unknown, command: string | null): ExitCode {
+  failure(thrown: unknown, command: string | null): ExitCode {
+    const error = systemError(thrown);
     const exit_code = exitCodeOf(error);
     this.failed({ command, error: describeError(error), exit_code });
     return exit_code;

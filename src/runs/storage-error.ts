@@ -18,12 +18,18 @@ const meanings: Readonly<Record<string, readonly [code: string, fault: string, h
   EPERM: ['DIRECTORY_NOT_WRITABLE', 'it may not be written', 'mend its permissions, or choose another with --out'],
 };
 
+/** What Node says of folders within folders on a read-only disk, and of links. */
+const nowhere = [
+  'DIRECTORY_NOT_WRITABLE',
+  'its disk is read-only, or a link in its path leads nowhere',
+  'choose another with --out',
+] as const;
+
 /** The error itself if it is about anything else than writing. */
 export function storageError(error: unknown, directory: string): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
   const { code: said = '', syscall } = error as NodeJS.ErrnoException;
-  // What Node says of folders within folders on a read-only disk.
-  const meaning = meanings[said === 'ENOENT' && syscall === 'mkdir' ? 'EROFS' : said];
+  const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : meanings[said];
   if (!meaning) return error;
   const [code, fault, hint] = meaning;
   return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {

@@ -1,0 +1,49 @@
+// What the system says of files, as errors with codes of ours.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { onlyObject } from '../../test/gradus.ts';
+import { main } from './main.ts';
+import { systemError } from './system-error.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-system-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** What a command line answers, in this process. */
+async function gradus(...argv: readonly string[]) {
+  let stdout = '';
+  const stream = { write: (text: string) => (stdout += text) };
+  const code = await main([...argv, '--json'], { stdout: stream, stderr: { write: () => {} } });
+  return { code, error: onlyObject(stdout).error as { code: string; hint: string; path: string } };
+}
+
+const file = join(folder, 'file');
+writeFileSync(file, '');
+symlinkSync('loop', join(folder, 'loop'));
+mkdirSync(join(folder, 'odd', 'run.json'), { recursive: true });
+
+for (const [name, line, expected] of [
+  ['a project in place of a file', ['init', file], 'PATH_NOT_USABLE'],
+  ['a project under a file', ['init', join(file, 'project')], 'PATH_NOT_USABLE'],
+  ['skills under a file', ['skills', 'install', '--dir', file], 'PATH_NOT_USABLE'],
+  ['a project at the end of a circle of links', ['init', join(folder, 'loop', 'project')], 'PATH_NOT_USABLE'],
+  ['a name that is too long', ['init', join(folder, 'x'.repeat(300))], 'PATH_NOT_USABLE'],
+  ['a run whose run.json is a folder', ['runs', 'show', join(folder, 'odd')], 'PATH_NOT_USABLE'],
+] as const) {
+  test(`${name} is ${expected} and exit 2`, async () => {
+    const { code, error } = await gradus(...line);
+    assert.deepEqual([code, error.code], [2, expected]);
+    assert.ok(error.hint);
+  });
+}
+
+test('disks fail, paths are wrong, and other errors are what they were', () => {
+  const kindOf = (code: string) => (systemError(Object.assign(new Error('x'), { code })) as { kind?: string }).kind;
+  assert.deepEqual(['ENOSPC', 'EIO', 'EMFILE', 'EACCES', 'ENOENT', 'EROFS'].map(kindOf), [
+    ...['failed', 'failed', 'failed', 'invalid', 'invalid', 'invalid'],
+  ]);
+  const other = new TypeError('x');
+  assert.equal(systemError(other), other);
+});
