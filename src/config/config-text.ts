@@ -1,16 +1,16 @@
-// A configuration as text, YAML or JSON: what it says, and on which line.
+// Parses a configuration in YAML or JSON, and knows the line of each key.
 import { type ErrorCode, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { GradusError, messageOf } from '../errors.ts';
 
 export interface ConfigText {
   readonly value: unknown;
-  /** The line, counted from 1, on which the key at the end of `path` stands. */
+  /** The line, counted from 1, of the key at `path`. */
   lineOf(path: readonly PropertyKey[]): number | undefined;
 }
 
 /**
- * Parses YAML, of which JSON is a part. Throws `CONFIG_SYNTAX` with the line.
- * @param name what errors call the text: its file
+ * Parses YAML, which includes JSON. Throws `CONFIG_SYNTAX` with the line.
+ * @param name of the text in errors, usually its file
  */
 export function parseConfigText(text: string, name: string): ConfigText {
   const lines = new LineCounter();
@@ -37,7 +37,7 @@ export function parseConfigText(text: string, name: string): ConfigText {
     },
   };
 
-  /** Aliases are resolved here, so that here is where they may be wrong. */
+  /** Converts the document to plain values. Aliases are resolved here, so errors in them appear here. */
   function toValue(): unknown {
     try {
       return document.toJS();
@@ -50,7 +50,7 @@ export function parseConfigText(text: string, name: string): ConfigText {
 /** Where the library speaks of itself. */
 const faults: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'it holds several documents' };
 
-/** One value in YAML, as `--set key=VALUE` has it. Throws `CONFIG_SYNTAX`. */
+/** Parses one value in YAML, as in `--set key=VALUE`. Throws `CONFIG_SYNTAX`. */
 export function parseValue(text: string, name: string): unknown {
   return parseConfigText(text, name).value;
 }
@@ -59,7 +59,7 @@ function syntaxError(name: string, fault: string, line?: number): GradusError {
   const place = line === undefined ? name : `${name}:${line}`;
   const said = /call stack/.test(fault) ? 'it is nested too deeply' : fault.replaceAll(/\s+/g, ' ');
   return new GradusError('CONFIG_SYNTAX', `${place}: ${said}`, {
-    hint: 'mend the YAML (indentation, quotes, colons) or JSON',
+    hint: 'correct the YAML (indentation, quotes, colons) or JSON',
     path: place,
   });
 }

@@ -1,4 +1,4 @@
-// What keys say to one another: choices that exclude each other, keys that need another one, and what no run can do without.
+// Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
@@ -7,17 +7,17 @@ import { sumOfSteps } from './stages.ts';
 type Key = keyof Config;
 type LossType = Config['loss_type'];
 
-/** Far beyond what anybody trains with, and still within a machine's memory. */
+/** Far more than anybody trains with, but still within a machine's memory. */
 const MOST_COMPLETIONS = 100_000;
 
-/** At most one of each. */
+/** Groups of keys of which at most one may be given. */
 const exclusive: readonly (readonly Key[])[] = [
   ['dataset', 'taskset'],
   ['eval_dataset', 'eval_fraction'],
   ['eval_split', 'eval_fraction'],
   ['max_steps', 'num_train_epochs'],
   ['stages', 'num_train_epochs'],
-  // An environment says itself what the policy reads.
+  // An environment makes its own prompts.
   ['environment', 'prompt_column'],
   ['environment', 'prompt_template'],
   ['environment', 'system_prompt'],
@@ -26,7 +26,7 @@ const exclusive: readonly (readonly Key[])[] = [
   ['environment', 'max_prompt_tokens'],
 ];
 
-/** Key → the keys without any of which it would have no effect. */
+/** Key → keys of which at least one is needed for it to have an effect. */
 const needs: Partial<Record<Key, readonly Key[]>> = {
   taskset_config: ['taskset'],
   dataset_config: ['dataset'],
@@ -64,7 +64,7 @@ const readBy: Partial<Record<Key, readonly LossType[]>> = {
   vespo_lambda_neg: ['vespo'],
 };
 
-/** What must not be said together. */
+/** Combinations that are refused. */
 interface Contradiction {
   readonly key: Key;
   readonly fault: string;
@@ -160,21 +160,21 @@ const required: readonly Requirement[] = [
     keys: ['dataset', 'taskset'],
     what: 'the problems',
     hint: 'add dataset or taskset',
-    // It may bring its own; one that does not is refused when it is opened.
+    // It may have its own problems; if it has none, it is refused when it is opened.
     unless: ({ environment }) => environment !== null,
   },
   {
     keys: ['reward', 'reward_fn'],
     what: 'how answers are scored',
     hint: 'add reward or reward_fn',
-    // They may bring their own; those that do not are refused when they are opened.
+    // They may have their own rewards; those that do not are refused when they are opened.
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },
 ];
 
 /** Throws `CONFIG_CONFLICT`, or `CONFIG_MISSING`. */
 export function assertConsistent(config: Config, placeOf: (path: readonly string[]) => string): void {
-  // What only repeats a default says nothing, so that a resolved configuration may be run again.
+  // A key that only repeats its default counts as not given, so that a resolved configuration can be run again.
   const isGiven = (key: Key) => !isDeepStrictEqual(config[key], configDefaults[key]);
   const conflict = (key: Key, fault: string, hint: string) => {
     throw new GradusError('CONFIG_CONFLICT', `${placeOf([key])}: ${key} ${fault}`, { hint, path: key });

@@ -1,4 +1,4 @@
-// Durations as configurations write them: 30s, 10m, 1h.
+// Durations in configurations: 30s, 10m, 1h.
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 

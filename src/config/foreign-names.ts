@@ -1,6 +1,6 @@
-// What other systems call our keys, so that a configuration brought from there gets an answer instead of a guess.
+// The names of our keys in other systems, so that configurations from there get precise hints.
 
-/** Their name → our key, or a sentence where there is none. */
+/** Foreign name → our key, or a sentence if there is none. */
 export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('num_generations', 'group_size', 'rl_num_generations', 'rollout_n', 'samples_per_prompt', 'num_samples'),
   ...aliases('learning_rate', 'lr', 'actor_lr', 'rl_learning_rate'),

@@ -1,4 +1,4 @@
-// What the schema has against a configuration, as one error in one line.
+// Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import { named, nearest } from '../nearest.ts';
@@ -11,7 +11,7 @@ type Issue = z.core.$ZodIssue;
 export interface IssueContext {
   /** The value that the schema refused. */
   readonly value: unknown;
-  /** Where a key was given: `grpo.yaml:12`, or what else to call its source. */
+  /** Where a key was given: `grpo.yaml:12`, or the name of another source. */
   readonly placeOf: (path: KeyPath) => string;
 }
 
@@ -38,8 +38,8 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
   );
 }
 
-/** Every key of the configuration, in dots. */
-export function configKeys(): string[] {
+/** Every key of the configuration, dotted. */
+function configKeys(): string[] {
   const keys: string[] = [];
   const visit = (schema: JsonSchema, path: string[]) => {
     for (const [key, child] of Object.entries(propertiesOf(schema))) {
@@ -71,7 +71,7 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   return new GradusError('CONFIG_UNKNOWN_KEY', `${placeOf(path)}: unknown key ${full}`, { hint, path: full });
 }
 
-/** Of a union's complaints, those of the branch that the value came closest to. */
+/** The issues of that branch of a union which the value matches best. */
 function closestIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const deepest = issue.errors
@@ -142,7 +142,7 @@ function itemsOf(schema: JsonSchema): JsonSchema {
   return schema.items ?? schema.anyOf?.map(itemsOf).find((items) => items.properties ?? items.anyOf) ?? {};
 }
 
-/** What the key is for, and what it is when nobody says anything. */
+/** The description of a key, and its default. */
 function describe(path: KeyPath): string {
   const { description, default: preset } = schemaAt(path);
   const about = [description, preset !== undefined && `the default is ${JSON.stringify(preset)}`].filter(Boolean);

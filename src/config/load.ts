@@ -1,4 +1,4 @@
-// From a config file, or an object, and `--set` values to a configuration in which every key has its value and its origin.
+// Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
@@ -15,23 +15,23 @@ export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where the value of each key comes from, keys in dots. What an object says counts as `file`. */
+  /** Where the value of each (dotted) key comes from. Keys of an object count as `file`. */
   readonly origins: Readonly<Record<string, Origin>>;
-  /** The configuration as it was given, in YAML or JSON. */
+  /** The text of the configuration as given, in YAML or JSON. */
   readonly text: string;
-  /** The file it came from. */
+  /** The file that was read. */
   readonly file?: string;
 }
 
 export interface LoadOptions {
-  /** Accept what no backend of this version can do: for those who only look at a configuration. @default false */
+  /** Accept backends and keys that this version does not support, for callers that only inspect a configuration. @default false */
   readonly anyBackend?: boolean;
 }
 
-/** Parts of a key, one within the other: more than any has. */
+/** The most parts of a dotted key; no key has as many. */
 const DEEPEST = 20;
 
-/** Of a config file. YAML takes minutes for what is much larger. */
+/** The largest config file, in bytes: parsing a much larger one would take minutes. */
 const MOST_BYTES = 2 ** 20;
 
 /** One `--set a.b=VALUE`. */
@@ -55,7 +55,7 @@ export function loadConfigFile(
   return { ...resolved, text, file };
 }
 
-/** The same for a configuration given as an object; relative paths in it are relative to `folder`. */
+/** The same for a configuration given as an object; its relative paths are relative to `folder`. */
 export function loadConfigObject(
   value: ConfigInput,
   settings: readonly string[] = [],
@@ -106,13 +106,13 @@ function resolveConfig(
   return { config: withAbsolutePaths(config, folder), origins };
 }
 
-/** Refuses what JSON cannot hold, and a key that JavaScript takes for something else and the schema would pass over. */
+/** Refuses values that JSON cannot represent, and the key `__proto__`, which the schema would not see. */
 function assertPlain(value: unknown, name: string): void {
   try {
     JSON.stringify(value, (key, inner) => {
       if (key !== '__proto__') return inner;
       throw new GradusError('CONFIG_UNKNOWN_KEY', `${name}: unknown key ${key}`, {
-        hint: 'no key has this name: leave it out',
+        hint: 'there is no such key: leave it out',
         path: key,
       });
     });
@@ -126,21 +126,21 @@ function assertPlain(value: unknown, name: string): void {
   }
 }
 
-/** What the preset that is asked for says; one that does not exist is the schema's to refuse. */
+/** The preset that the configuration names; an unknown name is left for the schema to refuse. */
 function presetOf(given: unknown): { readonly name: PresetName; readonly values: object } | undefined {
   const name = presetNames.find((known) => known === valueAt(given, ['preset']));
   const backend = configSchema.shape.backend.safeParse(valueAt(given, ['backend']));
   return name && backend.success ? { name, values: presetValues(name, backend.data) } : undefined;
 }
 
-/** Says how long training lasts, where nobody did. */
+/** Sets the default length of training. */
 function withLength(config: Config): Config {
   const { max_steps, num_train_epochs, stages } = config;
   if (max_steps !== null || num_train_epochs !== null) return config;
   return { ...config, max_steps: stages.length > 0 ? sumOfSteps(stages) : 100 };
 }
 
-/** Whether the source has a say in this key: it has the key, or something other than keys where the key would be. */
+/** Whether the source sets this key: it has the key, or a value that is not an object in place of one of its parents. */
 function isStated(source: unknown, path: readonly string[]): boolean {
   return path.some((_, i) => {
     const value = valueAt(source, path.slice(0, i + 1));
@@ -161,10 +161,10 @@ function parseSetting(text: string): Setting {
   return { path, value: parseValue(text.slice(equals + 1), `--set ${key}`) };
 }
 
-/** What names a file, as a path that does not depend on where the configuration lies. */
+/** Makes paths in the configuration absolute, so that they no longer depend on its folder. */
 function withAbsolutePaths(config: Config, folder: string): Config {
   const file = <T extends string | null>(path: T) => (path === null ? path : resolve(folder, path));
-  // A model or a data set may be the id of one on the hub, which looks like a path.
+  // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
   const isFile = config.chat_template !== 'auto' && config.chat_template !== 'none';

@@ -1,5 +1,5 @@
-// Presets: settings that belong together, by paper or by purpose. Whatever a configuration says itself wins.
-// Those of papers are about the algorithm alone; sizes and the learning rate are the task's, and stay as they are.
+// Presets: sets of settings, from a paper or for a purpose. Keys in the configuration override them.
+// Presets from papers set only the algorithm; sizes and the learning rate depend on the task and are left alone.
 
 import { isObject } from '../errors.ts';
 import type { ConfigInput } from './schema.ts';
@@ -15,13 +15,13 @@ type Backend = NonNullable<ConfigInput['backend']>;
 type Values = Omit<ConfigInput, 'preset' | 'backend'>;
 
 export interface Preset {
-  /** Where the values come from: a paper, or what they are for. */
+  /** The source of the values: a paper, or their purpose. */
   readonly source: string;
   /** When to use it. */
   readonly when: string;
-  /** For every backend. */
+  /** Values for every backend. */
   readonly values: Values;
-  /** For one backend besides, or instead. */
+  /** Values for one backend, which add to or override those for all. */
   readonly parts?: Readonly<Partial<Record<Backend, Values>>>;
 }
 
@@ -142,13 +142,13 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
 };
 
-/** What a preset says to a backend. */
+/** The values of a preset for a backend. */
 export function presetValues(name: PresetName, backend: Backend): Values {
   const { values, parts } = presets[name];
   return merged(values, parts?.[backend] ?? {}) as Values;
 }
 
-/** Keys of both; where both say something, the second. */
+/** Merges two objects deeply; the second wins. */
 export function merged(first: unknown, second: unknown): unknown {
   if (!isObject(first) || !isObject(second)) return second;
   const both = Object.keys(second).map((key) => [key, key in first ? merged(first[key], second[key]) : second[key]]);

@@ -1,4 +1,4 @@
-// Shapes that several keys of a configuration have.
+// Schemas shared by several keys of a configuration.
 import { z } from 'zod';
 
 export const count = z.int().positive();

@@ -1,27 +1,27 @@
-// Stages: parts of a run one after another, each with keys of its own in place of the configuration's.
+// Stages: consecutive parts of a run, each with its own values for some keys.
 import { GradusError } from '../errors.ts';
 import { type Config, configSchema, type StageKey, stageKeys } from './schema.ts';
 
 export interface Stage {
   /** Counted from 0. */
   readonly index: number;
-  /** Absent where the configuration has no stages: the run is one. */
+  /** Absent if the configuration has no stages, so that the whole run is one. */
   readonly name?: string;
   readonly method: 'grpo' | 'sft';
-  /** The steps made before it, and when it ends. */
+  /** The run's step counts at which the stage begins and ends. */
   readonly from: number;
   readonly to: number;
-  /** The stages whose optimiser and schedules it shares, itself among them: the steps before the first of them, and when the last ends. */
+  /** The step counts at which the first of the stages that share its optimiser and schedules begins, and the last ends. */
   readonly schedule: { readonly from: number; readonly to: number };
-  /** Whether it goes on with the optimiser of the stage before. */
+  /** Whether it continues with the optimiser of the previous stage. */
   readonly keepOptimizer: boolean;
-  /** What it teaches with method sft. */
+  /** With method sft, the completions to learn. */
   readonly completionTemplate: string;
-  /** As it is in this stage. */
+  /** The configuration in this stage. */
   readonly config: Config;
 }
 
-/** What supervised stages read. */
+/** The keys that supervised stages use. */
 const supervisedKeys: readonly StageKey[] = [
   ...(['dataset', 'dataset_config', 'dataset_split', 'columns', 'filter', 'train_limit'] as const),
   ...(['taskset', 'taskset_config', 'prompt_column'] as const),
@@ -30,7 +30,7 @@ const supervisedKeys: readonly StageKey[] = [
   ...(['weight_decay', 'adam_beta1', 'adam_beta2', 'adam_epsilon', 'max_grad_norm'] as const),
 ];
 
-/** @param steps of the whole run, where there are no stages */
+/** @param steps of the whole run, if there are no stages */
 export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[] {
   if (config.stages.length === 0) {
     const whole = { from: 0, to: steps };
@@ -43,7 +43,7 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
     const { first, last } = sharedSchedule(config.stages, index);
     const settings = configSchema.parse({
       ...{ ...config, ...own, stages: [], max_steps: steps, num_train_epochs: null },
-      // Nothing is measured by which problems could be chosen.
+      // Supervised stages measure no success rates by which a curriculum could choose problems.
       ...(method === 'sft' && { curriculum: null }),
     });
     return {
@@ -66,7 +66,7 @@ function sharedSchedule(stages: Config['stages'], index: number): { first: numbe
   return { first, last };
 }
 
-/** Throws `CONFIG_CONFLICT` for what a stage says to no effect. */
+/** Throws `CONFIG_CONFLICT` for keys of a stage that have no effect in it. */
 export function assertStages({ stages, environment }: Config, placeOf: (path: readonly PropertyKey[]) => string): void {
   for (const [i, stage] of stages.entries()) {
     const conflict = (key: string, fault: string, hint: string) => {

@@ -1,4 +1,4 @@
-// Which keys a backend does not act on: giving them a value is an error, so that nothing is silently ignored.
+// The keys that each backend does not act on. Giving them a value is an error, so that nothing is silently ignored.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
@@ -9,13 +9,13 @@ export type SupportedBackend = 'builtin' | 'native' | 'trl';
 interface Limitation {
   /** Completes the sentence `backend native …`. */
   readonly why: string;
-  /** Values that work besides the default. */
+  /** Values that are accepted besides the default. */
   readonly works?: readonly unknown[];
-  /** The same where they cannot be listed. */
+  /** The same as a function, if they cannot be listed. */
   readonly accepts?: (config: Config) => boolean;
 }
 
-/** Keys in dots. */
+/** By dotted key. */
 type Limitations = Readonly<Record<string, Limitation>>;
 
 const missing: Limitation = { why: 'does not support it yet' };
@@ -36,7 +36,7 @@ const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples:
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
-/** What each backend would ignore. Keys of other engines (`trl`, `modal`) are for them to read, so that one file serves several. */
+/** The keys that each backend would ignore. Settings of other engines (`trl`, `modal`) are allowed, so that one file serves several. */
 export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     ...missingEverywhere,
@@ -88,7 +88,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   },
 };
 
-/** Throws `CONFIG_UNSUPPORTED` for the first key that the backend would ignore, or for a backend that is not there yet. */
+/** Throws `CONFIG_UNSUPPORTED` for the first key that the backend would ignore, or for a backend that this version does not have. */
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
   const { backend } = config;
   if (!(backend in limitations)) {
@@ -101,7 +101,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
     const path = key.split('.');
     const value = valueAt(config, path);
     const accepted = [valueAt(configDefaults, path), ...works];
-    // Without a LoRA there is no dropout of it either.
+    // Without adapters there is no dropout in them either.
     if (value === undefined || accepts?.(config) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',

@@ -1,9 +1,9 @@
-// Nested values by paths of keys: read one, set one, list them all.
+// Reads, sets and lists nested values by paths of keys.
 import { isObject } from '../errors.ts';
 
 export type KeyPath = readonly PropertyKey[];
 
-/** The value at a path, or undefined where there is none. */
+/** The value at a path; `undefined` if there is none. */
 export function valueAt(value: unknown, path: KeyPath): unknown {
   return path.reduce<unknown>(
     (inner, key) =>
@@ -12,7 +12,7 @@ export function valueAt(value: unknown, path: KeyPath): unknown {
   );
 }
 
-/** A copy in which the value at a path is another; what is missing on the way becomes an object. */
+/** A copy with another value at a path; missing parents become objects. */
 export function withValueAt(value: unknown, path: readonly string[], to: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return to;
@@ -25,7 +25,7 @@ export function withValueAt(value: unknown, path: readonly string[], to: unknown
   return { ...object, [key]: withValueAt(valueAt(object, [key]), rest, to) };
 }
 
-/** The paths of everything that is no object; lists and empty objects count as values. */
+/** The paths of all values that are not objects; lists and empty objects count as values. */
 export function leafPaths(value: Readonly<Record<string, unknown>>): string[][] {
   return Object.entries(value).flatMap(([key, child]) =>
     isObject(child) && Object.keys(child).length > 0 ? leafPaths(child).map((path) => [key, ...path]) : [[key]],
@@ -42,7 +42,7 @@ export function dotted(path: KeyPath): string {
 
 /** A value for a message. */
 export function short(value: unknown): string {
-  // JSON has no NaN and no infinity, YAML has.
+  // YAML has NaN and infinity, JSON does not.
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
