@@ -18,7 +18,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nativeBackend } from '../src/backends/native/native-backend.ts';
 import { loadConfigFile } from '../src/config/load.ts';
-import { readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { readEvaluations, readMetrics, readRollouts } from '../src/runs/read-run.ts';
+import { most } from './difference.ts';
 import { type GradusOptions, gradus, onlyObject } from './gradus.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 import { digitsReward, writeTinyModel } from './tiny-model.ts';
@@ -148,21 +149,39 @@ describe('runs', () => {
     }
     assert.ok(existsSync(join(folder, 'runs', 'stories', 'logs', 'trl.log')));
 
-    const { model, renderer } = await nativeBackend.open(
-      loadConfigFile(join(folder, 'stories.yaml'), ['backend=native']).config,
-    );
+    const { code: evaluated, stdout } = await gradus(['eval', 'stories', '--checkpoint', 'latest', '--json'], {
+      cwd: folder,
+    });
+    const { evaluation } = onlyObject(stdout) as { evaluation: { metrics: object } };
+    const last = readEvaluations(join(folder, 'runs', 'stories')).at(-1)!;
+    assert.deepEqual([evaluated, evaluation.metrics], [0, last.metrics]);
+    const sampled = await gradus(['sample', 'stories', '--n', '2'], { cwd: folder });
+    assert.match(sampled.stdout, /^(\[[\d.]+\] Once upon a time .* → .*\n){2}$/);
+    assert.equal((await run('export stories --checkpoint latest --out merged')).code, 0);
+
+    const { config: resolved } = loadConfigFile(join(folder, 'stories.yaml'), ['backend=native']);
+    const { model, renderer } = await nativeBackend.open(resolved);
+    const merged = await nativeBackend.open({ ...resolved, model: join(folder, 'merged'), lora: null });
     try {
       await model.load(checkpoint);
-      const { ids } = renderer.render({ messages: [{ role: 'user', content: 'Once upon a time 2 + 3' }] });
+      const { ids: promptIds } = renderer.render({ messages: [{ role: 'user', content: 'Once upon a time 2 + 3' }] });
       const completions = await model.policy().sample(
-        Array.from({ length: 8 }, (_, seed) => ({ promptIds: ids, seed })),
+        Array.from({ length: 8 }, (_, seed) => ({ promptIds, seed })),
         { maxTokens: 16, stopIds: renderer.stopIds },
       );
       const text = completions.map(({ ids }) => renderer.parse(ids).message.content).join('');
       const share = text.replace(/[^a-e]/g, '').length / text.length;
       assert.ok(share > rewards[0]! + 0.2, `the native engine samples ${share}`);
+
+      const sequences = completions.map(({ ids }) => {
+        return { promptIds, completionIds: ids, mask: ids.map(() => true), advantage: 0 };
+      });
+      const expected = (await model.logprobs(sequences, 'current')).flat();
+      const actual = (await merged.model.logprobs(sequences, 'current')).flat();
+      assert.ok(most(actual.map((logprob, i) => Math.abs(logprob - expected[i]!))) <= 1e-4, 'it is exported as it is');
     } finally {
       model.dispose();
+      merged.model.dispose();
     }
   });
 

@@ -54,8 +54,8 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   const { out, format = 'merged', dtype = 'float32' } = options;
   const directory = findRun(subject);
   const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
-  if (config.backend !== 'native' || !config.model) {
-    throw impossible(`the backend ${config.backend} has no language model to export`, 'export a run of backend native');
+  if (config.model === null) {
+    throw impossible(`a run of backend ${config.backend} has no language model`, 'export one of backend native or trl');
   }
   if (format === 'peft' && !config.lora) {
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
