@@ -27,6 +27,14 @@ test('tables line up', () => {
     'a    long  x\nbcd  e     y',
   );
   assert.equal(table([]), '');
+  const long = 'l'.repeat(60);
+  assert.equal(
+    table([
+      [long, 'x'],
+      ['bcd', 'y'],
+    ]),
+    `${long}  x\nbcd  y`,
+  );
 });
 
 test('one line of a text', () => {

@@ -32,9 +32,14 @@ export function oneLine(text: string, width = 100): string {
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }
 
+/** Cells longer than this push what follows them to the right in their own row only. */
+const widestColumn = 48;
+
 /** Rows of cells, in columns that line up. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]!.length))) ?? [];
+  const widthOf = (column: number) =>
+    Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widestColumn), 0);
+  const widths = rows[0]?.map((_, column) => widthOf(column)) ?? [];
   return rows
     .map((row) =>
       row
