@@ -1,10 +1,10 @@
-// Advantages: how much better each trajectory scored than the others of its group.
+// Advantages: how much better a trajectory scored than the others in its group.
 import { GradusError } from '../errors.ts';
 
-/** What a score is compared with: the mean of its group, or that of the others in it. */
+/** What a score is compared with: the mean of its group, or the mean of the others in its group. */
 export type AdvantageBaseline = 'group' | 'leave_one_out';
 
-/** What the distance is divided by: the deviation of the group, or of the whole batch, nothing, or the mean of the group. */
+/** What the difference is divided by: the standard deviation of the group or of the batch, nothing, or the mean of the group. */
 export type ScaleRewards = 'group' | 'batch' | 'none' | 'mean';
 
 export interface GroupAdvantagesOptions {
@@ -14,32 +14,32 @@ export interface GroupAdvantagesOptions {
   readonly scaleRewards?: ScaleRewards;
 }
 
-/** One of several things that are wanted at once. */
+/** One of several objectives. */
 export interface Objective {
   readonly weight: number;
-  /** For each group, what each trajectory scored; `null` where it does not apply. */
+  /** For each group, the score of each trajectory; `null` if the objective does not apply. */
   readonly scores: readonly (readonly (number | null)[])[];
 }
 
-/** Keeps the division finite, as small as TRL's. */
+/** Keeps the division finite; the same value as in TRL. */
 const EPSILON = 1e-4;
-/** Deviations up to this are rounding. */
+/** Standard deviations up to this are due to rounding. */
 const NO_SPREAD = 1e-8;
 const GOOD_SCORE = 0.5;
 
 /**
  * Advantages A = (score − baseline) / (scale + 10⁻⁴), or without the division.
  *
- * - By default the baseline is the group's mean and the scale its deviation: Shao et al. 2024, arXiv:2402.03300, section 4.1.2.
- * - `none` does not divide: no bias towards questions that are nearly always or never answered. Liu et al. 2025, arXiv:2503.20783.
+ * - By default the baseline is the group's mean and the scale its standard deviation: Shao et al. 2024, arXiv:2402.03300, section 4.1.2.
+ * - `none` does not divide, which avoids a bias towards questions that are nearly always or nearly never answered. Liu et al. 2025, arXiv:2503.20783.
  * - `mean` divides by the group's mean, so that the gradient is nearer to that of the likelihood of being right than to that of its
  *   rate, and hard questions count for more. Max-RL, Tajwar et al. 2026, arXiv:2602.02710. Throws `REWARD_NEGATIVE`.
- * - `leave_one_out` has each score compared with scores that it has no part in. Ahmadian et al. 2024, arXiv:2402.14740.
+ * - `leave_one_out` compares each score with the mean of the other scores only. Ahmadian et al. 2024, arXiv:2402.14740.
  *
  * Deviations are sample deviations (n − 1). A score of `null` is left out of every mean and deviation and gets the advantage 0.
  *
  * @param scores for each group, the score of each trajectory
- * @returns for each group, the advantage of each trajectory; 0 where there is no score or nothing to compare it with
+ * @returns for each group, the advantage of each trajectory; 0 if it has no score or there is nothing to compare it with
  */
 export function groupAdvantages(
   scores: readonly (readonly (number | null)[])[],
@@ -53,7 +53,7 @@ export function groupAdvantages(
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
     const center = mean(known)!;
-    // Against the others' mean every distance grows by the same factor.
+    // Compared with the mean of the others, every difference is larger by the same factor.
     const stretch = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
     const scale = {
       group: deviation(known)! + EPSILON,
@@ -66,8 +66,8 @@ export function groupAdvantages(
 }
 
 /**
- * Advantages of several objectives, each normalised within its group before they are added up, so that none is drowned by one of a greater
- * range: zᶠ = (score − mean of the group) / (deviation + 10⁻⁴) for each objective f, then A = Σ wᶠ zᶠ, normalised over the batch.
+ * Advantages of several objectives, each normalised within its group before they are added, so that an objective with a large range does
+ * not drown the others: zᶠ = (score − mean of the group) / (deviation + 10⁻⁴) for each objective f, then A = Σ wᶠ zᶠ, normalised over the batch.
  * GDPO, Liu et al. 2026, arXiv:2601.05242.
  *
  * @param scores for each group, the score of each trajectory; `null` for those that are left out
@@ -101,19 +101,19 @@ function assertNotNegative(scores: readonly number[]): void {
 }
 
 /**
- * What the scores say of a batch; what cannot be computed is absent.
+ * Metrics of the scores of a batch; those that cannot be computed are absent.
  * - `reward`, `reward_std`: mean and deviation of all scores.
- * - `groups/frac_mixed`, `groups/frac_all_good`, `groups/frac_all_bad`: the groups that teach something, those whose scores all
- *   equal at least 0.5 (halfway between the usual 0 for wrong and 1 for right), and those whose scores all equal less. They add up to 1;
- *   groups with fewer than two scores are not counted.
- * - `frac_reward_zero_std`: the last two together. Unlike TRL's it is counted by group whatever scores are divided by.
+ * - `groups/frac_mixed`, `groups/frac_all_good`, `groups/frac_all_bad`: the fractions of groups whose scores differ, whose scores are all
+ *   equal and at least 0.5 (halfway between the usual 0 for wrong and 1 for right), and whose scores are all equal and less. They add up
+ *   to 1; groups with fewer than two scores are not counted.
+ * - `frac_reward_zero_std`: the sum of the last two. Unlike in TRL it always counts groups, whatever `scale_rewards` is.
  */
 export function scoreMetrics(scores: readonly (readonly (number | null)[])[]): Record<string, number> {
   const groups = scores.map(scored);
   return { ...moments('reward', 'reward_std', groups.flat()), ...spreadMetrics(groups) };
 }
 
-/** The mean and the sample deviation (n − 1) of what is known among some values, each under its name and absent where undefined. */
+/** The mean and the sample standard deviation (n − 1) of the values that are not null, by name; absent if undefined. */
 export function moments(
   meanName: string,
   deviationName: string,
@@ -148,7 +148,7 @@ export function isGood(score: number): boolean {
   return score >= GOOD_SCORE;
 }
 
-/** Whether they differ by more than rounding. */
+/** Whether values differ by more than rounding. */
 export function isMixed(values: readonly number[]): boolean {
   return (deviation(values) ?? 0) > NO_SPREAD;
 }

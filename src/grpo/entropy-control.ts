@@ -1,11 +1,11 @@
-// The coefficient of the entropy bonus from step to step: constant, or led towards a target.
+// The coefficient of the entropy bonus: constant, or adapted in each step to reach a target entropy.
 import type { EntropyBonusSettings } from './loss-settings.ts';
 
-/** What a run that goes on needs to know. */
+/** The state of the control, saved in checkpoints. */
 export interface EntropyState {
-  /** Where the coefficient stands, whether or not it is applied. */
+  /** The current coefficient, whether or not it is applied. */
   readonly coefficient: number;
-  /** Of the last step; infinite before the first. */
+  /** The entropy of the last step; infinite before the first. */
   readonly entropy: number;
 }
 
@@ -23,13 +23,13 @@ export class EntropyControl {
     this.state = { coefficient: settings.entropy_coef, entropy: Number.POSITIVE_INFINITY };
   }
 
-  /** What the next step is to weigh its entropy by. */
+  /** The coefficient for the next step. */
   get applied(): number {
     const { use_adaptive_entropy, entropy_target } = this.#settings;
     return use_adaptive_entropy && this.state.entropy > entropy_target ? 0 : this.state.coefficient;
   }
 
-  /** @param entropy the mean over the tokens that the step learnt from, in nats */
+  /** @param entropy the mean over the tokens that the step trained on, in nats */
   observe(entropy: number): void {
     const { use_adaptive_entropy, entropy_target, entropy_coef_delta, ...settings } = this.#settings;
     if (!use_adaptive_entropy) return;
@@ -39,7 +39,7 @@ export class EntropyControl {
   }
 }
 
-/** Whether the loss has the bonus: an adaptive one has it even while its coefficient is 0. */
+/** Whether the loss has an entropy bonus; an adaptive one is part of the loss even while its coefficient is 0. */
 export function hasEntropyBonus({ entropy_coef, use_adaptive_entropy }: EntropyBonusSettings): boolean {
   return entropy_coef !== 0 || use_adaptive_entropy;
 }

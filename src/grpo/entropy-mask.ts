@@ -1,6 +1,6 @@
-// Which tokens a loss learns from that takes those of the highest entropy alone.
+// The mask of a loss that trains only on the tokens with the highest entropy.
 
-/** Ranks are products such as 0.8 · 10, whose rounding must not move them. */
+/** Tolerance for ranks, which are products such as 0.8 · 10 and may be off by rounding. */
 const RANK_ROUNDING = 1e-9;
 
 /**
@@ -8,7 +8,7 @@ const RANK_ROUNDING = 1e-9;
  * the text could go on in several ways, carry most of the signal. Wang et al. 2025, arXiv:2506.01939.
  *
  * @param entropies for each sequence, of each completion token, in nats
- * @param masks which of them are learnt from
+ * @param masks true for the tokens to train on
  */
 export function topEntropyMask(
   entropies: readonly (readonly number[])[],

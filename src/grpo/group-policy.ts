@@ -1,19 +1,19 @@
-// What becomes of groups: which of them a step learns from, which not, and why.
+// Decides which groups a step trains on, and why not on the others.
 import { type Group, type GroupFate, type GroupOutcome, type GroupReason, wasPlayed } from '../rl.ts';
 import { isGood, isMixed } from './advantages.ts';
 import { isTruncated } from './metrics.ts';
 
 /**
- * What happens to a group that teaches nothing: it stays in the step's batch, leaves it, or makes room for a fresh problem (dynamic
- * sampling, DAPO, Yu et al. 2025, arXiv:2503.14476, section 3.2).
+ * What happens to a group from which nothing can be learnt: it stays in the step's batch, is dropped, or is replaced by a group of a new
+ * problem (dynamic sampling, DAPO, Yu et al. 2025, arXiv:2503.14476, section 3.2).
  */
 export type GroupPolicy = 'keep' | 'drop' | 'resample';
 
 export interface ReasonOptions {
   readonly maskTruncated: boolean;
-  /** Parts of rewards that are compared each by itself, besides the score. */
+  /** Rewards that are objectives of their own, so that a group is mixed if any of them differs. */
   readonly objectives: readonly string[];
-  /** A group with fewer scored trajectories, where others failed, is none. */
+  /** A group in which some trajectories failed needs at least this many scored ones. */
   readonly minGroup: number;
 }
 
@@ -30,7 +30,7 @@ export function groupReason({ trajectories, rewards }: Group, options: ReasonOpt
   return isGood(scores[0]!) ? 'all_good' : 'all_bad';
 }
 
-/** @param mayResample whether fresh problems may still be asked for */
+/** @param mayResample whether new problems may still be drawn */
 export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample: boolean): GroupFate {
   if (reason === 'mixed') return 'kept';
   if (policy === 'keep') return reason === 'truncated' || reason === 'error' ? 'dropped' : 'kept';
@@ -38,8 +38,8 @@ export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample:
 }
 
 /**
- * `groups/sampled` and `groups/kept`, numbers of groups; and of those sampled the fractions that had nothing to compare:
- * `groups/frac_unscored`, `groups/frac_truncated`, `groups/frac_error`.
+ * Metrics: the numbers of groups `groups/sampled` and `groups/kept`, and the fractions of sampled groups without scores to compare,
+ * `groups/frac_unscored`, `groups/frac_truncated` and `groups/frac_error`.
  */
 export function groupMetrics(groups: readonly GroupOutcome[]): Record<string, number> {
   const fraction = (reason: GroupReason) => groups.filter((group) => group.reason === reason).length / groups.length;

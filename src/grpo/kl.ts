@@ -1,4 +1,4 @@
-// Estimators of the KL divergence from the reference to the policy, from log-probabilities of tokens that the policy sampled.
+// Estimators of KL(policy ‖ reference) from log-probabilities of tokens that the policy sampled.
 import type { Tensor } from '../tensor/graph.ts';
 import { exp, mul, neg, sub } from '../tensor/ops.ts';
 
@@ -9,11 +9,11 @@ export type KlEstimator = 'k1' | 'k2' | 'k3';
  * Schulman 2020, Approximating KL divergence, http://joschu.net/blog/kl-approx.html.
  */
 export const klEstimators: Record<KlEstimator, (logRatio: Tensor) => Tensor> = {
-  /** −log r: unbiased, of large variance, negative at times. */
+  /** −log r: unbiased, large variance, may be negative. */
   k1: (logRatio) => neg(logRatio),
-  /** (log r)² / 2: biased, of small variance. */
+  /** (log r)² / 2: biased, small variance. */
   k2: (logRatio) => mul(0.5, mul(logRatio, logRatio)),
-  /** r − 1 − log r: unbiased, of small variance, never negative. */
+  /** r − 1 − log r: unbiased, small variance, never negative. */
   k3: (logRatio) => sub(sub(exp(logRatio), 1), logRatio),
 };
 
@@ -21,9 +21,9 @@ export interface KlOptions {
   /** @default 'k3' */
   readonly estimator?: KlEstimator;
   /**
-   * policy / sampling policy, differentiable, [R, C] or [R, 1]: weighs each estimate, so that tokens sampled from an older policy
-   * estimate the divergence of this one, and its gradient is that of the divergence. DeepSeek-AI 2025, arXiv:2512.02556.
-   * @default none: the tokens are taken as the policy's own
+   * The importance ratio policy / sampling policy, differentiable, [R, C] or [R, 1], by which each estimate is multiplied. Tokens sampled from
+   * an older policy then give an unbiased estimate of this policy's divergence and of its gradient. DeepSeek-AI 2025, arXiv:2512.02556.
+   * @default none: the tokens are assumed to be sampled from the policy itself
    */
   readonly importanceRatio?: Tensor;
 }

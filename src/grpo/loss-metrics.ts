@@ -1,12 +1,12 @@
-// What a loss measures besides itself: how often ratios were clipped, in a form that can be folded over micro-batches.
+// Metrics of a loss, such as how often ratios were clipped, in a form that can be combined over micro-batches.
 import type { Tensor } from '../tensor/graph.ts';
 import { add, and, cast, div, greater, less, maximum, mul, neg, reduceMax, reduceSum, where } from '../tensor/ops.ts';
 
-/** Which ratios count. */
+/** The ratios that are counted. */
 export interface Counted {
-  /** 1 for the ratios that count, else 0: [R, C], or [R, 1] with one ratio a sequence. */
+  /** 1 for the ratios that count, else 0: [R, C], or [R, 1] with one ratio per sequence. */
   readonly mask: Tensor;
-  /** Scalar: how many count in the whole optimiser step. */
+  /** Scalar: the number of ratios that count in the whole optimiser step. */
   readonly total: Tensor;
 }
 
@@ -15,9 +15,9 @@ export interface ClipMetricsInputs extends Counted {
   readonly ratio: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
-  /** Ratios below are clipped where the advantage is negative. */
+  /** Ratios below this are clipped if the advantage is negative. */
   readonly lowest: number;
-  /** Ratios above are clipped where the advantage is positive. */
+  /** Ratios above this are clipped if the advantage is positive. */
   readonly highest: number;
 }
 
@@ -35,13 +35,13 @@ export function clipMetrics({ ratio, advantages, mask, total, lowest, highest }:
     'clip_ratio/low_mean': lowMean,
     'clip_ratio/high_mean': highMean,
     'clip_ratio/region_mean': add(lowMean, highMean),
-    // A sequence without ratios must not be the lowest.
+    // A sequence without ratios must not count as the minimum.
     'clip_ratio/low_min': neg(reduceMax(neg(where(greater(counts, 0), bySequence(low), 1)))),
     'clip_ratio/high_max': reduceMax(bySequence(high)),
   } satisfies Record<string, Tensor>;
 }
 
-/** This micro-batch's share of the fraction of the step's ratios for which a condition holds. */
+/** This micro-batch's contribution to the fraction of the step's ratios for which a condition holds. */
 export function fractionOf(holds: Tensor, { mask, total }: Counted): Tensor {
   return div(reduceSum(ones(holds, mask)), maximum(total, 1));
 }
@@ -58,7 +58,7 @@ const extremes: Readonly<Record<string, (a: number, b: number) => number>> = {
   'sampling/importance_sampling_ratio/max': Math.max,
 };
 
-/** The metrics of an optimiser step from those of its micro-batches: the extremes of extremes, the sums of shares. */
+/** Combines the metrics of micro-batches into those of the optimiser step: minima and maxima of extremes, sums of contributions. */
 export function foldMetrics(microBatches: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const step: Record<string, number> = {};
   for (const metrics of microBatches) {

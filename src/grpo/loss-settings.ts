@@ -1,4 +1,4 @@
-// The hyper-parameters of the losses, under TRL's names: those of the configuration are these, letter for letter.
+// The hyper-parameters of the losses, under TRL's names, which are also those in the configuration.
 import type { KlEstimator } from './kl.ts';
 import type { SamplingCorrection } from './sampling-correction.ts';
 
@@ -7,38 +7,38 @@ export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo' | 'cispo' | 'sapo' |
 
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
   readonly loss_type: LossType;
-  /** How far a ratio may fall below 1 until a bad token is bad enough. */
+  /** Lower clip range: the ratio of a token with a negative advantage is clipped at 1 − epsilon. */
   readonly epsilon: number;
   /**
-   * How far a ratio may rise above 1 until a good token is good enough; `null` is `epsilon`. Yu et al. 2025, arXiv:2503.14476.
-   * To `cispo` the largest ratio itself, such as 5: it needs one.
+   * Upper clip range: the ratio of a token with a positive advantage is clipped at 1 + epsilon_high; `null` means `epsilon`. Yu et al. 2025,
+   * arXiv:2503.14476. For `cispo` it is the largest ratio itself, such as 5, and required.
    */
   readonly epsilon_high: number | null;
-  /** Bounds the ratio of bad tokens too; more than 1 + epsilon_high. Prime Intellect 2025, arXiv:2505.07291. */
+  /** Upper bound of the ratio for negative advantages as well; must exceed 1 + epsilon_high. Prime Intellect 2025, arXiv:2505.07291. */
   readonly delta: number | null;
   /** Weight of the KL divergence from the reference. */
   readonly beta: number;
-  /** Measure the KL divergence even where `beta` is 0. */
+  /** Measure the KL divergence even if `beta` is 0. */
   readonly log_kl: boolean;
   readonly kl_estimator: KlEstimator;
-  /** Weigh the KL divergence by the importance ratio: see `KlOptions`. */
+  /** Multiply the KL estimate by the importance ratio: see `KlOptions`. */
   readonly use_bias_correction_kl: boolean;
-  /** One ratio a token, or one a sequence: the geometric mean over its tokens. GSPO, Zheng et al. 2025, arXiv:2507.18071. */
+  /** One ratio per token, or one per sequence, the geometric mean over its tokens. GSPO, Zheng et al. 2025, arXiv:2507.18071. */
   readonly importance_sampling_level: 'token' | 'sequence';
-  /** Weigh tokens by trainer / sampler, where those differ. @default null: not */
+  /** Correct for differences between trainer and sampler. @default null: no correction */
   readonly sampling_correction?: SamplingCorrection | null;
   /**
-   * Bad sequences that the policy has left behind by more than this, in nats a token since they were sampled, count for nothing; `null`: all
-   * count. DeepSeek-AI 2025, arXiv:2512.02556.
+   * Ignore sequences with a negative advantage whose mean log-probability per token has fallen by more than this (nats) since they were
+   * sampled; `null`: none is ignored. DeepSeek-AI 2025, arXiv:2512.02556.
    */
   readonly off_policy_mask_threshold: number | null;
-  /** Learn from this fraction of the step's tokens, those of the highest entropy. Wang et al. 2025, arXiv:2506.01939. */
+  /** Train only on this fraction of the step's tokens, those with the highest entropy. Wang et al. 2025, arXiv:2506.01939. */
   readonly top_entropy_quantile: number;
-  /** What `dr_grpo` takes for the length of every completion. */
+  /** The constant by which `dr_grpo` divides instead of the completion's length. */
   readonly max_completion_length: number;
 }
 
-/** TRL's defaults, and the configuration's. */
+/** The defaults of TRL and of the configuration. */
 export const defaultLossSettings: LossSettings = {
   loss_type: 'dapo',
   epsilon: 0.2,
@@ -67,13 +67,13 @@ export const defaultLossSettings: LossSettings = {
   entropy_target: 0.2,
 };
 
-/** Of `sapo`: how fast its gate closes, for good and for bad tokens. */
+/** Settings of `sapo`: the steepness of its gate for positive and negative advantages. */
 export interface SoftGateSettings {
   readonly sapo_temperature_pos: number;
   readonly sapo_temperature_neg: number;
 }
 
-/** Of `vespo`: the shape of its weights, for good and for bad sequences. */
+/** Settings of `vespo`: the shape of its weights for positive and negative advantages. */
 export interface GammaSettings {
   readonly vespo_k_pos: number;
   readonly vespo_lambda_pos: number;
@@ -82,7 +82,7 @@ export interface GammaSettings {
 }
 
 export interface EntropyBonusSettings {
-  /** What the loss is lowered by for each nat of entropy, or where that begins if it is adaptive. */
+  /** The coefficient of the entropy bonus, in loss per nat; its initial value if it is adaptive. */
   readonly entropy_coef: number;
   /** Raise the coefficient by `entropy_coef_delta` while the entropy is at most `entropy_target`, else lower it: see entropy-control.ts. */
   readonly use_adaptive_entropy: boolean;

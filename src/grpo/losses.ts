@@ -1,4 +1,4 @@
-// The GRPO losses, each once, as a graph expression over a padded layout: R sequences by C completion tokens.
+// The GRPO losses, as graph expressions over a padded layout of R sequences by C completion tokens.
 // A micro-batch yields its share of the optimiser step's loss; shares add up, so the gradient does not depend on the split.
 import type { Tensor } from '../tensor/graph.ts';
 import {
@@ -24,34 +24,34 @@ import { samplingCorrection } from './sampling-correction.ts';
 import { cappedWeight, clippedRatio, gammaWeight, type Surrogate, softGate } from './surrogates.ts';
 
 export interface LossInputs {
-  /** [R, C] under the weights that are trained: what the loss is differentiated by. */
+  /** [R, C] under the current weights; the loss is differentiated with respect to these. */
   readonly logprobs: Tensor;
-  /** [R, C] under the weights that the update starts from; where those are the same, `stopGradient(logprobs)`. */
+  /** [R, C] under the weights that sampled the batch; if these are the current ones, `stopGradient(logprobs)`. */
   readonly oldLogprobs: Tensor;
   /** [R, C] under the frozen reference; needed if `beta` is not 0 or `log_kl` is set. */
   readonly referenceLogprobs?: Tensor;
-  /** [R, C] as the sampler told them; needed if `sampling_correction` is set, and what the off-policy mask goes by if given. */
+  /** [R, C] as computed by the sampler; needed if `sampling_correction` is set, and used by the off-policy mask if given. */
   readonly samplerLogprobs?: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
-  /** [R, C] float32: 1 for tokens to learn from, else 0. What the inputs hold elsewhere has no effect. */
+  /** [R, C] float32: 1 for tokens to train on, else 0. The other inputs have no effect where it is 0. */
   readonly mask: Tensor;
-  /** [R, C] float32: 1 for the tokens of the mask that `top_entropy_quantile` leaves, else 0. @default the mask */
+  /** [R, C] float32: 1 for the tokens of the mask that `top_entropy_quantile` selects, else 0. @default the mask */
   readonly entropyMask?: Tensor;
-  /** Rewards entropy. @default not */
+  /** An entropy bonus. @default none */
   readonly entropyBonus?: {
-    /** Scalar: nats of entropy are worth this much. */
+    /** Scalar: loss per nat. */
     readonly coefficient: Tensor;
-    /** [R, C] of the distribution that each token was drawn from, in nats. */
+    /** [R, C] entropy of the distribution of each token, in nats. */
     readonly entropy: Tensor;
   };
-  /** Scalars of the whole optimiser step, the same for each of its micro-batches. */
+  /** Scalars for the whole optimiser step, the same for all of its micro-batches. */
   readonly totals: {
-    /** Tokens to learn from. */
+    /** Number of tokens to train on. */
     readonly tokens: Tensor;
-    /** Sequences with such a token. */
+    /** Number of sequences with such a token. */
     readonly sequences: Tensor;
-    /** Tokens of the entropy mask. @default tokens */
+    /** Number of tokens in the entropy mask. @default tokens */
     readonly entropyTokens?: Tensor;
   };
 }
@@ -61,15 +61,15 @@ export interface GrpoLoss {
   readonly loss: Tensor;
   /**
    * Scalars under TRL's names: those of the surrogate such as `clip_ratio/…`; `kl` if it is used or logged; `sampling/…` with a sampling
-   * correction; with an entropy bonus `policy_loss`, the loss without it. `foldMetrics` makes the step's of the micro-batches'.
+   * correction; with an entropy bonus `policy_loss`, the loss without it. `foldMetrics` combines those of micro-batches.
    */
   readonly metrics: Readonly<Record<string, Tensor>>;
 }
 
-/** The loss of one micro-batch: the surrogate and β KL of each token, weighted as `loss_type` says, less the entropy bonus. */
+/** The loss of one micro-batch: surrogate plus β · KL for each token, averaged as `loss_type` says, minus the entropy bonus. */
 export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   const { advantages, mask, totals, entropyMask, entropyBonus } = inputs;
-  // Whatever padding holds must not reach exp: 0 · ∞ is not a number.
+  // Values at padding must not reach exp: 0 · ∞ is NaN.
   const unpadded = (x: Tensor) => where(greater(mask, 0), x, 0);
   const logprobs = unpadded(inputs.logprobs);
   const oldLogprobs = unpadded(inputs.oldLogprobs);
@@ -130,16 +130,16 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
 }
 
 interface LossDefinition {
-  /** What one token's loss is. */
+  /** The loss of one token. */
   readonly surrogate: Surrogate;
-  /** What a token counts for: [R, 1] or a scalar. */
+  /** The weight of a token in the average: [R, 1] or a scalar. */
   readonly weight: (sizes: Sizes, settings: LossSettings) => Tensor;
 }
 
 interface Sizes {
   /** [R, 1] tokens of each sequence. */
   readonly lengths: Tensor;
-  /** Scalars of the whole step. */
+  /** Scalars for the whole step. */
   readonly tokens: Tensor;
   readonly sequences: Tensor;
 }
@@ -150,19 +150,19 @@ type Weight = LossDefinition['weight'];
 const sequenceMeans: Weight = ({ lengths, sequences }) => reciprocal(mul(lengths, sequences));
 /** The mean over tokens. */
 const tokenMean: Weight = ({ tokens }) => reciprocal(tokens);
-/** As the mean over tokens, were all completions of the greatest length. */
+/** Like the mean over tokens if all completions had the maximum length. */
 const fixedLength: Weight = ({ sequences }, { max_completion_length }) =>
   reciprocal(mul(sequences, max_completion_length));
 /** The mean over sequences of the sum over tokens. */
 const sequenceSums: Weight = ({ sequences }) => reciprocal(sequences);
 
-/** In what the losses differ. */
+/** The surrogate and the averaging of each loss type. */
 const losses: Readonly<Record<LossType, LossDefinition>> = {
   /** Shao et al. 2024, arXiv:2402.03300. */
   grpo: { surrogate: clippedRatio, weight: sequenceMeans },
-  /** TRL's mean over each micro-batch. Here a step is one batch however it is split, and so this is `dapo`. */
+  /** The mean over each micro-batch in TRL. Equal to `dapo` here, where a step is one batch however it is split. */
   bnpo: { surrogate: clippedRatio, weight: tokenMean },
-  /** No bias towards any length. Liu et al. 2025, arXiv:2503.20783. */
+  /** No length bias. Liu et al. 2025, arXiv:2503.20783. */
   dr_grpo: { surrogate: clippedRatio, weight: fixedLength },
   /** Yu et al. 2025, arXiv:2503.14476. */
   dapo: { surrogate: clippedRatio, weight: tokenMean },
@@ -172,7 +172,7 @@ const losses: Readonly<Record<LossType, LossDefinition>> = {
   sapo: { surrogate: softGate, weight: sequenceMeans },
   /** Shen et al. 2026, arXiv:2602.10693. */
   vespo: { surrogate: gammaWeight, weight: tokenMean },
-  /** GSPO without its bias towards short sequences: meant for ratios of sequences. Liu et al. 2026, arXiv:2602.05261. */
+  /** GSPO without its bias towards short sequences; meant for sequence-level ratios. Liu et al. 2026, arXiv:2602.05261. */
   luspo: { surrogate: clippedRatio, weight: sequenceSums },
 };
 

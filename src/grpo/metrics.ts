@@ -1,29 +1,29 @@
-// What a step's rollouts looked like: lengths, truncation and rewards under TRL's names.
+// Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
 import { mean } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
 import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
 import { moments, scoreMetrics } from './advantages.ts';
 
 /**
- * The metrics of the rollouts of one step; what cannot be computed is absent.
+ * The metrics of the rollouts of one step; those that cannot be computed are absent.
  *
  * - `completions/mean_length`, `min_length`, `max_length`: tokens that the policy sampled in all turns of a trajectory.
- *   Trajectories in which it never came to act are not counted.
+ *   Trajectories without a turn of the policy are not counted.
  * - `completions/clipped_ratio`: the fraction of them cut off by a limit on tokens; `completions/…_terminated_length`: the others' lengths.
  * - `num_turns/mean`: turns of the policy in each of them.
  * - `stop/<reason>`: the fraction of all trajectories that ended for this reason; `retries/mean`: failed attempts before
  *   them, where failures are retried.
  * - `tools/call_frequency`: calls of tools in each trajectory that could make some; `tools/failure_frequency`: the fraction of all calls that
  *   failed.
- * - `frac_reward_errors`: the fraction of judged trajectories for which a reward function failed.
- * - `rewards/<name>/mean`, `rewards/<name>/std`: each reward function's own values, unweighted, where it applied.
- * - what `scoreMetrics` says of the scores, and the numbers that rewards and environments wanted logged, averaged.
+ * - `frac_reward_errors`: the fraction of the trajectories given to rewards for which a reward function failed.
+ * - `rewards/<name>/mean`, `rewards/<name>/std`: the unweighted values of each reward function, where it applied.
+ * - those of `scoreMetrics`, and the means of what rewards and environments log.
  */
 export function rolloutMetrics(groups: readonly Group[]): Record<string, number> {
   const rewards = groups.flatMap((group) => group.rewards);
   const trajectories = groups.flatMap((group) => group.trajectories);
   return {
-    // First, so that no name that a reward or an environment chose replaces one of ours.
+    // First, so that the names that rewards or environments choose cannot replace ours.
     ...meanMetrics([...rewards, ...trajectories].flatMap(({ metrics }) => (metrics ? [metrics] : []))),
     ...completionMetrics(trajectories),
     ...episodeMetrics(trajectories),
@@ -71,7 +71,7 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, num
   };
 }
 
-/** From the counts that tool environments keep. */
+/** The rates of calls and failures, from the counts of tool environments. */
 function toolMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   const counts = trajectories.flatMap(({ metrics }) => (metrics && 'tools/calls' in metrics ? [metrics] : []));
   if (counts.length === 0) return {};

@@ -1,4 +1,4 @@
-// Correction for a sampler that is not quite the model being trained: rounded weights, other kernels, filters.
+// Importance-sampling correction for a sampler that differs from the trained model: quantised weights, other kernels, filters.
 import type { Tensor } from '../tensor/graph.ts';
 import {
   abs,
@@ -20,13 +20,13 @@ import {
 } from '../tensor/ops.ts';
 import { sumTokens } from './loss-metrics.ts';
 
-/** Named as TRL names its correction for vLLM, which this is. */
+/** Named like TRL's correction for vLLM, which this is. */
 export interface SamplingCorrection {
-  /** One ratio for each token, or one for each sequence; ratios beyond the limits are held to them, or count for nothing. */
+  /** One ratio per token or per sequence; ratios out of bounds are clipped (truncate) or their tokens ignored (mask). */
   readonly mode: 'token_truncate' | 'token_mask' | 'sequence_truncate' | 'sequence_mask';
   /** The largest ratio. */
   readonly clip_max: number;
-  /** The smallest ratio; those below are raised to it, or count for nothing. @default null: none */
+  /** The smallest ratio. @default null: no lower bound */
   readonly clip_min?: number | null;
 }
 
@@ -37,13 +37,13 @@ export interface SamplingCorrectionInputs {
   readonly samplerLogprobs: Tensor;
   /** [R, C] */
   readonly mask: Tensor;
-  /** Scalars of the whole optimiser step: tokens to learn from, and sequences with such a token. */
+  /** Scalars for the whole optimiser step: the numbers of tokens to train on, and of sequences with such a token. */
   readonly totals: { readonly tokens: Tensor; readonly sequences: Tensor };
 }
 
 /**
- * The importance ratio trainer / sampler that each token's loss is weighed by, [R, C] or [R, 1]; no gradient flows through it as long as
- * `oldLogprobs` has none. Yao et al. 2025, Your efficient RL framework secretly brings you off-policy RL training.
+ * The importance ratio trainer / sampler by which each token's loss is multiplied, [R, C] or [R, 1]; no gradient flows through it as long
+ * as `oldLogprobs` has none. Yao et al. 2025, Your efficient RL framework secretly brings you off-policy RL training.
  */
 export function samplingCorrection(
   inputs: SamplingCorrectionInputs,

@@ -1,16 +1,16 @@
-// Learning-rate schedules with warm-up, step for step those of transformers.
+// Learning-rate schedules with warm-up, equal to those of transformers in every step.
 
 /** `constant` keeps its warm-up, if any: transformers calls that `constant_with_warmup`. */
 export type LearningRateSchedule = 'constant' | 'linear' | 'cosine';
 
 export interface LearningRateOptions {
-  /** The peak. */
+  /** The peak of the schedule. */
   readonly learning_rate: number;
   /** @default 'constant' */
   readonly lr_scheduler_type?: LearningRateSchedule;
   /** The fraction of all steps, rounded up, over which the rate rises from 0 to its peak. @default 0 */
   readonly warmup_ratio?: number;
-  /** Where `linear` and `cosine` reach 0. */
+  /** The step at which `linear` and `cosine` reach 0. */
   readonly max_steps: number;
 }
 

@@ -1,4 +1,4 @@
-// The surrogates: what the loss of one token is, before it is weighted and added up. To be minimised.
+// The surrogate losses: the loss of one token, to be minimised, before tokens are averaged.
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
@@ -33,9 +33,9 @@ export interface SurrogateInputs {
   readonly advantages: Tensor;
   /** [R, C] */
   readonly mask: Tensor;
-  /** Ratios new / old as `importance_sampling_level` has it, with what counts among them. */
+  /** The ratios new / old, per token or sequence as `importance_sampling_level` says, and which of them count. */
   readonly level: Counted & { readonly ratio: Tensor };
-  /** Scalar: of the whole optimiser step. */
+  /** Scalar: the number of sequences in the whole optimiser step. */
   readonly sequences: Tensor;
   /** Trainer / sampler, [R, C] or [R, 1], if the loss corrects for it. */
   readonly correction?: Tensor;
@@ -50,7 +50,7 @@ export interface SurrogateLoss {
 
 export type Surrogate = (inputs: SurrogateInputs, settings: LossSettings) => SurrogateLoss;
 
-/** −min(ratio · A, clipped ratio · A): PPO's objective. Schulman et al. 2017, arXiv:1707.06347. */
+/** −min(ratio · A, clipped ratio · A), PPO's objective. Schulman et al. 2017, arXiv:1707.06347. */
 export const clippedRatio: Surrogate = ({ level, advantages, correction }, { epsilon, epsilon_high, delta }) => {
   const range = { lowest: 1 - epsilon, highest: 1 + (epsilon_high ?? epsilon) };
   const bounded = delta === null ? level.ratio : minimum(level.ratio, delta);
@@ -62,7 +62,7 @@ export const clippedRatio: Surrogate = ({ level, advantages, correction }, { eps
 };
 
 /**
- * −min(ratio, epsilon_high) · A · log π, the ratio without gradient: no token loses its gradient, however far it has moved.
+ * −min(ratio, epsilon_high) · A · log π, with no gradient through the ratio, so that clipping removes no token's gradient.
  * CISPO, MiniMax 2025, arXiv:2506.13585.
  */
 export const cappedWeight: Surrogate = ({ level, logprobs, advantages, correction }, { epsilon_high }) => {
@@ -76,7 +76,7 @@ export const cappedWeight: Surrogate = ({ level, logprobs, advantages, correctio
 };
 
 /**
- * −σ(τ (ratio − 1)) · 4/τ · A, where τ is one for good and one for bad tokens: a gate that closes softly as the ratio leaves 1.
+ * −σ(τ (ratio − 1)) · 4/τ · A, where τ depends on the sign of A: a soft gate that closes as the ratio moves away from 1.
  * SAPO, Gao et al. 2025, arXiv:2511.20347.
  */
 export const softGate: Surrogate = ({ level, advantages, correction }, settings) => {
@@ -85,13 +85,13 @@ export const softGate: Surrogate = ({ level, advantages, correction }, settings)
   return { tokenLoss: corrected(neg(mul(gate, advantages)), correction), metrics: {} };
 };
 
-/** Log-ratios beyond ± this are cut, and no weight of a sequence is less than SMALLEST_RATIO: as TRL has it. */
+/** Log-ratios are clipped at ± this, and the weight of a sequence is at least SMALLEST_RATIO, as in TRL. */
 const LARGEST_LOG_RATIO = 20;
 const SMALLEST_RATIO = 1e-8;
 
 /**
- * −φ(w) · A · log π, where w is the ratio of the whole sequence, sampler and all, and φ(w) = wᵏ exp(λ (1 − w)) without gradient, which is 1
- * at w = 1 and falls on both sides. VESPO, Shen et al. 2026, arXiv:2602.10693.
+ * −φ(w) · A · log π, where w is the ratio of the whole sequence, including the sampler correction, and φ(w) = wᵏ exp(λ (1 − w)), without
+ * gradient, is 1 at w = 1 and falls on both sides. VESPO, Shen et al. 2026, arXiv:2602.10693.
  */
 export const gammaWeight: Surrogate = ({ logprobs, logRatio, advantages, mask, sequences, correction }, settings) => {
   const lowest = Math.log(SMALLEST_RATIO);
@@ -110,7 +110,7 @@ export const gammaWeight: Surrogate = ({ logprobs, logRatio, advantages, mask, s
   };
 };
 
-/** The loss weighed by trainer / sampler. */
+/** Multiplies the loss by trainer / sampler. */
 function corrected(tokenLoss: Tensor, correction: Tensor | undefined): Tensor {
   return correction ? mul(tokenLoss, correction) : tokenLoss;
 }
