@@ -67,6 +67,14 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     code: 'RUN_DAMAGED',
     spares: [],
   },
+  'run.json that names every process': {
+    harm: (run) => {
+      const record = JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
+      writeFileSync(join(run, 'run.json'), JSON.stringify({ ...record, status: 'running', pid: -1 }));
+    },
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
   'a bad line within metrics.jsonl': {
     harm: (run) =>
       writeFileSync(
@@ -153,4 +161,13 @@ test('two runs cannot write one directory', async () => {
     },
   });
   assert.deepEqual((second as Awaited<ReturnType<typeof gradus>>).result.error?.code, 'RUN_EXISTS');
+});
+
+test('a directory that is removed while it is written ends the run with one clear error', async () => {
+  const out = join(folder, 'removed');
+  const removing = train(file, {
+    ...{ out, preflight: false },
+    onEvent: ({ type }) => type === 'start' && rmSync(out, { recursive: true }),
+  });
+  await assert.rejects(removing, { code: 'DIRECTORY_LOST', kind: 'failed' });
 });

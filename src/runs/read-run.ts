@@ -16,6 +16,9 @@ export function readRun(directory: string): RunRecord {
     const record = readJson<RunRecord | null>(path);
     if (typeof record?.status !== 'string' || typeof record.started !== 'string')
       throw damaged(path, 'it describes no run');
+    // Signals to -1 or 0 would reach every process of this user, or of this group.
+    if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
+      throw damaged(path, `no process has the id ${record.pid}`);
     return isActive(record) && !isAlive(record.pid, record.pid_start) ? { ...record, status: 'interrupted' } : record;
   }
   throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory}`, {

@@ -1,4 +1,5 @@
 // What the system says of a write that failed, as an error that says what can be done.
+import { resolve } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 
 /** What the system's codes mean, and what to do. */
@@ -28,7 +29,12 @@ const nowhere = [
 /** The error itself if it is about anything else than writing. */
 export function storageError(error: unknown, directory: string): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
-  const { code: said = '', syscall } = error as NodeJS.ErrnoException;
+  const { code: said = '', syscall, path } = error as NodeJS.ErrnoException;
+  if (said === 'ENOENT' && syscall !== 'mkdir' && path?.startsWith(resolve(directory))) {
+    return new GradusError('DIRECTORY_LOST', `${directory} was removed or moved while it was written`, {
+      ...{ hint: 'put it back and go on with --resume, or start anew', path: directory, kind: 'failed', cause: error },
+    });
+  }
   const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : meanings[said];
   if (!meaning) return error;
   const [code, fault, hint] = meaning;
