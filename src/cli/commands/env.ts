@@ -12,8 +12,8 @@ const examples = `Examples:
   gradus env check envs/hotel.ts:HotelEnv --config grpo.yaml
   gradus env check --config grpo.yaml          the environment that it names, and its data, rewards and limits
 
-Plays the right answers, which must score 1, empty answers, random text and malformed tool calls, and tells what they
-earn, how the episodes end, and what is thrown. The right answers are the environment's gold(example), or the answer column.
+Plays right answers, which must score 1, empty answers, random text and malformed tool calls, and reports their scores,
+how the episodes end, and any exceptions. The right answers are the environment's gold(example), or the answer column.
 `;
 
 interface CheckFlags {

@@ -47,7 +47,7 @@ function faultOf({ completions, failures, errors }: Replay) {
   return {
     code: 'REWARD_FAILED',
     message: `the reward failed on all ${completions} completions: ${errors[0]!.message}`,
-    hint: 'mend the reward, or take another',
+    hint: 'fix the reward, or use another one',
   };
 }
 

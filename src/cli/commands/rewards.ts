@@ -80,7 +80,7 @@ function faultOf({ scores, errors, agreement }: RewardTest) {
     return {
       code: 'REWARD_FAILED',
       message: `the reward failed on all ${scores.length} cases: ${first.message}`,
-      hint: 'mend the reward, or the columns that the cases have',
+      hint: 'fix the reward, or add the missing columns to the cases',
     };
   }
   if (!agreement || agreement.disagreements.length === 0) return undefined;

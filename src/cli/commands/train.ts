@@ -13,10 +13,10 @@ import { withStopSignals } from '../signals.ts';
 
 const examples = `Examples:
   gradus train grpo.yaml
-  gradus train grpo.yaml --dry-run             what it would take
+  gradus train grpo.yaml --dry-run             how much memory and time it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
   gradus train grpo.yaml --resume --set max_steps=200
-  gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo tells how it ends
+  gradus train grpo.yaml --detach --json       in the background; gradus runs wait grpo waits for the end
   gradus train grpo.yaml --require 'final_success_rate>=0.9' || echo "below the bar, or failed"
   gradus train grpo.yaml --profile             where a step's time and memory go, in runs/grpo/profile
   gradus train grpo.yaml --json > result.json
