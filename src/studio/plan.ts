@@ -112,7 +112,8 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const gpu =
     model.architecture &&
     gpuEstimate(config.modal.gpu, model.architecture.config, model.architecture.parameters, {
-      ...{ ...workload, trainable: model.parameters.trainable, reference: config.beta > 0 },
+      ...{ ...workload, trainable: model.parameters.trainable },
+      ...{ adapters: config.lora !== null, reference: config.beta > 0 },
     });
   const per_step = stepPlan(config, lengths);
   const rental = rentalOf(config, basename(dir), {

@@ -87,7 +87,7 @@ function memoryEstimate(
   { config: model, parameters }: Architecture,
   config: Config,
   trainable: number,
-  { promptTokens, completionTokens }: Workload,
+  { prompts, generations, promptTokens, completionTokens }: Workload,
 ): Record<string, number> {
   const total = parameterCount(parameters);
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
@@ -99,6 +99,12 @@ function memoryEstimate(
     // Gradients and two moments.
     optimizer: FLOAT * trainable * 3,
     sampling: FLOAT * FIGURES.scoreCopies * FIGURES.sampledTogether * model.vocabularySize,
-    training: FLOAT * FIGURES.activationCopies * outputs * batchSizes(config).perDevice * length,
+    // Supervised steps have fewer rows than fit.
+    training:
+      FLOAT *
+      FIGURES.activationCopies *
+      outputs *
+      Math.min(batchSizes(config).perDevice, prompts * generations) *
+      length,
   };
 }

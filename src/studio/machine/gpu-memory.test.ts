@@ -13,7 +13,10 @@ const { config, parameters } = architectureOf({
 /** Embedding; in each layer four projections of attention, three of the MLP, two norms; the last norm. */
 const total = 1000 * 64 + 2 * (64 * (64 + 32 + 32 + 64) + 3 * 64 * 128 + 2 * 64) + 64;
 
-const workload = { generations: 8, promptTokens: 30, completionTokens: 70, trainable: 5000, reference: false };
+const workload = {
+  ...{ generations: 8, promptTokens: 30, completionTokens: 70 },
+  ...{ trainable: 5000, adapters: true, reference: false },
+};
 /** Inputs of two layers in bfloat16, one layer's outputs four times as much, three rows of logits. */
 const completion = 2 * 2 * 64 * 100 + 8 * (64 + 32 + 32 + 64 + 128 + 128 + 64) * 100 + 12 * 1000 * 70;
 
@@ -24,12 +27,14 @@ test('adapters: frozen weights in bfloat16, trained ones with gradient and momen
   assert.deepEqual([estimate.memory, estimate.fits], [24 * GIBIBYTE, true]);
 });
 
-test('all parameters: no frozen copy but the reference’s', () => {
-  const full = { ...workload, trainable: total };
-  const without = gpuEstimate('A10G', config, parameters, full)!.needed;
-  assert.ok(Math.abs(without - (1.2 * GIBIBYTE + 1.1 * (16 * total + 8 * completion))) < 1);
-  const measured = gpuEstimate('A10G', config, parameters, { ...full, reference: true })!.needed;
-  assert.ok(Math.abs(measured - without - 1.1 * 2 * total) < 1);
+test('the model itself: all of it and the reference in float32, what is trained with gradient and moments', () => {
+  for (const trainable of [total, 5000]) {
+    const own = { ...workload, trainable, adapters: false };
+    const without = gpuEstimate('A10G', config, parameters, own)!.needed;
+    assert.ok(Math.abs(without - (1.2 * GIBIBYTE + 1.1 * (12 * trainable + 4 * total + 8 * completion))) < 1);
+    const measured = gpuEstimate('A10G', config, parameters, { ...own, reference: true })!.needed;
+    assert.ok(Math.abs(measured - without - 1.1 * 4 * total) < 1);
+  }
 });
 
 test('the largest group fits, and one completion more does not', () => {

@@ -9,6 +9,8 @@ export interface GpuWorkload {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly trainable: number;
+  /** Whether these are adapters, or parameters of the model itself. */
+  readonly adapters: boolean;
   /** Whether a second copy of the weights is kept to measure the divergence from. */
   readonly reference: boolean;
 }
@@ -60,12 +62,14 @@ export function gpuEstimate(
   };
 }
 
-/** Frozen weights in bfloat16; trained ones in float32 with their gradient and Adam's two moments. */
-function fixedBytes(parameters: readonly ParameterSpec[], { trainable, reference }: GpuWorkload): number {
+/**
+ * Trained weights in float32 with their gradient and Adam's two moments; the model under adapters in bfloat16, one that is trained itself in float32,
+ * whether all of it is trained or not.
+ */
+function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters, reference }: GpuWorkload): number {
   const total = parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
-  const full = trainable >= total;
   // Adapters need no second copy: without them the model is its own reference.
-  return 16 * trainable + (full ? (reference ? 2 * total : 0) : 2 * total);
+  return adapters ? 16 * trainable + 2 * total : 12 * trainable + 4 * total * (reference ? 2 : 1);
 }
 
 /**
