@@ -59,13 +59,13 @@ test('renting has estimates of memory, time and cost, bounded by its time limit'
 });
 
 test('what a way would refuse is said before anything is installed', async () => {
-  const changes = { backend: 'trl', compute: 'modal', trl: { use_vllm: true }, kl_estimator: 'k1' };
+  const changes = { backend: 'trl', compute: 'modal', trl: { use_vllm: true }, trackers: ['mlflow'] };
   const result = await explain(changes);
   assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
-  assert.match(place(result, 'trl-local').refused!, /kl_estimator: "k1": backend trl/);
+  assert.match(place(result, 'trl-local').refused!, /trackers: \["mlflow"\]: backend trl/);
   assert.match(place(result, 'trl-modal').command, / --yes$/);
-  assert.equal(place(result, 'native-cuda').refused, undefined);
-  const vllm = await explain({ ...changes, kl_estimator: 'k3' });
+  const vllm = await explain({ ...changes, trackers: ['jsonl'] });
+  assert.equal(place(vllm, 'native-cuda').refused, undefined);
   assert.match(place(vllm, 'trl-modal').refused!, /a lock without vLLM/);
 });
 
