@@ -1,4 +1,4 @@
-// Graphs that treat all numbers of an arena alike, each by itself: compiled once, run for every part.
+// An element-wise graph over an arena: compiled once for each rank of its parts, and run for each part.
 import type { Binding } from '../../runtime/binding.ts';
 import { createSession, type Session } from '../../runtime/session.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
@@ -11,17 +11,17 @@ export class ArenaGraph {
   readonly #name: string;
   readonly #layout: ArenaLayout;
   readonly #graph: (shape: Shape) => Record<string, Tensor>;
-  /** By the rank of the parts. */
+  /** Sessions by the rank of the part. */
   readonly #sessions = new Map<number, Session>();
 
-  /** @param graph for parts of a shape */
+  /** @param graph builds the graph for parts of a shape, whose dimensions are symbolic */
   constructor(name: string, layout: ArenaLayout, graph: (shape: Shape) => Record<string, Tensor>) {
     this.#name = name;
     this.#layout = layout;
     this.#graph = graph;
   }
 
-  /** A new binding for a part. */
+  /** Returns a new binding for a part. */
   bind({ shape: { length: rank } }: AnyTensor): Binding {
     const session = this.#sessions.get(rank) ?? this.#compile(rank);
     this.#sessions.set(rank, session);

@@ -1,4 +1,4 @@
-// The Euclidean norm of all numbers of an arena, summed where they are.
+// The Euclidean norm of all elements of an arena, computed on the device where they are.
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
 import { add, input, mul, reduceSum } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';

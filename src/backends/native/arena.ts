@@ -1,4 +1,4 @@
-// Trainable parameters in one flat block of memory, so that the optimiser, gradients and checkpoints handle one vector.
+// Arenas: all trainable parameters in one flat block of memory, so that the optimiser, gradients and checkpoints handle one vector.
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
@@ -8,7 +8,7 @@ import { volume } from '../../tensor/shape.ts';
 export interface ArenaEntry {
   readonly name: string;
   readonly shape: readonly number[];
-  /** Whether weight decay applies: not to biases and norms. */
+  /** Whether weight decay applies; it does not to biases and norms. */
   readonly decays: boolean;
 }
 
@@ -17,17 +17,19 @@ interface Span {
   readonly length: number;
 }
 
-/** Parameters start at whole cache lines: 16 floats. */
+/** Parameters are aligned to cache lines of 16 floats. */
 const ALIGNMENT = 16;
 
-/** Where each parameter lies in a flat vector: those that decay first. Values, gradients and optimiser state share one layout. */
+/**
+ * Where each parameter lies in a flat vector. Parameters with weight decay come first. Values, gradients and optimiser state share one layout.
+ */
 export class ArenaLayout {
   readonly entries: readonly ArenaEntry[];
-  /** Elements in all, gaps included. */
+  /** All elements, including the gaps between aligned parameters. */
   readonly length: number;
-  /** How many of them, at the front, decay. */
+  /** How many elements, at the front, have weight decay. */
   readonly decayLength: number;
-  /** Where sessions read and write them. */
+  /** Where sessions read and write the arenas of this layout. */
   readonly device: Device;
   readonly #spans = new Map<string, Span>();
 
@@ -53,30 +55,30 @@ export class ArenaLayout {
   }
 }
 
-/** A piece of an arena whose numbers all decay, or none. */
+/** A part of an arena with the same weight decay throughout. */
 export interface ArenaPart {
   readonly tensor: AnyTensor;
   readonly decays: boolean;
 }
 
 /**
- * One vector in an arena's layout, with a tensor for each parameter. It lies in this process's memory. Where sessions run on another
- * device, the tensors lie there, and `upload` and `download` carry the numbers over.
+ * One vector in an arena's layout, in host memory, with a tensor for each parameter. If sessions run on another device, the tensors
+ * lie on that device, and `upload` and `download` synchronise them with the vector.
  */
 export class Arena {
   readonly layout: ArenaLayout;
   readonly buffer: NativeBuffer<'float32'>;
   readonly tensors: ReadonlyMap<string, AnyTensor>;
-  /** All numbers once, in as few tensors as the device allows; arenas of one layout have the same parts. */
+  /** All elements, in as few tensors as the device allows. Arenas of one layout have corresponding parts. */
   readonly parts: readonly ArenaPart[];
-  readonly #here: ReadonlyMap<string, Tensor<'float32'>>;
-  readonly #there = new Map<string, DeviceTensor<'float32'>>();
+  readonly #onHost: ReadonlyMap<string, Tensor<'float32'>>;
+  readonly #onDevice = new Map<string, DeviceTensor<'float32'>>();
   readonly #halves: ArenaPart[] = [];
 
   constructor(layout: ArenaLayout) {
     this.layout = layout;
     this.buffer = allocate('float32', layout.length);
-    this.#here = new Map(
+    this.#onHost = new Map(
       layout.entries.map(({ name, shape }) => {
         const { start, length } = layout.span(name);
         return [name, tensor(this.buffer.slice(start, length), shape)];
@@ -84,42 +86,43 @@ export class Arena {
     );
     const { device, entries } = layout;
     if (device === 'cpu') {
-      this.tensors = this.#here;
+      this.tensors = this.#onHost;
       this.#addHalf(0, layout.decayLength, true);
       this.#addHalf(layout.decayLength, layout.length, false);
       this.parts = this.#halves;
     } else {
-      for (const { name, shape } of entries) this.#there.set(name, new DeviceTensor(device, 'float32', shape));
-      this.tensors = this.#there;
-      this.parts = entries.map(({ name, decays }) => ({ tensor: this.#there.get(name)!, decays }));
+      for (const { name, shape } of entries) this.#onDevice.set(name, new DeviceTensor(device, 'float32', shape));
+      this.tensors = this.#onDevice;
+      this.parts = entries.map(({ name, decays }) => ({ tensor: this.#onDevice.get(name)!, decays }));
       this.upload();
     }
   }
 
-  /** One parameter's numbers: a view, not a copy. What a session wrote on another device is in it after `download`. */
+  /** A view of one parameter's elements. It shows what sessions wrote on another device only after `download`. */
   values(name: string): Float32Array {
     const { start, length } = this.layout.span(name);
     return this.buffer.data.subarray(start, start + length);
   }
 
+  /** Sets all elements to 0. */
   clear(): void {
     this.buffer.data.fill(0);
     this.upload();
   }
 
-  /** Hands what was written here to the device. */
+  /** Copies the vector to the device. Does nothing on the CPU. */
   upload(): void {
-    for (const [name, there] of this.#there) there.write(this.#here.get(name)!);
+    for (const [name, tensor] of this.#onDevice) tensor.write(this.#onHost.get(name)!);
   }
 
-  /** Brings here what sessions wrote on the device. */
+  /** Copies what sessions wrote on the device to the vector. Does nothing on the CPU. */
   download(): void {
-    for (const [name, there] of this.#there) there.read(this.#here.get(name)!);
+    for (const [name, tensor] of this.#onDevice) tensor.read(this.#onHost.get(name)!);
   }
 
   dispose(): void {
     const halves = this.#halves.map((half) => half.tensor);
-    for (const view of [...this.#here.values(), ...this.#there.values(), ...halves]) view.dispose();
+    for (const view of [...this.#onHost.values(), ...this.#onDevice.values(), ...halves]) view.dispose();
     this.buffer.dispose();
   }
 

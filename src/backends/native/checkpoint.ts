@@ -1,4 +1,4 @@
-// Weights and optimiser state on disk: adapters in PEFT's format, full weights as model.safetensors, AdamW's state beside them.
+// Checkpoints: adapters in PEFT's format or weights as safetensors, with the optimiser's state beside them.
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ export interface Checkpoint {
   readonly entropyControl: { state: EntropyState };
   readonly modelName: string;
   readonly adapters: AdapterSet | undefined;
-  /** Whether all of the model's parameters are trained. */
+  /** Whether all of the model's own parameters are trained. */
   readonly whole: boolean;
   readonly tiedEmbeddings: boolean;
 }
@@ -37,7 +37,7 @@ interface AdapterSet {
 
 export const ADAPTER_CONFIG = 'adapter_config.json';
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
-/** Some of a model's parameters, which alone are no model. */
+/** Holds the trained parameters if only some are trained; unlike `MODEL_WEIGHTS`, it is not a complete model. */
 export const TRAINED_WEIGHTS = 'trained.safetensors';
 export const MODEL_WEIGHTS = 'model.safetensors';
 const OPTIMIZER = 'optimizer.safetensors';
@@ -45,7 +45,10 @@ const weightsFile = ({ adapters, whole }: Checkpoint) =>
   adapters ? ADAPTER_WEIGHTS : whole ? MODEL_WEIGHTS : TRAINED_WEIGHTS;
 const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
 
-/** @param config the model's config.json, which goes with full weights so that the folder opens as a model */
+/**
+ * Writes weights and optimiser state to a folder, which is created if it does not exist.
+ * @param config the model's config.json, written beside full weights so that the folder can be opened as a model
+ */
 export async function saveCheckpoint(
   directory: string,
   checkpoint: Checkpoint,
@@ -83,14 +86,14 @@ export async function saveCheckpoint(
     await writeFile(join(directory, adapters ? ADAPTER_CONFIG : 'config.json'), `${JSON.stringify(json, null, 2)}\n`);
 }
 
-/** PEFT keeps embeddings that are tied a second time, as the output layer, and does not load an adapter without. */
+/** PEFT stores tied embeddings a second time, as the output layer, and does not load an adapter without this copy. */
 function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
   const embeddings = values.layout.entries.find(({ name }) => name === EMBEDDING);
   if (!adapters || !tiedEmbeddings || !embeddings) return [];
   return [{ name: peftName(OUTPUT), shape: embeddings.shape, data: values.values(EMBEDDING) }];
 }
 
-/** A model's config.json for weights in this type. */
+/** A model's config.json, changed to describe weights of type `dtype`. */
 export function writtenConfig(
   { quantization_config: _, torch_dtype: __, ...config }: Readonly<Record<string, unknown>>,
   dtype: 'float32' | 'bfloat16',
@@ -98,19 +101,22 @@ export function writtenConfig(
   return { ...config, dtype };
 }
 
-/** Reads weights, and the optimiser's state if it is there and wanted, into place. */
+/**
+ * Reads weights into place, and the optimiser's state if the folder has it and `weightsOnly` is false.
+ * Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`, `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`.
+ */
 export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, weightsOnly = false): Promise<void> {
   const { values, optimizer, entropyControl } = checkpoint;
   const weights = await openTensors(join(directory, weightsFile(checkpoint)));
   if (!weights) {
-    throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} holds no ${weightsFile(checkpoint)}`, {
-      hint: 'was it saved with the same lora settings?',
+    throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no ${weightsFile(checkpoint)}`, {
+      hint: 'use the lora and trainable settings that the checkpoint was saved with',
     });
   }
   if (checkpoint.adapters) await checkScales(directory, checkpoint.adapters);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + tiedOutput(checkpoint).length];
-  if (held > known) throw mismatch(`${directory} holds ${held} tensors, of which ${known} have a place here`);
+  if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);
   const state = weightsOnly ? undefined : await openTensors(join(directory, OPTIMIZER));
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
@@ -129,7 +135,7 @@ async function openTensors(path: string) {
   }
 }
 
-/** A matrix product says nothing of its scale: adapters trained with another alpha would load, and be wrong. */
+/** Checks ranks and scales. The shapes of matrices do not reveal the scale: an adapter with another alpha would load and be wrong. */
 async function checkScales(directory: string, { settings, adapters }: AdapterSet): Promise<void> {
   const found = await readAdapterSettings(directory);
   const parameters = [...adapters].map(([name, { a, b }]) => {
@@ -147,7 +153,7 @@ async function checkScales(directory: string, { settings, adapters }: AdapterSet
   );
 }
 
-/** What the adapter_config.json of a folder says. Throws `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`. */
+/** Reads the adapter_config.json of a folder. Throws `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`. */
 export async function readAdapterSettings(directory: string): Promise<LoraSettings> {
   const path = join(directory, ADAPTER_CONFIG);
   const json: Record<string, unknown> = await readFile(path, 'utf8')
@@ -178,11 +184,11 @@ async function readArena(
 
 function mismatch(message: string): GradusError {
   return new GradusError('CHECKPOINT_MISMATCH', message, {
-    hint: 'the checkpoint belongs to another model or other lora settings',
+    hint: 'use the model and the lora settings that the checkpoint was saved with',
   });
 }
 
-/** Written and on the disk when this returns. */
+/** Returns when the file has reached the disk. */
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'w');
   try {

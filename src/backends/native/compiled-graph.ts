@@ -1,4 +1,4 @@
-// A graph in a session, with the weights that stay as they are.
+// A graph compiled into a session together with the frozen weights that it reads.
 import type { Binding } from '../../runtime/binding.ts';
 import { createSession, type SessionOptions } from '../../runtime/session.ts';
 import { type AnyTensor, Tensor as HostTensor } from '../../runtime/tensor.ts';
@@ -6,13 +6,16 @@ import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
 
 export interface CompiledGraph {
-  /** What is left to bind. */
+  /** The inputs that are not weights: they must be bound before a run. */
   readonly inputs: ReadonlySet<string>;
   bind(): Binding;
   dispose(): void;
 }
 
-/** @param weights values of inputs, which every session reads where they are; those that the graph does not have are passed over */
+/**
+ * Compiles a graph.
+ * @param weights values of inputs by name, read where they are without a copy; names that the graph does not have are ignored
+ */
 export function compileGraph(
   outputs: Readonly<Record<string, Tensor>>,
   weights: ReadonlyMap<string, AnyTensor>,
@@ -20,7 +23,7 @@ export function compileGraph(
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
-  // What lies on a device is bound to each run: as an initializer it would be copied for each session.
+  // Weights on a device are bound instead: as initializers they would be copied for each session.
   const bound = new Map<string, AnyTensor>();
   for (const [name, weight] of weights) {
     if (!used.has(name)) continue;

@@ -1,4 +1,4 @@
-// The compiled graph of sampling: rows read some tokens each, into caches updated in place, and tell what may come next.
+// The compiled sampling graph: it reads tokens of each row into a cache that is updated in place, and scores the next token.
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
@@ -18,12 +18,14 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
   readonly session: Pick<SessionOptions, 'threads' | 'device'>;
 }
 
-/** What one run reads: for each row `width` tokens, the last of which stands at position `last`. Shorter prompts are padded on the right. */
+/** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
 export interface DecodingStep {
   readonly caches: ReadonlyMap<string, AnyTensor>;
   readonly rows: number;
   readonly width: number;
+  /** [rows · width] */
   readonly ids: readonly number[];
+  /** The position of each row's last token in its sequence, [rows]. */
   readonly last: readonly number[];
   readonly temperature: number;
 }
@@ -41,14 +43,14 @@ export class DecodingSession implements Disposable {
       ...options.session,
       name: 'sampling',
       prepack: true,
-      // How long the longest row is: one number a run.
+      // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });
     this.#values = options.values;
     this.device = options.values.layout.device;
   }
 
-  /** What one batch of rows decodes with; several may do so at once. */
+  /** Begins decoding for one batch of rows. Several batches may decode at the same time. */
   begin(): Decoding {
     const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
@@ -60,7 +62,7 @@ export class DecodingSession implements Disposable {
   }
 }
 
-/** Runs of a session, one after another, to which the parameters are bound once. */
+/** Successive runs over one batch. The parameters are bound only once, not for each run. */
 export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
@@ -71,7 +73,7 @@ export class Decoding implements Disposable {
     this.#vocabularySize = vocabularySize;
   }
 
-  /** Hands each row's scores over while they last. */
+  /** Runs one step and calls `consume` for each row. The scores are valid only during that call. */
   async run(step: DecodingStep, consume: (row: number, scores: Scores) => void): Promise<void> {
     const { caches, rows, width, ids, last, temperature } = step;
     const size = this.#vocabularySize;
@@ -91,7 +93,7 @@ export class Decoding implements Disposable {
       .output('log_total', totals);
     for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
     await this.#binding.run();
-    // A cache that is moved must not be held here until the next run.
+    // Bindings hold what is bound: a cache that is resized before the next run could not be freed.
     for (const name of caches.keys()) {
       this.#binding.unbind(name);
       this.#binding.unbind(nextCacheName(name));
@@ -112,12 +114,12 @@ export class Decoding implements Disposable {
   }
 }
 
-/** Where runs write [rows, vocabulary]. Kept between runs: fresh pages would cost more than the sampling. */
+/** Buffers for scores [rows, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
 class ScoreBuffers implements Disposable {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);
 
-  /** Makes room for so many of each. */
+  /** Makes both at least `length` elements long. */
   fit(length: number): void {
     if (length <= this.logits.length) return;
     this[Symbol.dispose]();

@@ -1,4 +1,4 @@
-// Keys and values of rows, each in a slot: of those that decode together, or of one that waits for its next turn.
+// The key-value cache of sampling: one slot for each row, in memory that sessions update in place.
 import { keyCacheName, valueCacheName } from '../../models/decoding-graph.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
@@ -9,26 +9,27 @@ import { volume } from '../../tensor/shape.ts';
 
 type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
 
-/** Bytes that one token takes in all layers. */
+/** Bytes of the keys and values of one token, over all layers. */
 export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: CacheConfig): number {
   return layers * 2 * keyValueHeads * headSize * Float32Array.BYTES_PER_ELEMENT;
 }
 
-/** Slots as sessions read and write them, until others are asked for or rows are moved. */
+/** Tensors over a range of slots, for sessions to read and write. They last until another range is used or rows are moved. */
 interface Views {
+  /** The range, as a key. */
   readonly slots: string;
-  readonly here: ReadonlyMap<string, Tensor<'float32'>>;
-  /** Copies on the device, which runs write; on the CPU the same as `here`. */
-  readonly there: ReadonlyMap<string, AnyTensor>;
+  readonly onHost: ReadonlyMap<string, Tensor<'float32'>>;
+  /** Copies on the device, which runs update. On the CPU they are the host's tensors themselves. */
+  readonly onDevice: ReadonlyMap<string, AnyTensor>;
 }
 
 /**
- * For each layer [slots, keyValueHeads, room, headSize], twice. It lies in this process's memory; on another device the slots that runs
- * write stay there for as long as the same rows decode.
+ * Two tensors [slots, keyValueHeads, room, headSize] for each layer, in host memory. On another device, the slots that runs update
+ * stay on the device while the same rows decode, and are copied back when rows are moved.
  */
 export class KeyValueCache implements Disposable {
   readonly slots: number;
-  /** Tokens of a slot. */
+  /** How many tokens each slot has room for. */
   readonly room: number;
   readonly #config: CacheConfig;
   readonly #buffers: ReadonlyMap<string, NativeBuffer<'float32'>>;
@@ -44,43 +45,43 @@ export class KeyValueCache implements Disposable {
     this.#buffers = new Map(names.flat().map((name) => [name, allocate('float32', this.#offset(slots))]));
   }
 
-  /** In tokens. */
+  /** Tokens that all slots together have room for. */
   get size(): number {
     return this.slots * this.room;
   }
 
-  /** The caches of `count` slots from `first` on. They end when others are asked for. */
+  /** Tensors over `count` slots from `first` on, by name. They become invalid when another range is asked for. */
   tensors(first: number, count: number): ReadonlyMap<string, AnyTensor> {
     const slots = `${first} ${count}`;
     if (this.#views?.slots !== slots) {
-      this.#settle();
+      this.#copyBack();
       this.#releaseViews();
       const shape = [count, this.#config.keyValueHeads, this.room, this.#config.headSize];
       const start = this.#offset(first);
-      const here = new Map(
+      const onHost = new Map(
         [...this.#buffers].map(([name, buffer]) => [name, tensor(buffer.slice(start, volume(shape)), shape)]),
       );
-      this.#views = { slots, here, there: this.#onDevice(here) };
+      this.#views = { slots, onHost, onDevice: this.#toDevice(onHost) };
     }
-    return this.#views!.there;
+    return this.#views!.onDevice;
   }
 
-  /** Copies the first `length` tokens of a slot of another cache, or of this one. */
+  /** Copies the first `length` tokens from slot `from` of a cache, which may be this one, to slot `to` of this cache. */
   copyFrom(other: KeyValueCache, from: number, to: number, length: number): void {
-    this.#settle();
-    other.#settle();
+    this.#copyBack();
+    other.#copyBack();
     for (const name of this.#buffers.keys()) this.#copy(name, other, from, to, length);
   }
 
-  /** A cache of another size that holds what the first slots do, so many tokens of each. This one ends. */
+  /** Returns a cache of another size with the first `lengths[i]` tokens of each slot i, and disposes of this one. */
   resized(slots: number, room: number, lengths: readonly number[]): KeyValueCache {
-    this.#settle();
-    // They would keep what is let go of below.
+    this.#copyBack();
+    // Views hold the buffers, which are freed below.
     this.#releaseViews();
     const after = new KeyValueCache(this.#config, slots, room, this.#device);
     for (const [name, buffer] of this.#buffers) {
       for (const [slot, length] of lengths.entries()) after.#copy(name, this, slot, slot, length);
-      // At once, so that there is never memory for both.
+      // One by one, so that old and new buffers of the whole cache never exist at the same time.
       buffer.dispose();
     }
     this[Symbol.dispose]();
@@ -100,26 +101,28 @@ export class KeyValueCache implements Disposable {
     }
   }
 
-  /** Where a head of a slot begins: [room, headSize]. */
+  /** The index of the first element of a head [room, headSize] of a slot. */
   #offset(slot: number, head = 0): number {
     return (slot * this.#config.keyValueHeads + head) * this.room * this.#config.headSize;
   }
 
-  #onDevice(here: Views['here']): Views['there'] {
+  #toDevice(onHost: Views['onHost']): Views['onDevice'] {
     const device = this.#device;
-    if (device === 'cpu') return here;
-    return new Map([...here].map(([name, view]) => [name, DeviceTensor.of(device, view)]));
+    if (device === 'cpu') return onHost;
+    return new Map([...onHost].map(([name, view]) => [name, DeviceTensor.of(device, view)]));
   }
 
-  /** Brings back what runs wrote on a device. */
-  #settle(): void {
+  /** Copies what runs wrote on a device to host memory. */
+  #copyBack(): void {
     if (this.#device === 'cpu' || !this.#views) return;
-    for (const [name, view] of this.#views.here) (this.#views.there.get(name) as DeviceTensor<'float32'>).read(view);
+    const { onHost, onDevice } = this.#views;
+    for (const [name, view] of onHost) (onDevice.get(name) as DeviceTensor<'float32'>).read(view);
     this.#releaseViews();
   }
 
   #releaseViews(): void {
-    for (const view of [...(this.#views?.here.values() ?? []), ...(this.#views?.there.values() ?? [])]) view.dispose();
+    for (const view of this.#views?.onHost.values() ?? []) view.dispose();
+    for (const view of this.#views?.onDevice.values() ?? []) view.dispose();
     this.#views = undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What the sessions of a learner are given for a micro-batch: the padded layout, and the numbers that a loss is made of.
+// The inputs of a learner's graphs for a micro-batch: the padded layout, and what the loss is computed from.
 import type { TrainingSequence } from '../../model.ts';
 import { dropoutColumns } from '../../models/layers.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
@@ -7,17 +7,17 @@ import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
 import type { MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
 
-/** What the loss of an optimiser step needs beside its sequences, the same for each of its micro-batches. */
+/** What all micro-batches of an optimiser step have in common. */
 export interface StepInputs {
-  /** What a nat of entropy is worth. */
+  /** The weight of the entropy bonus. */
   readonly entropyCoefficient: number;
-  /** Of what dropout leaves out. */
+  /** Seeds dropout. */
   readonly seed: number;
-  /** For each sequence its tokens of the highest entropy, if the loss learns from those alone. */
+  /** For each sequence which tokens have the highest entropy, if the loss learns from those alone. */
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 
-/** A finite stand-in for −∞: exp of it is 0. */
+/** A finite substitute for −∞, whose exp is 0. */
 const HIDDEN = -1e9;
 
 /** The inputs of models/training-graph.ts and models/prefix-attention.ts. */
@@ -26,57 +26,56 @@ export function layoutInputs(
   sequences: readonly TrainingSequence[],
   run: RunTensors,
 ): [string, BoundTensor][] {
-  const { U: prompts, P: promptWidth, G: group, C: width } = part.sizes;
-  const promptRows = prompts * promptWidth;
-  const rows = promptRows + part.rows.length * width;
-  const ids = new Array<number>(rows).fill(0);
-  const positions = new Array<number>(rows).fill(0);
-  const sources: number[] = [];
-  const targets: number[] = [];
-  const places: number[] = [];
-  const untrained: number[] = [];
-
-  for (const [u, promptIds] of part.prompts.entries()) {
-    for (let p = 0; p < promptWidth; p++) {
-      ids[u * promptWidth + p] = promptIds[p] ?? 0;
-      positions[u * promptWidth + p] = p;
-    }
-  }
-  for (const [row, index] of part.rows.entries()) {
-    const prompt = Math.floor(row / group);
-    const promptLength = part.prompts[prompt]!.length;
-    const start = promptRows + row * width;
-    const sequence = index === undefined ? undefined : sequences[index]!;
-    for (let c = 0; c < width; c++) {
-      ids[start + c] = sequence?.completionIds[c] ?? 0;
-      // Padding behind a completion must stay within the rotary tables.
-      positions[start + c] = promptLength + (sequence && c < sequence.completionIds.length ? c : 0);
-      if (sequence?.mask[c]) {
-        places.push(sources.length);
-        // A completion's first token is predicted by its prompt's last.
-        sources.push(c === 0 ? prompt * promptWidth + promptLength - 1 : start + c - 1);
-        targets.push(sequence.completionIds[c]!);
-      } else {
-        untrained.push(places.length);
-        places.push(0);
-      }
-    }
-  }
-  for (const place of untrained) places[place] = sources.length;
-
-  const padding = part.prompts.flatMap(({ length }) =>
-    Array.from({ length: promptWidth }, (_, p) => (p < length ? 0 : HIDDEN)),
-  );
+  const { U, P, G, C } = part.sizes;
+  const { ids, positions } = tokenRows(part, sequences);
+  const { sources, targets, places } = trainedTokens(part, sequences);
+  const padding = part.prompts.flatMap(({ length }) => Array.from({ length: P }, (_, p) => (p < length ? 0 : HIDDEN)));
   return [
-    ['ids', run.integers([rows], ids)],
-    ['positions', run.integers([rows, 1], positions)],
+    ['ids', run.integers([ids.length], ids)],
+    ['positions', run.integers([ids.length, 1], positions)],
     ['sources', run.integers([sources.length], sources)],
     ['targets', run.integers([targets.length], targets)],
-    ['places', run.integers([prompts, group, width], places)],
-    ['prompt_causal', run.floats([promptWidth, promptWidth], causal(promptWidth))],
-    ['completion_causal', run.floats([width, width], causal(width))],
-    ['prompt_padding', run.floats([prompts, 1, 1, 1, 1, promptWidth], padding)],
+    ['places', run.integers([U, G, C], places)],
+    ['prompt_causal', run.floats([P, P], causal(P))],
+    ['completion_causal', run.floats([C, C], causal(C))],
+    ['prompt_padding', run.floats([U, 1, 1, 1, 1, P], padding)],
   ];
+}
+
+/** The id of each row's token, 0 for padding, and its position in its own sequence. */
+function tokenRows({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const completions = rows.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
+  const padded = (ids: readonly number[], width: number) => Array.from({ length: width }, (_, i) => ids[i] ?? 0);
+  // Padding after a completion gets the position of its first token, which the rotary tables are sure to have.
+  const completionPositions = completions.flatMap(({ length }, row) => {
+    const start = prompts[Math.floor(row / G)]!.length;
+    return Array.from({ length: C }, (_, c) => start + (c < length ? c : 0));
+  });
+  return {
+    ids: [...prompts.flatMap((ids) => padded(ids, P)), ...completions.flatMap((ids) => padded(ids, C))],
+    positions: [...prompts.flatMap(() => Array.from({ length: P }, (_, p) => p)), ...completionPositions],
+  };
+}
+
+/** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
+function trainedTokens({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const sources: number[] = [];
+  const targets: number[] = [];
+  const places: (number | undefined)[] = [];
+  for (const [row, index] of rows.entries()) {
+    const prompt = Math.floor(row / G);
+    const lastOfPrompt = prompt * P + prompts[prompt]!.length - 1;
+    const start = prompts.length * P + row * C;
+    const sequence = index === undefined ? undefined : sequences[index]!;
+    for (let c = 0; c < C; c++) {
+      const isTrained = sequence?.mask[c];
+      places.push(isTrained ? targets.length : undefined);
+      if (!isTrained) continue;
+      sources.push(c === 0 ? lastOfPrompt : start + c - 1);
+      targets.push(sequence.completionIds[c]!);
+    }
+  }
+  return { sources, targets, places: places.map((place) => place ?? targets.length) };
 }
 
 /** The inputs of the loss. */
@@ -125,10 +124,7 @@ export function lossInputs(
   ];
 }
 
-/**
- * The random numbers of dropout. A row's goes with its token, a prompt's or a sequence's, so that what is left out does not depend on how a
- * batch is split.
- */
+/** The random numbers of dropout. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is split. */
 export function dropoutInputs(
   { prompts, rows: sequences, sizes }: MicroBatch,
   adapters: LoraAdapters,

@@ -1,4 +1,4 @@
-// Forward and backward passes over a batch, micro-batch by micro-batch; gradients add up in one flat vector.
+// Forward and backward passes over a batch, one micro-batch at a time, with gradients summed in one arena.
 import { topEntropyMask } from '../../grpo/entropy-mask.ts';
 import { foldMetrics } from '../../grpo/loss-metrics.ts';
 import type { TrainingSequence } from '../../model.ts';
@@ -29,35 +29,35 @@ import { bindInputs, RunTensors } from './run-tensors.ts';
 export interface LearnerOptions {
   readonly architecture: Architecture;
   readonly adapters?: LoraAdapters;
-  /** How likely an adapter does not see a number while training. @default 0 */
+  /** The probability with which adapters drop an element of their input while training. @default 0 */
   readonly dropout?: number;
   readonly objective: Objective;
   readonly temperature: number;
   readonly layout: ArenaLayout;
-  /** Parameters that stay as they are, and the rotary tables. */
+  /** Parameters that are not trained, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
-  /** Compute layers again for their gradients instead of keeping what they computed. @default false */
+  /** Whether the backward pass computes layers again instead of keeping their results. @default false */
   readonly recompute?: boolean;
   readonly session: Pick<SessionOptions, 'threads' | 'device'>;
 }
 
 export interface PassResult {
   readonly metrics: Record<string, number>;
-  /** For each sequence the log-probability of each completion token; 0 where the mask is false. */
+  /** For each sequence, the log-probability of each completion token; 0 where the mask is false. */
   readonly logprobs: number[][];
 }
 
-/** A compiled objective. */
+/** Computes gradients and metrics of one objective. */
 export class Learner {
   readonly #options: LearnerOptions;
   readonly #training: CompiledGraph;
-  /** The same without gradients, for what has nothing to teach; compiled when there is such a thing. */
+  /** The same graph without gradients, for micro-batches that add nothing to them; compiled on first use. */
   #measuring: CompiledGraph | undefined;
   readonly #metricNames: readonly string[];
   readonly #accumulator: ArenaGraph;
-  /** Where the loss learns from tokens of high entropy alone: which those are must be known before the first micro-batch. */
+  /** For losses that learn only from tokens of high entropy, which must be known before the first micro-batch. */
   readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
 
@@ -72,9 +72,9 @@ export class Learner {
   }
 
   /**
-   * The gradient of the batch's loss at `values`, written to `into`.
-   * @param entropyCoefficient of a loss with an entropy bonus
-   * @param seed of what dropout leaves out
+   * Writes the gradient of the batch's loss at `values` to `into`.
+   * @param entropyCoefficient the weight of the entropy bonus, for losses that have one
+   * @param seed seeds dropout
    */
   async gradient(
     sequences: readonly TrainingSequence[],
@@ -87,7 +87,7 @@ export class Learner {
     const metrics: Record<string, number>[] = [];
     const { limits, objective } = this.#options;
     const parts = microBatches(sequences, limits, (sequence) => teaches(objective, sequence));
-    // What teaches comes first, and overwrites what was there.
+    // Micro-batches with gradients come first, and the first of them overwrites what `into` held.
     if (!parts[0]?.teaches) into.clear();
     for (const [index, part] of parts.entries()) {
       const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
@@ -162,13 +162,13 @@ export class Learner {
   }
 }
 
-/** One number for each token, without gradients. */
+/** Computes one number for each completion token, without gradients. */
 export class Scorer {
   readonly #options: Omit<LearnerOptions, 'objective'>;
   readonly #output: 'logprobs' | 'entropy';
   readonly #compiled: CompiledGraph;
 
-  /** @param output log-probabilities of the tokens, or entropies of the distributions that they are drawn from */
+  /** @param output log-probabilities of the tokens, or entropies of the distributions that they were drawn from */
   constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
     this.#options = options;
     this.#output = output;
@@ -176,7 +176,7 @@ export class Scorer {
     this.#compiled = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
   }
 
-  /** For each sequence the number of each completion token at `values`; 0 where the mask is false. */
+  /** For each sequence, the output at `values` for each completion token; 0 where the mask is false. */
   async score(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
     const { inputs } = this.#compiled;
     const scores: number[][] = [];
@@ -203,7 +203,7 @@ function compile(
   { frozen, session }: Omit<LearnerOptions, 'objective'>,
   name: string,
 ): CompiledGraph {
-  // Not pre-packed: the sampler reads the same memory, and large products gain little.
+  // Without prepacking, training reads the sampler's memory instead of a copy; its large products would gain little.
   return compileGraph(outputs, frozen, { ...session, name, prepack: false });
 }
 

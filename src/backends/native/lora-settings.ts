@@ -1,4 +1,4 @@
-// What a configuration says of adapters, under the names that the models know.
+// The `lora` section of a configuration as the settings that models use.
 import type { Config } from '../../config/schema.ts';
 import type { LoraSettings } from '../../models/lora.ts';
 

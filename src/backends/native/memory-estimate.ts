@@ -1,4 +1,4 @@
-// The peak memory of a training process, from sizes alone. docs/planning.md explains the formula and how well it does.
+// Estimates the peak memory of a training process from sizes alone. docs/planning.md explains the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
 import { volume } from '../../tensor/shape.ts';
@@ -9,23 +9,23 @@ import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-ba
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
 
-/** What was measured rather than derived: change them together with the engine, and measure again. */
+/** Constants that were measured, not derived. Measure them again when the engine changes. */
 const MEASURED = {
-  /** Node, our code, ONNX Runtime's library. */
+  /** Node, our code and the library of ONNX Runtime. */
   process: 190 * MEBIBYTE,
-  /** A layer's part of the compiled sessions, and of the graphs they were made from. */
+  /** Compiled sessions, and the graphs they were made from, for each layer. */
   sessionsPerLayer: 8 * MEBIBYTE,
-  /** Activations that the backward pass needs, for each row: so many times what all linear layers put out. */
+  /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
-  /** Attention weights and what their gradients need, for each pair of rows that see one another. */
+  /** Attention weights and what their gradients need, for each pair of a query and a key. */
   attentionCopies: 2.5,
-  /** Matrices as wide as the vocabulary that exist at once while training. */
+  /** Matrices [rows, vocabulary] that exist at the same time while training. */
   logitsCopies: 3,
-  /** The same while sampling, those that we keep included. */
+  /** Matrices [rows, vocabulary] that exist at the same time while sampling. */
   scoreCopies: 4,
-  /** Vectors as long as the trainable parameters that an optimiser step needs on top. */
+  /** Additional vectors of all trained parameters that an optimiser step needs. */
   optimizerCopies: 4,
-  /** What shapes that differ from run to run leave unused in ONNX Runtime's arena, of its working memory. */
+  /** Memory in ONNX Runtime's arena that goes unused because shapes differ between runs, as a fraction of its working memory. */
   fragmentation: 0.25,
 } as const;
 
@@ -36,7 +36,7 @@ export interface MemorySettings {
   readonly plan: MemoryPlan;
 }
 
-/** Bytes by what takes them; their sum is the peak. */
+/** Bytes by purpose. Their sum is the peak. */
 export function memoryEstimate(
   architecture: Architecture,
   { trainable, full, rolloutDtype, plan }: MemorySettings,
@@ -46,7 +46,7 @@ export function memoryEstimate(
   const total = parameterCount(parameters);
   const parts = layouts(plan.limits, workload);
   const trained = full ? total : trainable;
-  // Values, gradients and two moments; of all parameters also what they started from. A second micro-batch adds to the first's sum.
+  // Values, gradients and two moments; the initial values in full fine-tuning; and a second gradient if there are several micro-batches.
   const vectors = 4 + (full ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: MEASURED.process,
@@ -63,24 +63,24 @@ export function memoryEstimate(
   };
 }
 
-/** What a pass of the training graph holds until its backward half has used it. */
+/** Bytes that one run of the training graph needs for its activations, attention and logits. */
 function trainingBytes({ config, parameters }: Architecture, { sizes, rows }: MicroBatch, recompute: boolean): number {
   const { U, P, C } = sizes;
   const completionRows = rows.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
   const layerRows = U * P + completionRows;
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
-  // Layers that hold their activations at once: one that is computed again, and the last, which is not.
+  // With recomputation, two layers hold their activations at the same time: one that is recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
   const activations = (MEASURED.activationCopies * outputs * layerRows * layers) / config.layers;
-  // Prompts see themselves; completions see their prompt and themselves.
+  // Prompts attend to themselves; completions attend to their prompt and to themselves.
   const pairs = U * P * P + completionRows * (P + C);
   const attention = MEASURED.attentionCopies * layers * config.heads * pairs;
   const logits = MEASURED.logitsCopies * config.vocabularySize * completionRows;
   return FLOAT * (kept + activations + attention + logits);
 }
 
-/** The micro-batches of a step in which every sequence is as long as it may be. */
+/** The micro-batches of a step in which all sequences have the greatest length. */
 function layouts(
   limits: MicroBatchLimits,
   { prompts, generations, promptTokens, completionTokens }: Workload,
@@ -100,14 +100,14 @@ function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: 
   return prompts * generations * (promptTokens + completionTokens) * perToken;
 }
 
-/** The sampler's own copies of frozen matrices: rearranged, or rounded. */
+/** The sampler's own copies of frozen matrices, which are prepacked or quantized. */
 function samplerWeights(parameters: readonly ParameterSpec[], dtype: MemorySettings['rolloutDtype']): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
-  // Rounded ones twice: as we made them, and rearranged.
+  // Quantized matrices exist twice: as we made them, and prepacked.
   return matrices * { float32: FLOAT, int8: 2 * (1 + FLOAT / 64), int4: 2 * (0.5 + FLOAT / 32) }[dtype];
 }
 
-/** Numbers in all of some parameters. */
+/** The number of elements in all of some parameters. */
 export function parameterCount(parameters: readonly { readonly shape: readonly number[] }[]): number {
   return parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 }

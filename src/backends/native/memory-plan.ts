@@ -1,4 +1,4 @@
-// How training keeps within its memory: how large micro-batches are, and whether layers are computed a second time instead of being kept.
+// Decides how training stays within its memory: the size of micro-batches, and whether the backward pass recomputes layers.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
@@ -9,20 +9,20 @@ import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
-  /** Whether layers are computed again for their gradients: about a quarter more time. */
+  /** Whether the backward pass computes layers again instead of keeping their results, which takes about a quarter more time. */
   readonly recompute: boolean;
-  /** The most bytes for keys and values of completions that are sampled together. */
+  /** The most bytes for keys and values while sampling. */
   readonly cacheBudget: number;
 }
 
 const MEBIBYTE = 2 ** 20;
-/** Where nothing else is asked for. */
+/** The default, without a memory budget. */
 export const CACHE_BUDGET = 512 * MEBIBYTE;
 const SMALLEST_CACHE = 32 * MEBIBYTE;
-/** Tokens of a prompt, where the configuration does not bound them: longer ones may exceed a budget. */
+/** The assumed length of prompts if `max_prompt_tokens` is not set; with longer prompts, training may exceed its budget. */
 const PROMPT_TOKENS = 512;
 
-/** From the fastest to the leanest: the fraction of a full micro-batch, and whether layers are computed twice. */
+/** From the fastest plan to the one with the least memory. `fraction` is the size of micro-batches relative to the largest. */
 const plans = [
   { fraction: 1, recompute: false },
   { fraction: 1 / 2, recompute: false },
@@ -33,7 +33,7 @@ const plans = [
   { fraction: 1 / 16, recompute: true },
 ] as const;
 
-/** What a configuration trains of a model, as far as memory goes by it. */
+/** The part of a configuration that memory depends on. */
 export function memorySettings(
   architecture: Architecture,
   config: Config,
@@ -45,7 +45,7 @@ export function memorySettings(
   };
 }
 
-/** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL`, which says what is enough. */
+/** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */
 export function memoryPlan(architecture: Architecture, config: Config): MemoryPlan {
   const limits = microBatchLimits(architecture.config);
   const budget = config.native.memory_budget === null ? undefined : bytesOf(config.native.memory_budget);
@@ -82,7 +82,7 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
 
 const UNITS = { MB: 1e6, GB: 1e9, MiB: MEBIBYTE, GiB: 1024 * MEBIBYTE } as const;
 
-/** Bytes of what the configuration's schema lets through, such as `1.5GB`. */
+/** Parses an amount that the configuration's schema has accepted, such as `1.5GB`, into bytes. */
 function bytesOf(amount: string): number {
   const [, number, unit] = /^([\d.]+)(\w+)$/.exec(amount)!;
   return Number(number) * UNITS[unit as keyof typeof UNITS];

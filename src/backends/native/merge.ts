@@ -1,4 +1,4 @@
-// A model's folder out of a checkpoint: the base's weights with the adapter merged in, or those that full fine-tuning saved.
+// Writes a checkpoint as a complete model: the base with the adapter merged in, or the weights of full fine-tuning.
 import { existsSync } from 'node:fs';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,16 +22,16 @@ import { openModelFiles } from './model-files.ts';
 export type WrittenDtype = 'float32' | 'bfloat16';
 
 export interface MergeOptions {
-  /** The base: a folder with config.json and weights, or a .gguf file. */
+  /** The base model: a folder with config.json and weights, or a .gguf file. */
   readonly modelPath: string;
   /** A folder with an adapter in PEFT's format, or with all or some weights of a model. */
   readonly checkpoint: string;
-  /** A folder that exists. */
+  /** Where to write; the folder must exist. */
   readonly directory: string;
   readonly dtype: WrittenDtype;
 }
 
-/** Writes model.safetensors, a tensor at a time, and config.json. Returns how many parameters that are. */
+/** Writes model.safetensors, tensor by tensor, and config.json. Returns the number of parameters. */
 export async function writeMergedModel({ modelPath, checkpoint, directory, dtype }: MergeOptions): Promise<number> {
   const isWhole = existsSync(join(checkpoint, MODEL_WEIGHTS));
   const files = await openModelFiles(isWhole ? checkpoint : modelPath);
@@ -60,7 +60,7 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
   }
 }
 
-/** Makes of the base's parameter the trained one: it is replaced where it was trained itself, and gains what its adapter adds. */
+/** Returns a function that turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */
 async function openTrained(folder: string, parameters: readonly ParameterSpec[]) {
   const adapted = existsSync(join(folder, ADAPTER_CONFIG));
   const path = join(folder, adapted ? ADAPTER_WEIGHTS : TRAINED_WEIGHTS);

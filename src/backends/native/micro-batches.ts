@@ -12,32 +12,33 @@ interface PromptGroup {
 /** What one run of the training graph takes. */
 export interface MicroBatch {
   readonly prompts: readonly (readonly number[])[];
-  /** The batch's index of the sequence in each place [U·G]; undefined where a group has fewer than G. */
+  /** For each row of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
   readonly rows: readonly (number | undefined)[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
-  /** Whether any of it has something to teach: what has not needs no gradients. */
+  /** Whether any of its sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
 }
 
 export interface MicroBatchLimits {
-  /** The most rows of activations, padding included. */
+  /** The most rows of activations, including padding. */
   readonly rows: number;
-  /** The most completion tokens, padding included: each may need a row of logits. */
+  /** The most completion tokens, including padding; each may need a row of logits. */
   readonly completionTokens: number;
 }
 
-/** The most floats of logits in one pass; some five such matrices exist at once. */
+/** The most logits of one pass. About five matrices of this size exist at the same time. */
 const LOGITS_PER_PASS = 2 ** 25;
 
-/** What keeps the working memory of a pass in bounds, whatever the vocabulary. */
+/** Limits that bound the working memory of a pass for any size of vocabulary. */
 export function microBatchLimits({ vocabularySize }: Pick<ModelConfig, 'vocabularySize'>): MicroBatchLimits {
   const completionTokens = Math.max(64, Math.floor(LOGITS_PER_PASS / vocabularySize));
   return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
 }
 
 /**
- * Splits a batch so that each part keeps to the limits where one sequence alone does. Equal prompts go together.
- * @param teaches which sequences have something to teach; prompts none of whose completions does are kept apart, and come last
+ * Splits a batch into micro-batches. Each stays within the limits, unless a single sequence exceeds them. Completions with the
+ * same prompt go together.
+ * @param teaches whether a sequence adds to the gradient. Prompts without such a completion get micro-batches of their own, which come last.
  */
 export function microBatches(
   sequences: readonly TrainingSequence[],

@@ -33,10 +33,10 @@ const removed = (name: string) => (folder: string) => rmSync(join(folder, name))
 type Damage = [what: string, damage: (folder: string) => void, code: string, message: RegExp];
 const damages: Damage[] = [
   ['no folder', (folder) => rmSync(folder, { recursive: true }), 'MODEL_NOT_FOUND', /no model at/],
-  ['no weights', removed('model.safetensors'), 'MODEL_WITHOUT_WEIGHTS', /holds no weights/],
+  ['no weights', removed('model.safetensors'), 'MODEL_WITHOUT_WEIGHTS', /has no weights/],
   ['no config.json', removed('config.json'), 'MODEL_CONFIG_INVALID', /no config\.json/],
   ['torn config.json', written('config.json', '{"model_type": "lla'), 'MODEL_CONFIG_INVALID', /config\.json/],
-  ['a list for a config', written('config.json', '[]'), 'MODEL_CONFIG_INVALID', /holds no object/],
+  ['a list for a config', written('config.json', '[]'), 'MODEL_CONFIG_INVALID', /must contain an object/],
   [
     'weights cut off',
     (folder) => truncateSync(join(folder, 'model.safetensors'), 9000),

@@ -1,4 +1,4 @@
-// A model on disk: a Hugging Face folder with safetensors, or a GGUF file, behind one way to read its weights.
+// Models on disk: a Hugging Face folder with safetensors, or a GGUF file, read through one interface.
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,14 +16,17 @@ import { fileError } from './file-error.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;
-  /** Decodes a parameter as float32 into memory of its size. */
+  /** Decodes a parameter as float32 into an array of its size. */
   read(parameter: ParameterSpec, into: Float32Array): Promise<void>;
   close(): Promise<void>;
 }
 
 const INDEX = 'model.safetensors.index.json';
 
-/** Opens a folder with config.json and weights, or a .gguf file. Whatever is missing, damaged or unsupported is one clear error. */
+/**
+ * Opens a folder with config.json and weights, or a .gguf file. Throws `MODEL_NOT_FOUND`, `MODEL_WITHOUT_WEIGHTS`, `MODEL_CONFIG_INVALID`,
+ * `MODEL_SHARD_MISSING`, `MODEL_WEIGHTS_MISMATCH`, `MODEL_UNSUPPORTED`, or the error of a file format.
+ */
 export async function openModelFiles(path: string): Promise<ModelFiles> {
   const kind = await stat(path).catch(() => undefined);
   if (!kind)
@@ -35,16 +38,16 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
   const files = (await readdir(path)).sort();
   const weights = weightsAmong(files);
   if (!weights) {
-    throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${path} holds no weights`, {
+    throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${path} has no weights`, {
       path: 'model',
-      hint: `it needs a model.safetensors, a ${INDEX} with the files that it names, or a .gguf file`,
+      hint: `it needs a model.safetensors, a ${INDEX} and the files that it names, or a .gguf file`,
     });
   }
   const config = files.includes('config.json') ? await readConfig(join(path, 'config.json')) : undefined;
   return openWeights(join(path, weights), config);
 }
 
-/** What a model is. Of one whose weights are not there yet, what config.json says. Throws what `openModelFiles` throws. */
+/** Reads a model's architecture. A folder may lack the weights if it has a config.json. Throws like `openModelFiles`. */
 export async function readArchitecture(path: string): Promise<Architecture> {
   const files = (await stat(path).catch(() => undefined))?.isDirectory() ? await readdir(path) : [];
   if (files.includes('config.json') && !weightsAmong(files)) {
@@ -66,12 +69,13 @@ function weightsAmong(files: readonly string[]): string | undefined {
 async function readConfig(path: string): Promise<Record<string, unknown>> {
   try {
     const config: unknown = JSON.parse(await readFile(path, 'utf8'));
-    if (config === null || typeof config !== 'object' || Array.isArray(config)) throw new Error('it holds no object');
+    if (config === null || typeof config !== 'object' || Array.isArray(config))
+      throw new Error('it must contain an object');
     return config as Record<string, unknown>;
   } catch (error) {
     throw new GradusError('MODEL_CONFIG_INVALID', `${path} cannot be read: ${messageOf(error)}`, {
       path: 'model',
-      hint: 'fetch the model again',
+      hint: 'download the model again',
     });
   }
 }
@@ -101,7 +105,7 @@ async function configInside(file: TensorFile) {
   return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
 }
 
-/** The file at `path`, which stays open as long as its handle; errors of its format name it. */
+/** Opens one file and adds its handle to `handles`, which the caller closes. Errors of its format name the file. */
 async function openTensorFile(path: string, handles: FileHandle[]): Promise<TensorFile> {
   const handle = await open(path);
   handles.push(handle);
@@ -119,9 +123,9 @@ async function openShards(path: string, handles: FileHandle[]): Promise<TensorFi
   for (const name of new Set(index.values())) {
     const shard = join(dirname(path), name);
     if (!existsSync(shard)) {
-      throw new GradusError('MODEL_SHARD_MISSING', `${shard} is missing: ${path} says that weights lie there`, {
+      throw new GradusError('MODEL_SHARD_MISSING', `${shard} is missing, although ${path} names it`, {
         path: 'model',
-        hint: 'fetch the model again, all files of it',
+        hint: 'download all files of the model again',
       });
     }
     shards.set(name, await openTensorFile(shard, handles));
@@ -141,7 +145,7 @@ function safetensorsReader(file: TensorFile): WeightReader {
   };
 }
 
-/** GGUF calls parameters otherwise, and keeps the rows of a Llama's query and key projections in another order. */
+/** GGUF has other names for parameters, and stores the rows of Llama's query and key projections in another order. */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
   const stored = new Map<string, string>();
   for (const name of file.tensors.keys()) stored.set(huggingFaceName(name) ?? name, name);
@@ -162,10 +166,10 @@ function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
 
 function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | undefined, path: string): void {
   if (stored && String(stored) === String(shape)) return;
-  const what = stored ? `has shape [${stored}] where config.json asks for [${shape}]` : 'is missing';
+  const what = stored ? `has shape [${stored}], but config.json requires [${shape}]` : 'is missing';
   const hint =
     name === OUTPUT
-      ? `if the output layer is ${EMBEDDING}, set tie_word_embeddings in config.json`
-      : 'config.json and weights do not belong together';
+      ? `if the model uses ${EMBEDDING} as its output layer, set tie_word_embeddings to true in config.json`
+      : 'use the config.json that belongs to these weights';
   throw new GradusError('MODEL_WEIGHTS_MISMATCH', `${path}: ${name} ${what}`, { path: 'model', hint });
 }

@@ -13,7 +13,7 @@ import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
-  // The configuration was refused if it names no model.
+  // A configuration without a model has been refused before.
   describe: async (config) => describeNativeModel(config, await obtainModel(config.model!, { what: 'description' })),
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
@@ -49,7 +49,7 @@ async function openModel(config: Config, modelPath: string): Promise<NativeModel
   });
 }
 
-/** The configuration has the settings under their own names, but for the correction. */
+/** Loss settings have the same names as configuration keys, except those of the importance sampling correction. */
 function lossSettings(config: Config): LossSettings {
   const { importance_sampling_correction, importance_sampling_mode: mode } = config;
   const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };

@@ -1,4 +1,4 @@
-// What a native model is, and what training it would take, from the headers of its files.
+// Describes a native model, and the memory and time that training it takes, from the headers of its files.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import type { ModelDescription } from '../backend.ts';
@@ -8,7 +8,7 @@ import { memoryPlan, memorySettings } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { timeEstimate } from './time-estimate.ts';
 
-/** Reads no weight and compiles nothing. */
+/** Reads no weights and compiles nothing. */
 export async function describeNativeModel(config: Config, modelPath: string): Promise<ModelDescription> {
   const text = await openModelText(modelPath, config.chat_template);
   const architecture = await readArchitecture(modelPath);

@@ -1,4 +1,4 @@
-// The native engine as a `Model`: weights in this process, sampled from and trained by ONNX Runtime.
+// The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
 import { GradusError } from '../../errors.ts';
 import type { Policy } from '../../generation.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
@@ -32,32 +32,32 @@ import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
-import { free, numbersOf, place } from './placement.ts';
+import { free, place, valuesOnHost } from './placement.ts';
 import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
   readonly modelPath: string;
-  /** What adapter files call the base model. @default modelPath */
+  /** The name of the base model in adapter files. @default modelPath */
   readonly modelName?: string;
-  /** `null` trains the model's own parameters. */
+  /** Adapters to train; `null` trains the model's own parameters. */
   readonly lora: LoraSettings | null;
-  /** Which of them: parts of names, or one regular expression. @default all */
+  /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
   readonly trainable?: string | readonly string[] | null;
   readonly loss: LossSettings;
-  /** Of the rollouts: the loss divides logits by it too. */
+  /** The temperature of rollouts, by which the loss divides logits as well. */
   readonly temperature: number;
   readonly optimizer: AdamWSettings;
-  /** Of the adapters' first values. */
+  /** Seeds the adapters' initial values and dropout. */
   readonly seed: number;
   /** @default 'cpu' */
   readonly device?: Device;
-  /** @default as many as this process may use cores */
+  /** @default as many as there are cores available to this process */
   readonly threads?: number;
-  /** What sampling rounds frozen weights to; trained ones stay exact. @default 'float32' */
+  /** The type of frozen weights while sampling; trained weights are never quantized. @default 'float32' */
   readonly rolloutDtype?: 'float32' | 'int8' | 'int4';
-  /** How training keeps within its memory. @default as fast as possible */
+  /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
 
@@ -65,14 +65,14 @@ export interface NativeModel extends Model {
   readonly architecture: Architecture;
   readonly parameters: { readonly total: number; readonly trainable: number };
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
-  /** Writes the adapter in PEFT's format, or all weights, and the optimiser's state. */
+  /** Writes the adapter in PEFT's format, or the trained weights, and the optimiser's state. */
   save(directory: string): Promise<void>;
-  /** Continues exactly from what `save` wrote; with `weightsOnly` the optimiser starts afresh. */
+  /** Restores exactly what `save` wrote; with `weightsOnly` the optimiser starts afresh. */
   load(directory: string, options?: { readonly weightsOnly?: boolean }): Promise<void>;
   dispose(): void;
 }
 
-/** Reads a model into memory. Sessions are compiled when they are first needed. */
+/** Reads a model into memory. Sessions are compiled on first use. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
   const files = await openModelFiles(options.modelPath);
   try {
@@ -100,7 +100,7 @@ class Engine implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** What training started from: the weights themselves, or adapters that do nothing. */
+  /** The trained parameters as they were at the start: the original weights, or adapters of zeros, which change nothing. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
   #quantizedWeights: ReadonlyMap<string, AnyTensor> | undefined;
@@ -196,7 +196,7 @@ class Engine implements NativeModel {
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
-  /** Rounded copies of the frozen matrices, if sampling is to use them. */
+  /** Options that make sampling read quantized copies of the frozen matrices; empty if it reads the originals. */
   #quantized() {
     const quantization = { float32: undefined, int8, int4 }[this.#options.rolloutDtype ?? 'float32'];
     if (!quantization || this.#trained.whole) return {};
@@ -245,7 +245,7 @@ class Engine implements NativeModel {
   }
 }
 
-/** A starts as PEFT starts it, uniform within ±1/√in (Kaiming with a = √5); B starts at zero, so that at first nothing changes. */
+/** As in PEFT, A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that the adapters change nothing at first. */
 function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number): void {
   for (const { a } of adapters.values()) {
     const random = randomStream(streamSeed(seed, a.name));
@@ -295,7 +295,7 @@ function quantizeWeights(
     const packed = tensor(allocate('uint8', volume(shapes.packed)), shapes.packed);
     const scales = newTensor(shapes.scales);
     using run = new RunTensors();
-    const weight = numbersOf(exact.get(name) as AnyTensor<'float32'>, run);
+    const weight = valuesOnHost(exact.get(name) as AnyTensor<'float32'>, run);
     quantize(weight.buffer.data, size, format, {
       packed: packed.buffer.data,
       scales: scales.buffer.data,

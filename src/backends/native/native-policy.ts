@@ -1,4 +1,4 @@
-// Sampling with the engine's weights as they are: completions alone, and dialogues that read nothing twice.
+// Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
 import { begin, type Dialogue } from '../../dialogue.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
 import type { ModelConfig } from '../../models/layers.ts';
@@ -6,20 +6,24 @@ import { DecodingSession, type DecodingSessionOptions } from './decoding-session
 import { RowBatch } from './row-batch.ts';
 import { SampledRow } from './sampled-row.ts';
 
-/** Runs that a dialogue may take for its next request. It is asked for then, never sooner, so that no clock has a say in what is sampled together. */
-const RUNS_AWAY = 8;
+/**
+ * How many runs pass before the next request of a dialogue is awaited. It is never taken sooner, so that what is sampled together
+ * depends on the number of runs and not on the speed of tools.
+ */
+const RUNS_TO_ANSWER = 8;
 
 export interface NativePolicyOptions extends DecodingSessionOptions {
-  /** The most memory, in bytes, that keys and values of one call may take. */
+  /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
 }
 
-/** What a dialogue is told; nothing when it begins. */
+/** A completion for a dialogue; without one, the dialogue begins. */
 type Turn = Pick<SampledRow, 'dialogue'> & Partial<Pick<SampledRow, 'completion'>>;
 
-/** A dialogue that has its completion, and when its answer is due, in runs. */
-interface Away<T> {
+/** A dialogue that was given a completion and has not answered yet. */
+interface PendingAnswer<T> {
   readonly dialogue: number;
+  /** The number of runs after which the answer is awaited. */
   readonly due: number;
   readonly answer: Promise<IteratorResult<SampleRequest, T>>;
 }
@@ -45,7 +49,7 @@ export class NativePolicy implements Policy {
     return completions;
   }
 
-  /** Keys and values live as long as the call: nothing outlives an update of the weights. */
+  /** Keys and values live as long as the call, so that none are used after an update of the weights. */
   async converse<T>(
     dialogues: readonly Dialogue<T>[],
     options: SamplingOptions,
@@ -53,25 +57,25 @@ export class NativePolicy implements Policy {
   ): Promise<void> {
     const batchOptions = { session: this.#session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
-    const away: Away<T>[] = [];
-    const speak = async (turns: readonly Turn[], due: number) => {
+    const pending: PendingAnswer<T>[] = [];
+    const deliver = async (turns: readonly Turn[], due: number) => {
       const answers = await begin(turns, ({ dialogue, completion }) => {
         const speaker = dialogues[dialogue]!;
         return completion ? speaker.next(completion) : speaker.next();
       });
-      // A failure is heard of when the answer is due.
+      // A failure is thrown when the answer is awaited; until then it must not count as unhandled.
       for (const answer of answers) answer.catch(() => {});
-      away.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
+      pending.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
     };
     let runs = 0;
-    await speak(
+    await deliver(
       dialogues.map((_, dialogue) => ({ dialogue })),
       runs,
     );
-    while (away.length > 0 || !batch.isEmpty) {
-      if (batch.isEmpty) runs = Math.max(runs, away[0]!.due);
-      while (away.length > 0 && away[0]!.due <= runs) {
-        const { dialogue, answer } = away.shift()!;
+    while (pending.length > 0 || !batch.isEmpty) {
+      if (batch.isEmpty) runs = Math.max(runs, pending[0]!.due);
+      while (pending.length > 0 && pending[0]!.due <= runs) {
+        const { dialogue, answer } = pending.shift()!;
         const { done, value } = await answer;
         if (!done) batch.add(new SampledRow(dialogue, value, options, this.contextLength));
         else {
@@ -81,7 +85,7 @@ export class NativePolicy implements Policy {
       }
       const ended = options.signal?.aborted ? batch.cancel() : await batch.advance();
       runs++;
-      await speak(ended, runs + RUNS_AWAY);
+      await deliver(ended, runs + RUNS_TO_ANSWER);
     }
   }
 
@@ -90,7 +94,7 @@ export class NativePolicy implements Policy {
   }
 }
 
-/** A dialogue of one request. */
+/** A dialogue with a single request. */
 async function* single(request: SampleRequest): Dialogue<Completion> {
   return yield request;
 }

@@ -1,4 +1,4 @@
-// What is learnt, as the outputs of a graph: a loss, what is measured beside it, and gradients.
+// Training objectives as graph outputs: the loss, its metrics, and the gradients of the trained parameters.
 import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { grpoLoss } from '../../grpo/losses.ts';
@@ -11,7 +11,7 @@ import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
 import { times } from '../../tensor/shape.ts';
 
-/** What is learnt: rewards by GRPO, or the completions themselves. */
+/** Either GRPO with these settings, or supervised learning of the completions. */
 export type Objective = LossSettings | 'supervised';
 
 export interface ObjectiveOptions extends TrainingGraphOptions {
@@ -19,11 +19,11 @@ export interface ObjectiveOptions extends TrainingGraphOptions {
   readonly objective: Objective;
 }
 
-/** What the names of metrics begin with, among those of outputs. */
+/** The prefix of outputs that are metrics. */
 export const METRIC = 'metric:';
 export const gradientName = (parameter: string) => `gradient:${parameter}`;
 
-/** The loss, its metrics and the log-probabilities. */
+/** The loss, its metrics and the log-probabilities of completion tokens. */
 export function lossOutputs(options: ObjectiveOptions): { loss: Tensor; outputs: Record<string, Tensor> } {
   const graph = trainingGraph(options.architecture, options);
   const { loss, metrics } =
@@ -33,7 +33,7 @@ export function lossOutputs(options: ObjectiveOptions): { loss: Tensor; outputs:
   return { loss, outputs };
 }
 
-/** The same, and the gradients of parameters. */
+/** The outputs of `lossOutputs`, and the gradients of the parameters `names`. */
 export function trainingOutputs(options: ObjectiveOptions, names: readonly string[]): Record<string, Tensor> {
   const { loss, outputs } = lossOutputs(options);
   const inputs = inputsOf([loss]);
@@ -62,7 +62,7 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
   const { loss, metrics } = grpoLoss(
     {
       logprobs,
-      // On the first update of a batch the old weights are these very ones.
+      // In the first update of a batch, the old weights are the current ones.
       oldLogprobs: where(greater(scalar('has_old'), 0), perToken('old_logprobs'), stopGradient(logprobs)),
       ...(usesReference && { referenceLogprobs: perToken('reference_logprobs') }),
       ...(usesSampler && { samplerLogprobs: perToken('sampler_logprobs') }),
@@ -81,12 +81,12 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
   return { loss, metrics: { ...metrics, ...entropies } };
 }
 
-/** The fraction of tokens, those of the highest entropy, that an objective learns from. */
+/** The fraction of tokens that the objective learns from, which are those with the highest entropy. */
 export function keptFraction(objective: Objective): number {
   return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
 }
 
-/** Cross-entropy of the completions: the mean over tokens. */
+/** The mean cross-entropy over completion tokens. */
 function supervisedLoss({ logprobs, entropy }: TrainingGraph) {
   const mask = perToken('mask');
   return {
@@ -99,7 +99,7 @@ function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
   return div(reduceSum(mul(x, mask)), maximum(total, 1));
 }
 
-/** Whether a sequence adds to the gradient: where rewards alone teach, one without an advantage does not. */
+/** Whether a sequence adds to the gradient. If only rewards do (no KL term, no entropy bonus), a sequence without an advantage does not. */
 export function teaches(objective: Objective, { advantage, mask }: TrainingSequence): boolean {
   if (objective === 'supervised' || objective.beta !== 0 || hasEntropyBonus(objective)) return true;
   return advantage !== 0 && mask.includes(true);

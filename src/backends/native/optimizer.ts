@@ -1,4 +1,4 @@
-// AdamW over one flat vector, in place. Loshchilov and Hutter 2017, arXiv:1711.05101, as torch.optim.AdamW computes it.
+// AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import { tensor } from '../../runtime/tensor.ts';
@@ -13,7 +13,7 @@ export interface AdamWSettings {
   readonly beta2: number;
   readonly epsilon: number;
   readonly weightDecay: number;
-  /** Gradients are scaled down to this norm if they exceed it. */
+  /** Gradients with a larger norm are scaled down to this norm. */
   readonly maxGradNorm: number;
 }
 
@@ -21,7 +21,7 @@ export class AdamW {
   readonly #settings: AdamWSettings;
   readonly #gradients: Arena;
   readonly #norm: ArenaNorm;
-  /** Running means of the gradients and of their squares. */
+  /** Exponential moving averages of the gradients and of their squares. */
   readonly mean: Arena;
   readonly square: Arena;
   /** Updates made so far. */
@@ -47,10 +47,7 @@ export class AdamW {
     });
   }
 
-  /**
-   * Updates the values from the gradients; answers the gradients' norm before clipping.
-   * Where that is not finite, nothing is changed.
-   */
+  /** Updates the values from the gradients. Returns the gradients' norm before clipping; if it is not finite, nothing is changed. */
   async step(learningRate: number): Promise<number> {
     const { beta1, beta2, weightDecay, maxGradNorm } = this.#settings;
     const norm = await this.#norm.of(this.#gradients);
@@ -81,7 +78,7 @@ export class AdamW {
   }
 }
 
-/** One update of numbers in some shape; what the step number decides comes in as scalars. */
+/** One update of a part of some shape. What depends on the step, such as bias correction, is a scalar input. */
 function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings, shape: Shape) {
   const vector = (name: string) => input(name, 'float32', shape);
   const number = (name: string) => input(name, 'float32', []);

@@ -1,4 +1,4 @@
-// How many numbers a model has under a configuration, and how many of them are trained.
+// Counts a model's parameters, and those that a configuration trains.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
 import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
@@ -6,7 +6,7 @@ import { loraSettings } from './lora-settings.ts';
 import { parameterCount } from './memory-estimate.ts';
 
 export interface ParameterCounts {
-  /** Adapters included. */
+  /** Including adapters. */
   readonly total: number;
   readonly trainable: number;
   /** Whether the model is trained as a whole, without adapters. */

@@ -1,11 +1,11 @@
-// Where the weights lie that stay as they are: in this process's memory, or in a device's, once for all sessions on it.
+// Places frozen weights where sessions read them: in host memory, or once in a device's memory for all sessions.
 import type { ElementType } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
 import { type AnyTensor, Tensor } from '../../runtime/tensor.ts';
 import type { RunTensors } from './run-tensors.ts';
 
-/** Moves tensors and their memory to where sessions of a device read them. */
+/** Moves tensors to a device's memory and frees the originals. On the CPU they stay where they are. */
 export function place(tensors: ReadonlyMap<string, Tensor>, device: Device): ReadonlyMap<string, AnyTensor> {
   if (device === 'cpu') return tensors;
   const placed = new Map<string, AnyTensor>();
@@ -16,15 +16,15 @@ export function place(tensors: ReadonlyMap<string, Tensor>, device: Device): Rea
   return placed;
 }
 
-/** The numbers of a tensor, wherever it lies; a copy lasts as long as the run. */
-export function numbersOf<E extends ElementType>(tensor: AnyTensor<E>, run: RunTensors): Tensor<E> {
+/** A tensor's values in host memory: the tensor itself, or a copy that is released with `run`. */
+export function valuesOnHost<E extends ElementType>(tensor: AnyTensor<E>, run: RunTensors): Tensor<E> {
   if (tensor instanceof Tensor) return tensor;
-  const here = run.create(tensor.type, tensor.shape);
-  (tensor as DeviceTensor<E>).read(here);
-  return here;
+  const copy = run.create(tensor.type, tensor.shape);
+  (tensor as DeviceTensor<E>).read(copy);
+  return copy;
 }
 
-/** Ends a tensor with its memory. */
+/** Disposes of a tensor and its memory. */
 export function free(tensor: AnyTensor): void {
   tensor.dispose();
   if (tensor instanceof Tensor) tensor.buffer.dispose();

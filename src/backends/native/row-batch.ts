@@ -1,17 +1,17 @@
-// Continuous batching: rows that end leave, waiting rows enter, and a budget bounds the keys and values of all of them.
+// Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
 import type { SamplingOptions } from '../../generation.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { cacheBytesPerToken, KeyValueCache } from './key-value-cache.ts';
 import type { SampledRow } from './sampled-row.ts';
 
-/** Tokens that rows get room for beyond those that they have: caches are moved when a row has outgrown them. */
-const LOOK_AHEAD = 128;
-/** The most tokens, padding included, that prompts are read with in one run. */
+/** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */
+const SPARE_TOKENS = 128;
+/** The most prompt tokens, padding included, that one run reads. */
 const PREFILL_TOKENS = 1024;
 
-/** What was read for a row that is not in the batch, in a cache of one slot. */
-interface Kept {
+/** The keys and values of a dialogue that has no row in the batch, in a cache with a single slot. */
+interface KeptCache {
   readonly tokens: readonly number[];
   readonly cache: KeyValueCache;
 }
@@ -19,21 +19,21 @@ interface Kept {
 export interface RowBatchOptions {
   readonly session: DecodingSession;
   readonly config: ModelConfig;
-  /** The most bytes that keys and values may take; one row alone may take more. */
+  /** The most bytes that keys and values may take. A row that is alone in the batch may exceed it. */
   readonly cacheBudget: number;
   readonly sampling: SamplingOptions;
 }
 
 export class RowBatch implements Disposable {
   readonly #options: RowBatchOptions;
-  /** Of the budget, in tokens. */
+  /** The budget in tokens. */
   readonly #capacity: number;
-  /** A row's slot is its index: when a row leaves, the last one takes its place. */
+  /** The rows in the batch. A row's index is its slot in the cache; when a row leaves, the last row moves to its slot. */
   readonly #active: SampledRow[] = [];
-  /** In the order of their dialogues. */
+  /** Rows that wait to enter, ordered by dialogue. */
   readonly #waiting: SampledRow[] = [];
-  /** By dialogue, the oldest first. */
-  readonly #kept = new Map<number, Kept>();
+  /** Caches of dialogues outside the batch, oldest first. */
+  readonly #kept = new Map<number, KeptCache>();
   readonly #decoding: Decoding;
   #cache: KeyValueCache;
 
@@ -49,35 +49,35 @@ export class RowBatch implements Disposable {
     return this.#active.length === 0 && this.#waiting.length === 0;
   }
 
-  /** A row that enters as soon as there is room for it; what was kept for its dialogue is not read again. */
+  /** Queues a row, which enters the batch as soon as it fits. Tokens that its dialogue has in a kept cache are not read again. */
   add(row: SampledRow): void {
     const before = this.#waiting.findLastIndex(({ dialogue }) => dialogue < row.dialogue);
     this.#waiting.splice(before + 1, 0, row);
   }
 
-  /** Lets waiting rows enter, and takes one more token for every row. Answers those that ended, by dialogue. */
+  /** Admits waiting rows, then samples one token for every row. Returns the rows that have ended, ordered by dialogue. */
   async advance(): Promise<SampledRow[]> {
     await this.#admit();
-    const ended = this.#leave();
+    const ended = this.#removeEnded();
     if (this.#active.length > 0) {
-      this.#grow();
+      this.#makeRoom();
       const unread = this.#active.map((row) => row.unread);
       await this.#read(
         0,
         unread,
         this.#active.map((row) => [row]),
       );
-      ended.push(...this.#leave());
+      ended.push(...this.#removeEnded());
     }
     return ended.sort((a, b) => a.dialogue - b.dialogue);
   }
 
-  /** Takes out all rows, as far as they are. */
+  /** Removes all rows and returns them, with what they have sampled so far. */
   cancel(): SampledRow[] {
     return [...this.#active.splice(0), ...this.#waiting.splice(0)];
   }
 
-  /** Gives up what was kept for a dialogue. */
+  /** Frees the kept cache of a dialogue. */
   forget(dialogue: number): void {
     this.#kept.get(dialogue)?.cache[Symbol.dispose]();
     this.#kept.delete(dialogue);
@@ -89,7 +89,7 @@ export class RowBatch implements Disposable {
     this.#decoding[Symbol.dispose]();
   }
 
-  /** In tokens, of slots and of what is kept. */
+  /** Tokens that slots and kept caches have room for. */
   get size(): number {
     return this.#cache.size + this.#keptSize;
   }
@@ -99,21 +99,21 @@ export class RowBatch implements Disposable {
   }
 
   async #admit(): Promise<void> {
-    const entering = this.#entering();
+    const entering = this.#selectEntering();
     if (entering.length === 0) return;
     const unread: SampledRow[] = [];
     for (const row of entering) {
       this.#waiting.splice(this.#waiting.indexOf(row), 1);
-      if (!this.#recall(row)) unread.push(row);
-      // A single token is read together with those of the others.
+      if (!this.#reuseCache(row)) unread.push(row);
+      // A single unread token is left for the decoding step, which reads one token of every row.
       else if (row.length - row.cached > 1) await this.#read(this.#active.length - 1, [row.unread], [[row]]);
     }
     const prompts = Map.groupBy(unread, ({ tokens }) => tokens.join(' '));
     for (const group of prefillBatches([...prompts.values()])) await this.#prefill(group);
   }
 
-  /** Waiting rows that fit, in order, and room for them. The first one always fits where there are no others. */
-  #entering(): SampledRow[] {
+  /** Returns the waiting rows that fit, in order, and enlarges the cache for them. A row always fits into an empty batch. */
+  #selectEntering(): SampledRow[] {
     const entering: SampledRow[] = [];
     let slots = this.#active.length;
     let room = Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
@@ -128,14 +128,17 @@ export class RowBatch implements Disposable {
       entering.length > 0 &&
       !(slots <= this.#cache.slots && room <= this.#cache.room && this.size <= this.#capacity)
     ) {
-      this.#forgetFor(slots, room);
+      this.#forgetUntilFits(slots, room);
       this.#resize(slots, room);
     }
     return entering;
   }
 
-  /** Gives a row the next slot, with what is known of its tokens: from its dialogue's last turn, or from a row with the same prompt. */
-  #recall(row: SampledRow): boolean {
+  /**
+   * Adds the row to the batch with keys and values copied from its dialogue's last turn, or from a row with the same prompt.
+   * Returns false, and does not add it, if there is nothing to copy.
+   */
+  #reuseCache(row: SampledRow): boolean {
     const slot = this.#active.length;
     const kept = this.#kept.get(row.dialogue);
     const twin = this.#active.find(({ prompt }) => prompt === row.prompt);
@@ -152,7 +155,7 @@ export class RowBatch implements Disposable {
     return true;
   }
 
-  /** Reads some texts, each into a slot of its own that all rows with that text copy. */
+  /** Adds groups of rows with equal tokens: the tokens are read for the first row of each group, and the others copy its slot. */
   async #prefill(groups: readonly (readonly SampledRow[])[]): Promise<void> {
     const first = this.#active.length;
     const texts = groups.map(([row]) => row!.tokens);
@@ -166,7 +169,10 @@ export class RowBatch implements Disposable {
     }
   }
 
-  /** Reads the last tokens of groups of rows into slots from `first` on, and takes the next token of every row. */
+  /**
+   * Reads `texts[i]`, the unread tokens of `groups[i]`, into slot `first + i`, then samples the next token of every row.
+   * The rows of a group have the same tokens and draw from the same distribution.
+   */
   async #read(
     first: number,
     texts: readonly (readonly number[])[],
@@ -186,42 +192,43 @@ export class RowBatch implements Disposable {
     });
   }
 
-  /** Takes out the rows that have ended, and keeps what was read for those that go on. */
-  #leave(): SampledRow[] {
+  /** Removes rows that have ended, and keeps the caches of dialogues that may go on. */
+  #removeEnded(): SampledRow[] {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {
-      if (row.request.goesOn) this.#keep(row);
-      this.#vacate(row);
+      if (row.request.goesOn) this.#keepCache(row);
+      this.#freeSlot(row);
     }
     this.#trim();
     return ended;
   }
 
-  /** Gives all rows room for their next token; if need be, others wait: those that are away, then the longest. */
-  #grow(): void {
+  /** Gives every row room for its next token. If the budget is too small, kept caches go first, then the longest rows leave and wait. */
+  #makeRoom(): void {
     const longest = () => this.#active.reduce((a, b) => (b.length > a.length ? b : a));
     while (longest().length > this.#cache.room) {
       const slots = this.#active.length;
       const room = Math.max(...this.#active.map(roomFor));
-      if (this.#forgetFor(slots, room) || slots === 1) this.#resize(slots, room);
-      else this.#setAside(longest());
+      if (this.#forgetUntilFits(slots, room) || slots === 1) this.#resize(slots, room);
+      else this.#sendToWait(longest());
     }
     this.#trim();
   }
 
-  #setAside(row: SampledRow): void {
-    this.#keep(row);
-    this.#vacate(row);
+  #sendToWait(row: SampledRow): void {
+    this.#keepCache(row);
+    this.#freeSlot(row);
     this.add(row);
   }
 
-  #keep(row: SampledRow): void {
+  #keepCache(row: SampledRow): void {
     const cache = new KeyValueCache(this.#options.config, 1, row.cached);
     cache.copyFrom(this.#cache, this.#active.indexOf(row), 0, row.cached);
     this.#kept.set(row.dialogue, { tokens: row.tokens.slice(0, row.cached), cache });
   }
 
-  #vacate(row: SampledRow): void {
+  /** Removes a row from the batch and moves the last row to its slot. */
+  #freeSlot(row: SampledRow): void {
     const slot = this.#active.indexOf(row);
     const moved = this.#active.pop()!;
     if (moved === row) return;
@@ -229,20 +236,20 @@ export class RowBatch implements Disposable {
     this.#cache.copyFrom(this.#cache, this.#active.length, slot, moved.cached);
   }
 
-  /** Brings back what is held within the budget: slots without a row go first, then what is kept. */
+  /** Frees memory until the budget is met: first slots without a row, then kept caches. */
   #trim(): void {
     if (this.size <= this.#capacity) return;
     const room = Math.max(0, ...this.#active.map((row) => Math.min(roomFor(row), this.#cache.room)));
     this.#resize(this.#active.length, room);
-    this.#forgetFor(this.#active.length, room);
+    this.#forgetUntilFits(this.#active.length, room);
   }
 
   #fits(slots: number, room: number): boolean {
     return slots * room + this.#keptSize <= this.#capacity;
   }
 
-  /** Gives up what is kept, the oldest first, until so many slots fit the budget; whether they do. */
-  #forgetFor(slots: number, room: number): boolean {
+  /** Frees kept caches, oldest first, until `slots` slots with room for `room` tokens each fit the budget. Returns whether they do. */
+  #forgetUntilFits(slots: number, room: number): boolean {
     for (const dialogue of this.#kept.keys()) {
       if (this.#fits(slots, room)) return true;
       this.forget(dialogue);
@@ -256,9 +263,9 @@ export class RowBatch implements Disposable {
   }
 }
 
-/** Room that a row is given: not for more tokens than it can have. */
+/** The tokens that a row's slot should have room for: never more than the row can reach. */
 function roomFor(row: SampledRow): number {
-  return Math.min(row.length + LOOK_AHEAD, row.longest);
+  return Math.min(row.length + SPARE_TOKENS, row.maxLength);
 }
 
 function commonLength(a: readonly number[], b: readonly number[]): number {
@@ -267,7 +274,7 @@ function commonLength(a: readonly number[], b: readonly number[]): number {
   return end;
 }
 
-/** Groups of rows with one text, batched so that a run stays within its tokens. */
+/** Splits groups of rows with equal tokens into batches of at most `PREFILL_TOKENS` tokens; a longer text is a batch of its own. */
 function prefillBatches(groups: readonly (readonly SampledRow[])[]): (readonly SampledRow[])[][] {
   const batches: (readonly SampledRow[])[][] = [];
   let width = 0;

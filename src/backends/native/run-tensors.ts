@@ -1,4 +1,4 @@
-// Small tensors made for one run and released with it.
+// Tensors that are created for one run and released after it.
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type ElementType, type NativeBuffer } from '../../runtime/buffers.ts';
 import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
@@ -8,7 +8,7 @@ export class RunTensors implements Disposable {
   readonly #tensors: Tensor[] = [];
   readonly #views: Tensor[] = [];
 
-  /** A new tensor of zeros. */
+  /** Creates a tensor of zeros. */
   create<E extends ElementType>(type: E, shape: readonly number[]): Tensor<E> {
     const buffer: NativeBuffer<E> = allocate(type, volume(shape));
     const created = tensor(buffer, shape);
@@ -16,7 +16,7 @@ export class RunTensors implements Disposable {
     return created;
   }
 
-  /** A tensor over memory that stays the caller's; flat unless a shape is given. */
+  /** Creates a tensor over memory that the caller owns. @param shape one-dimensional by default */
   view<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[] = [buffer.length]): Tensor<E> {
     const created = tensor(buffer, shape);
     this.#views.push(created);
@@ -44,7 +44,7 @@ export class RunTensors implements Disposable {
   }
 }
 
-/** Binds the inputs that a session has; a graph that does not depend on one does not have it. */
+/** Binds those inputs whose names are in `known`. A graph has no input for a value that its outputs do not depend on. */
 export function bindInputs(
   binding: Binding,
   known: ReadonlySet<string>,

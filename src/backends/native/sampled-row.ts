@@ -1,22 +1,23 @@
-// One completion while it is sampled: the tokens up to now, and whether they have ended.
+// One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { GradusError } from '../../errors.ts';
 import type { Completion, SampleRequest, SamplingOptions } from '../../generation.ts';
 import { likeliestToken, sampleToken } from '../../models/sampler.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
 
-/** What a run tells of one row's next token. */
+/** The distribution of one row's next token. Both arrays are views [vocabulary] that the next run overwrites. */
 export interface Scores {
   readonly logits: Float32Array;
+  /** After temperature. */
   readonly probabilities: Float32Array;
   /** log Σ exp of the logits. */
   readonly logTotal: number;
 }
 
 export class SampledRow {
-  /** Whose request it is. */
+  /** The index of the dialogue that made the request. */
   readonly dialogue: number;
   readonly request: SampleRequest;
-  /** Equal for equal prompts. */
+  /** The prompt's ids as a key: equal for equal prompts. */
   readonly prompt: string;
   readonly #options: SamplingOptions;
   readonly #random: RandomStream;
@@ -25,7 +26,7 @@ export class SampledRow {
   readonly #logprobs: number[] = [];
   readonly #plainLogprobs: number[] = [];
   #finishReason: Completion['finishReason'] | undefined;
-  /** Tokens whose keys and values are in its slot. */
+  /** How many of its tokens have their keys and values in the cache. */
   cached = 0;
 
   /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`. */
@@ -33,14 +34,14 @@ export class SampledRow {
     const { length } = request.promptIds;
     if (length === 0)
       throw new GradusError('PROMPT_EMPTY', 'a prompt needs at least one token', {
-        hint: 'begin it with the beginning-of-text token',
+        hint: 'start the prompt with the beginning-of-text token',
       });
     if (length >= contextLength) {
       throw new GradusError(
         'PROMPT_TOO_LONG',
         `a prompt of ${length} tokens leaves no room in a context of ${contextLength}`,
         {
-          hint: 'shorten the prompt, or set overlong_prompts',
+          hint: 'shorten the prompt, or set overlong_prompts to drop or truncate_left',
         },
       );
     }
@@ -52,7 +53,7 @@ export class SampledRow {
     this.#limit = Math.min(request.maxTokens ?? options.maxTokens, contextLength - length);
   }
 
-  /** The prompt and what was sampled. */
+  /** The prompt followed by the sampled tokens. */
   get tokens(): number[] {
     return [...this.request.promptIds, ...this.#ids];
   }
@@ -61,12 +62,12 @@ export class SampledRow {
     return this.request.promptIds.length + this.#ids.length;
   }
 
-  /** The longest that it can become. */
-  get longest(): number {
+  /** The most tokens that it can reach, prompt included. */
+  get maxLength(): number {
     return this.request.promptIds.length + this.#limit;
   }
 
-  /** The tokens that are not in its slot yet. */
+  /** The tokens whose keys and values are not in the cache yet. */
   get unread(): readonly number[] {
     const { length } = this.request.promptIds;
     return this.cached >= length ? this.#ids.slice(this.cached - length) : this.tokens.slice(this.cached);
@@ -76,7 +77,7 @@ export class SampledRow {
     return this.#finishReason !== undefined;
   }
 
-  /** The completion as far as it goes: only cancelling leaves a row without an end of its own. */
+  /** The completion so far. A row that has not ended by itself counts as cancelled. */
   get completion(): Completion {
     return {
       ids: this.#ids,
@@ -86,12 +87,12 @@ export class SampledRow {
     };
   }
 
-  /** Takes the next token from its scores, for which all before it were read, and notices whether that was the last. */
+  /** Samples the next token, given its scores after all tokens before it have been read. */
   take({ logits, probabilities, logTotal }: Scores): void {
     const { temperature = 1, stopIds, stopWhen } = this.#options;
     this.cached = this.length;
     const greedy = temperature === 0;
-    // Greedy choice is certain: its probability is 1.
+    // A greedy choice is certain: its probability is 1.
     const { id, logprob } = greedy
       ? { id: likeliestToken(logits), logprob: 0 }
       : sampleToken(probabilities, this.#random, this.#options);

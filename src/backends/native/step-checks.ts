@@ -1,4 +1,4 @@
-// What is checked and measured of every optimiser step, whatever its loss.
+// Checks and metrics of every optimiser step, for any loss.
 import type { TrainingBatch, TrainingSequence } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 
@@ -14,9 +14,9 @@ export function samplerLogprobsOf({ samplerLogprobs = [] }: TrainingSequence): r
 }
 
 /**
- * TRL's metric of how far the sampler is from the trainer: the mean of |trainer − sampler| over tokens, in nats. Of a batch's first update alone:
- * later ones start from other weights than those that sampled.
- * @param logprobs for each sequence, under the weights before the update
+ * TRL's metric of how much the sampler's log-probabilities differ from the trainer's: the mean of |trainer − sampler| over tokens, in nats.
+ * Empty for all but the first update of a batch, since later updates start from other weights than the sampler had.
+ * @param logprobs of each sequence's tokens, under the weights before the update
  */
 export function samplerDifference(
   { sequences }: TrainingBatch,

@@ -1,34 +1,35 @@
-// How long a step takes, from the number of operations alone. docs/planning.md explains the formula; it is right within a factor of three.
+// Estimates the time of a step from its number of operations, within a factor of three. docs/planning.md explains the formula.
 import type { Architecture } from '../../models/families.ts';
 import type { TimeEstimate, Workload } from '../backend.ts';
 import { parameterCount } from './memory-estimate.ts';
 
-/** Measured on a server's cores with AVX-512; a notebook's are about as fast, old ones half. */
+/** Measured on server cores with AVX-512. Notebook cores are about as fast, old cores half as fast. */
 const MEASURED = {
-  /** Operations a second and thread, in products of many rows (training, reading prompts) and of few (one token each). */
+  /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
-  /** Bytes a second at which weights are read, by all threads together: each token run reads all of them. */
+  /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,
-  /** Seconds that a run takes beside its products, for each layer: launching, attention over the cache. */
+  /** Seconds per layer that a run takes in addition to its products: launching operators, attention over the cache. */
   runOverheadPerLayer: 0.3e-3,
-  /** Seconds to pick a token, for each entry of the vocabulary. */
+  /** Seconds to sample a token, per entry of the vocabulary. */
   samplingPerEntry: 3e-9,
-  /** Seconds to read a parameter, and to compile a layer's share of the graphs. */
+  /** Seconds to read a parameter, and to compile one layer in all graphs. */
   readingPerParameter: 10e-9,
   compilingPerLayer: 0.15,
 } as const;
 
 export interface TimeSettings {
-  /** Whether all parameters are trained: then there is a gradient of every weight as well. */
+  /** Whether all parameters are trained, so that every weight has a gradient. */
   readonly full: boolean;
   readonly threads: number;
-  /** Passes without gradients over the same sequences: of the reference. */
+  /** Passes without gradients over the same sequences, for the reference's log-probabilities. */
   readonly scoringPasses: number;
-  /** Whether layers are computed again for their gradients. */
+  /** Whether the backward pass computes layers again instead of keeping their results. */
   readonly recompute: boolean;
 }
 
+/** Seconds to start, to generate and to update, for one step of the workload. */
 export function timeEstimate(
   { config, parameters }: Architecture,
   { full, threads, scoringPasses, recompute }: TimeSettings,
@@ -41,7 +42,7 @@ export function timeEstimate(
   const read = prompts * promptTokens;
   const written = rows * completionTokens;
 
-  // A product of a row with a weight is two operations a number.
+  // Multiplying a row with a weight takes two operations per element.
   const prefill = (2 * linear * read) / (MEASURED.trainingRate * threads);
   const products = (2 * (linear + output) * rows) / (MEASURED.decodingRate * threads);
   const reading = (4 * (linear + output)) / MEASURED.bandwidth;
@@ -51,7 +52,7 @@ export function timeEstimate(
     rows * config.vocabularySize * MEASURED.samplingPerEntry;
 
   const forward = 2 * (linear * (read + written) + output * written);
-  // Backwards: the gradient of what a layer read, and with full fine-tuning of its weights.
+  // The backward pass computes the gradient of each layer's input and, in full fine-tuning, of its weights.
   const passes = 1 + 1 + (full ? 1 : 0) + (recompute ? 1 : 0) + scoringPasses;
   return {
     start: total * MEASURED.readingPerParameter + config.layers * MEASURED.compilingPerLayer,
