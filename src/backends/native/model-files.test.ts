@@ -79,7 +79,7 @@ const damages: Damage[] = [
     'wider than its weights',
     having({ intermediate_size: 65 }),
     'MODEL_WEIGHTS_MISMATCH',
-    /\[64,32\] where config\.json asks for \[65,32\]/,
+    /\[64,32\], but config\.json requires \[65,32\]/,
   ],
   [
     'more layers than weights',
