@@ -1,88 +1,104 @@
-// Reads the fields of a model's config.json, with one clear error for each that is missing, malformed or beyond us.
+// Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
 import { GradusError } from '../errors.ts';
 import type { RopeSettings } from './rotary-tables.ts';
 
-export type ConfigReader = ReturnType<typeof configReader>;
-
-/** A value of a JSON file, in an error's one line. */
+/** A JSON value for an error message, shortened to 80 characters. */
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'absent';
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-export function configReader(json: Readonly<Record<string, unknown>>) {
-  const malformed = (field: string, expected: string) =>
-    new GradusError('MODEL_CONFIG_INVALID', `config.json: ${field} must be ${expected}, not ${shown(json[field])}`, {
-      path: field,
-      hint: 'the model folder may be damaged; fetch it again',
-    });
-  const number = (field: string, fallback?: number): number => {
-    const given = json[field] ?? fallback;
-    if (typeof given !== 'number' || !Number.isFinite(given)) throw malformed(field, 'a number');
+/** Each method throws `MODEL_CONFIG_INVALID` if its field is missing without a default, or not of the expected type. */
+export class ConfigReader {
+  readonly #json: Readonly<Record<string, unknown>>;
+
+  constructor(json: Readonly<Record<string, unknown>>) {
+    this.#json = json;
+  }
+
+  number(field: string, fallback?: number): number {
+    const given = this.#json[field] ?? fallback;
+    if (typeof given !== 'number' || !Number.isFinite(given)) throw this.#malformed(field, 'a number');
     return given;
-  };
-  const unsupported = (field: string, why: string) =>
-    new GradusError('MODEL_UNSUPPORTED', `config.json: ${field} ${shown(json[field])} is not supported: ${why}`, {
+  }
+
+  /** A positive integer. @param most rejects sizes that no machine has the memory or time for */
+  integer(field: string, fallback?: number, most = 2 ** 31): number {
+    const given = this.number(field, fallback);
+    if (!Number.isInteger(given) || given <= 0) throw this.#malformed(field, 'a positive integer');
+    if (given > most) throw this.#malformed(field, `at most ${most}`);
+    return given;
+  }
+
+  boolean(field: string, fallback: boolean): boolean {
+    const given = this.#json[field] ?? fallback;
+    if (typeof given !== 'boolean') throw this.#malformed(field, 'true or false');
+    return given;
+  }
+
+  text(field: string, fallback: string): string {
+    const given = this.#json[field] ?? fallback;
+    if (typeof given !== 'string') throw this.#malformed(field, 'a string');
+    return given;
+  }
+
+  /** Token ids: the field may hold one id, a list of ids, or nothing. */
+  ids(field: string): number[] {
+    const given = this.#json[field] ?? [];
+    const list = Array.isArray(given) ? given : [given];
+    if (!list.every((id) => Number.isInteger(id) && id >= 0)) {
+      throw this.#malformed(field, 'a token id or a list of token ids');
+    }
+    return list;
+  }
+
+  /** Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`. */
+  rope(): RopeSettings {
+    const field = this.#json.rope_scaling ? 'rope_scaling' : 'rope_parameters';
+    const given = this.#json[field] ?? {};
+    if (typeof given !== 'object' || Array.isArray(given)) throw this.#malformed(field, 'an object');
+    const nested = given as Readonly<Record<string, unknown>>;
+    const reader = new ConfigReader(nested);
+    const theta = nested.rope_theta === undefined ? this.number('rope_theta', 10000) : reader.number('rope_theta');
+    const type = nested.rope_type ?? nested.type ?? 'default';
+    if (type === 'default') return { theta };
+    if (type !== 'llama3') throw this.unsupported(field, 'only rotary embeddings of type default or llama3 are');
+    return {
+      theta,
+      scaling: {
+        factor: reader.number('factor'),
+        lowFrequencyFactor: reader.number('low_freq_factor'),
+        highFrequencyFactor: reader.number('high_freq_factor'),
+        originalContextLength: reader.integer('original_max_position_embeddings'),
+      },
+    };
+  }
+
+  /**
+   * Throws `MODEL_UNSUPPORTED` if some layer cannot attend to the whole context.
+   * @param used whether the model uses its sliding window at all
+   */
+  refuseSlidingWindow(used: boolean): void {
+    const layerTypes = this.#json.layer_types;
+    const everyLayerFull = Array.isArray(layerTypes) && layerTypes.every((type) => type === 'full_attention');
+    if (!used || everyLayerFull) return;
+    if (this.number('sliding_window', 4096) >= this.number('max_position_embeddings', 32768)) return;
+    throw this.unsupported(
+      'sliding_window',
+      'attention must see the whole context; choose a model without a window, or set max_position_embeddings to its width',
+    );
+  }
+
+  unsupported(field: string, why: string): GradusError {
+    const message = `config.json: ${field} ${shown(this.#json[field])} is not supported: ${why}`;
+    return new GradusError('MODEL_UNSUPPORTED', message, { path: field, hint: 'choose another model' });
+  }
+
+  #malformed(field: string, expected: string): GradusError {
+    const message = `config.json: ${field} must be ${expected}, not ${shown(this.#json[field])}`;
+    return new GradusError('MODEL_CONFIG_INVALID', message, {
       path: field,
-      hint: 'choose another model',
+      hint: 'the model folder may be damaged; download it again',
     });
-  return {
-    number,
-    /** What is greater than `most` would take more memory or time than any machine has. */
-    integer(field: string, fallback?: number, most = 2 ** 31): number {
-      const given = number(field, fallback);
-      if (!Number.isInteger(given) || given <= 0) throw malformed(field, 'a positive integer');
-      if (given > most) throw malformed(field, `at most ${most}`);
-      return given;
-    },
-    boolean(field: string, fallback: boolean): boolean {
-      const given = json[field] ?? fallback;
-      if (typeof given !== 'boolean') throw malformed(field, 'true or false');
-      return given;
-    },
-    text(field: string, fallback: string): string {
-      const given = json[field] ?? fallback;
-      if (typeof given !== 'string') throw malformed(field, 'a text');
-      return given;
-    },
-    /** One id, a list of ids, or none. */
-    ids(field: string): number[] {
-      const given = json[field] ?? [];
-      const list = Array.isArray(given) ? given : [given];
-      if (!list.every((id) => Number.isInteger(id) && id >= 0)) throw malformed(field, 'a token id or a list of them');
-      return list;
-    },
-    /** Rotary frequencies: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. */
-    rope(): RopeSettings {
-      const field = json.rope_scaling ? 'rope_scaling' : 'rope_parameters';
-      const given = json[field] ?? {};
-      if (typeof given !== 'object' || Array.isArray(given)) throw malformed(field, 'an object');
-      const nested = given as Readonly<Record<string, unknown>>;
-      const read = configReader(nested);
-      const theta = nested.rope_theta === undefined ? number('rope_theta', 10000) : read.number('rope_theta');
-      const type = nested.rope_type ?? nested.type ?? 'default';
-      if (type === 'default') return { theta };
-      if (type !== 'llama3') throw unsupported(field, 'rotary embeddings are read as default or llama3');
-      return {
-        theta,
-        scaling: {
-          factor: read.number('factor'),
-          lowFrequencyFactor: read.number('low_freq_factor'),
-          highFrequencyFactor: read.number('high_freq_factor'),
-          originalContextLength: read.integer('original_max_position_embeddings'),
-        },
-      };
-    },
-    /** Throws where layers see less than the whole context: where a window is in use, is narrower, and some layer has it. */
-    refuseSlidingWindow(used: boolean): void {
-      const layerTypes = json.layer_types;
-      const everyLayerFull = Array.isArray(layerTypes) && layerTypes.every((type) => type === 'full_attention');
-      if (!used || everyLayerFull || number('sliding_window', 4096) >= number('max_position_embeddings', 32768)) return;
-      throw unsupported(
-        'sliding_window',
-        'attention must see the whole context; choose a model without a window, or set max_position_embeddings to it',
-      );
-    },
-    unsupported,
-  };
+  }
 }

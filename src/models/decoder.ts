@@ -1,5 +1,5 @@
-// The decoder of Llama (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
-// In what they differ is in the configuration: biases, and norms of queries and keys.
+// Llama's decoder (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
+// Families differ only in biases and in norms of queries and keys.
 import type { Tensor } from '../tensor/graph.ts';
 import { add, dimensionAt, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
 import type { ConfigReader } from './config-reader.ts';
@@ -8,18 +8,18 @@ import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec } 
 export interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
   readonly rmsNormEpsilon: number;
-  /** Which linear layers add a bias. */
+  /** Which linear layers have a bias. */
   readonly biases: { readonly queryKeyValue: boolean; readonly output: boolean; readonly mlp: boolean };
-  /** Whether each head's query and key are normalised before they are rotated. */
+  /** Whether the query and key of each head are normalised before rotary embeddings are applied. */
   readonly queryKeyNorm: boolean;
 }
 
-/** What a family says of itself; the rest is in config.json under the same names for all. */
+/** What distinguishes a family. Everything else is in config.json, under the same names for all families. */
 export interface DecoderFamily {
   readonly modelType: string;
   readonly biases: DecoderConfig['biases'];
   readonly queryKeyNorm: boolean;
-  /** What config.json leaves out. */
+  /** Values for fields that config.json may omit. */
   readonly defaults: { readonly contextLength: number; readonly headSize?: number };
 }
 
@@ -29,7 +29,7 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
   const keyValueHeads = read.integer('num_key_value_heads', heads);
   const headSize = read.integer('head_dim', defaults.headSize ?? hiddenSize / heads);
   if (heads % keyValueHeads !== 0)
-    throw read.unsupported('num_key_value_heads', `it does not divide ${heads} attention heads`);
+    throw read.unsupported('num_key_value_heads', `${heads} attention heads are not a multiple of it`);
   if (headSize % 2 !== 0) throw read.unsupported('head_dim', 'rotary embeddings need an even head size');
   if (read.text('hidden_act', 'silu') !== 'silu') throw read.unsupported('hidden_act', 'only silu is');
   return {
@@ -88,17 +88,17 @@ export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Lay
     const path = `model.layers.${layer}`;
     const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
 
-    const read = norm(x, `${path}.input_layernorm`);
+    const attentionInput = norm(x, `${path}.input_layernorm`);
     const attended = layers.attention(
       layer,
-      headNorm(linear(read, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
-      headNorm(linear(read, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
-      linear(read, 'self_attn.v_proj'),
+      headNorm(linear(attentionInput, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
+      headNorm(linear(attentionInput, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
+      linear(attentionInput, 'self_attn.v_proj'),
     );
     x = add(x, linear(attended, 'self_attn.o_proj'));
 
-    const thought = norm(x, `${path}.post_attention_layernorm`);
-    const gated = mul(silu(linear(thought, 'mlp.gate_proj')), linear(thought, 'mlp.up_proj'));
+    const mlpInput = norm(x, `${path}.post_attention_layernorm`);
+    const gated = mul(silu(linear(mlpInput, 'mlp.gate_proj')), linear(mlpInput, 'mlp.up_proj'));
     x = add(x, linear(gated, 'mlp.down_proj'));
   }
   return norm(x, 'model.norm');

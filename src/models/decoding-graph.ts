@@ -1,4 +1,4 @@
-// The graph that sampling runs: one more token for each row, from a cache of keys and values that it appends to.
+// The graph of sampling: it reads tokens of each row, appends their keys and values to a cache, and scores the next token.
 import type { Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
@@ -8,31 +8,32 @@ import type { LoraAdapters } from './lora.ts';
 import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 
-/** Rows that decode together, and tokens that each reads: 1, or a whole prompt padded on the right. */
+/** B rows decode together. Each reads S tokens: one token, or a whole prompt padded on the right. */
 const B = size('B');
 const S = size('S');
-/** Positions that the cache has room for. */
+/** The cache has room for M positions per row. */
 const M = size('M');
 
 export const keyCacheName = (layer: number) => `cache.${layer}.key`;
 export const valueCacheName = (layer: number) => `cache.${layer}.value`;
-/** The cache that a run leaves behind; bound to the memory of the one it read, it is updated in place. */
+/** The output with the updated cache. If it is bound to the memory of the input, the cache is updated in place. */
 export const nextCacheName = (name: string) => `next.${name}`;
 
 export interface DecodingGraphOptions {
   adapters?: LoraAdapters;
-  /** Of all matrices but the adapters. @default exact */
+  /** The format of all matrices except adapters. @default float32 */
   quantization?: Quantization;
-  /** Matrices that quantization leaves as they are. @default none */
+  /** Matrices that are not quantized. @default none */
   exact?: ReadonlySet<string>;
+  /** How many positions the rotary tables hold. */
   positions: number;
 }
 
 /**
- * Inputs beside parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
+ * Inputs besides parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
  * - `ids` int64 [B, S];
- * - `last_positions` int64 [B]: the position of each row's last token;
- * - `rows` int64 [B]: where in [B·S] each row's last token stands;
+ * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
+ * - `rows` int64 [B]: the index of each row's last token in [B·S];
  * - `inverse_temperature` [].
  *
  * Outputs: `logits` [B, V]; `probabilities` [B, V], after temperature; `log_total` [B, 1], log Σ exp of the logits; and the caches.

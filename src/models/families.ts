@@ -1,4 +1,4 @@
-// Which code a config.json's `model_type` stands for.
+// The supported architectures, by the `model_type` of config.json.
 import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
@@ -9,12 +9,12 @@ import { qwen3 } from './qwen3.ts';
 
 const families: ReadonlyMap<string, ModelFamily> = new Map(Object.entries({ llama, mistral, qwen2, qwen3 }));
 
-/** What people may well try, and why it is refused. */
+/** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|lfm2|hybrid/, 'some of its layers are recurrent, not attention'],
-  [/^gemma/, 'its layers look through sliding windows, and have norms and activations of their own'],
+  [/^gemma/, 'it has sliding windows, and norms and activations of its own'],
   [/vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
@@ -27,7 +27,7 @@ export interface Architecture {
   readonly json: Readonly<Record<string, unknown>>;
 }
 
-/** The architecture that a config.json describes. */
+/** The architecture that a config.json describes. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
 export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture {
   const modelType = String(json.model_type);
   const family = families.get(modelType);

@@ -1,5 +1,5 @@
-// What a model family is built from: named parameters, linear layers that may carry adapters, and attention that its caller supplies.
-// The same family code so makes the training graph, whose attention shares prompts, and the decoding graph, whose attention has a cache.
+// The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies.
+// So the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
 import type { Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -7,7 +7,7 @@ import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
 import type { RopeSettings } from './rotary-tables.ts';
 
-/** Sizes that every family's configuration tells, under Hugging Face's names in camelCase. */
+/** The configuration that all families have, under Hugging Face's names where it has one, in camelCase. */
 export interface ModelConfig {
   readonly modelType: string;
   readonly hiddenSize: number;
@@ -16,12 +16,12 @@ export interface ModelConfig {
   readonly keyValueHeads: number;
   readonly headSize: number;
   readonly vocabularySize: number;
-  /** The longest sequence that positions exist for. */
+  /** The longest sequence, in tokens. */
   readonly contextLength: number;
   readonly rope: RopeSettings;
-  /** Whether the output layer is the embedding table. */
+  /** Whether the output layer uses the embedding table as its weight. */
   readonly tiedEmbeddings: boolean;
-  /** Tokens that end a text, as configured. */
+  /** Tokens that end a text, according to config.json. */
   readonly eosIds: readonly number[];
 }
 
@@ -38,54 +38,54 @@ export interface ParameterSpec {
 export type Attention = (layer: number, query: Tensor, key: Tensor, value: Tensor) => Tensor;
 
 export interface Layers {
-  /** A parameter as a graph input of its own name. */
+  /** The graph input for the parameter `name`. */
   parameter(name: string, shape: Shape): Tensor;
-  /** x [rows, in] → [rows, out]: the layer `name`, with its bias if it has one and its adapter if it carries one. */
+  /** x [rows, in] → [rows, out]: the linear layer `name`, with its bias and its adapter if it has them. */
   linear(x: Tensor, name: string, size: { readonly in: number; readonly out: number; readonly bias?: boolean }): Tensor;
-  /** x [rows, in] times the transpose of the parameter `name` [out, in]: a linear layer, or the output layer. */
+  /** alpha · x Wᵀ, where x is [rows, in] and W is the parameter `name` [out, in]. */
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
-  /** Marks where a block of layers begins. */
+  /** Marks the input of a block, from which the backward pass can compute the block again. */
   checkpoint(x: Tensor): Tensor;
 }
 
 export interface AdapterDropout {
   readonly probability: number;
-  /** A random number in [0, 1) for each row, [rows, 1]; one for each column of a layer's input is the input `dropoutColumns(layer)`. */
+  /** A random number in [0, 1) for each row: [rows, 1]. Those of the columns are the graph input `dropoutColumns(layer)`. */
   readonly rows: Tensor;
 }
 
-/** The graph input [1, in] of a layer's random numbers. */
+/** The name of the graph input with a random number in [0, 1) for each column of a layer's input: [1, in]. */
 export const dropoutColumns = (layer: string) => `${layer}.dropout`;
 
 export interface LayerOptions {
   readonly attention: Attention;
   readonly adapters?: LoraAdapters;
-  /** Read matrices in a rounded form, which the caller provides under other names. @default exact */
+  /** Read quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
   readonly quantization?: Quantization;
-  /** Compute each block again for the gradients instead of keeping what it computed. @default false: only what is cheap */
+  /** Whether the backward pass computes blocks again instead of keeping their results. @default false: only cheap operations */
   readonly recompute?: boolean;
-  /** Matrices that are read as they are all the same: those that are trained. @default none */
+  /** Matrices that are not quantized, because they are trained. @default none */
   readonly exact?: ReadonlySet<string>;
-  /** What adapters do not see while training. @default they see all */
+  /** Dropout of the inputs of adapters. @default none */
   readonly dropout?: AdapterDropout;
 }
 
-/** One architecture: the code that a `model_type` stands for. */
+/** The code for one `model_type`. */
 export interface ModelFamily {
-  /** Reads config.json; what the family cannot compute is an error. */
+  /** Reads config.json. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
   config(json: Readonly<Record<string, unknown>>): ModelConfig;
   parameters(config: ModelConfig): ParameterSpec[];
-  /** Embedded tokens [rows, hidden] → what the output layer reads [rows, hidden]. */
+  /** All layers between the embedding and the output layer: [rows, hidden] → [rows, hidden]. */
   body(config: ModelConfig, embedded: Tensor, layers: Layers): Tensor;
 }
 
 export const EMBEDDING = 'model.embed_tokens.weight';
 export const OUTPUT = 'lm_head.weight';
-/** The parameter [vocabulary, hidden] that turns the body's result into logits. */
+/** The name of the output layer's weight [vocabulary, hidden]. */
 export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
 
-/** Layers whose parameters are graph inputs, one object a name, so that a graph asks for each once. */
+/** Layers whose parameters are graph inputs. Each name is one input, however often it is used. */
 export function createLayers({
   attention,
   adapters,
@@ -134,8 +134,9 @@ export function createLayers({
 }
 
 /**
- * Zero with some probability, else larger by as much as that takes away. Each entry goes by the fraction of its row's number plus its column's:
- * entries are uniform and independent in pairs, which is all that a gradient's mean and variance ask, for one number a row and one a column.
+ * Sets elements to 0 with the given probability and scales the others by 1 / (1 − probability). The random number of an element is the fractional
+ * part of row + column. These are uniform and pairwise independent, which suffices for the mean and variance of gradients, and need only one
+ * number per row and per column.
  */
 function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropout): Tensor {
   const sum = add(rows, columns);

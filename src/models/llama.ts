@@ -1,11 +1,11 @@
-// Llama 1 to 3.3 and models of the same architecture, such as SmolLM2: `model_type: llama`.
-import { configReader } from './config-reader.ts';
+// Llama 1 to 3.3, and models with the same architecture such as SmolLM2: `model_type: llama`.
+import { ConfigReader } from './config-reader.ts';
 import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
 import type { ModelFamily } from './layers.ts';
 
 export const llama: ModelFamily = {
   config(json) {
-    const read = configReader(json);
+    const read = new ConfigReader(json);
     const attentionBias = read.boolean('attention_bias', false);
     return decoderConfig(read, {
       modelType: 'llama',

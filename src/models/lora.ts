@@ -1,4 +1,4 @@
-// Low-rank adapters: which layers carry one, what they start as, and their names in PEFT's files. Hu et al. 2021, arXiv:2106.09685.
+// Low-rank adapters (Hu et al. 2021, arXiv:2106.09685): which layers have one, and their names and settings in PEFT's files.
 import { GradusError, messageOf } from '../errors.ts';
 import { shown } from './config-reader.ts';
 import type { ParameterSpec } from './layers.ts';
@@ -9,19 +9,19 @@ export interface LoraSettings {
   /** The product of the two matrices is scaled by alpha / r. */
   readonly alpha: number;
   /**
-   * Every linear layer but the output; or the ends of their names, whole parts of them, for example `q_proj` or `0.mlp.up_proj`;
-   * or one regular expression that matches whole names, for example `.*\.self_attn\.[qv]_proj`.
+   * The layers with adapters: `all-linear` for every linear layer except the output; or a list of suffixes of names, in whole parts,
+   * for example `q_proj` or `0.mlp.up_proj`; or one regular expression that matches whole names, for example `.*\.self_attn\.[qv]_proj`.
    */
   readonly targetModules: string | readonly string[];
-  /** Other ranks for some layers: by the ends of their names, which may be regular expressions; the first that fits holds. */
+  /** Other ranks for some layers, by suffixes of their names or regular expressions for them. The first that matches counts. */
   readonly rankPattern?: Readonly<Record<string, number>>;
-  /** Other values of alpha, likewise. */
+  /** Other values of alpha, in the same form. */
   readonly alphaPattern?: Readonly<Record<string, number>>;
   /** Scale by alpha / √r instead: Kalajdzievski 2023, arXiv:2312.03732. @default false */
   readonly rslora?: boolean;
-  /** How likely an adapter does not see a number of what its layer reads, while training. @default 0 */
+  /** The probability with which an adapter drops an element of its input while training. @default 0 */
   readonly dropout?: number;
-  /** Ends of the names of modules that are trained themselves and saved with the adapters, such as `embed_tokens`. @default none */
+  /** Modules, by suffixes of their names, that are trained completely and saved with the adapters, such as `embed_tokens`. @default none */
   readonly modulesToSave?: readonly string[];
 }
 
@@ -30,17 +30,17 @@ export interface AdapterMatrix {
   readonly shape: readonly [number, number];
 }
 
-/** y gains scale · (x Aᵀ) Bᵀ; A is [r, in], B is [out, r]. */
+/** Adds scale · (x Aᵀ) Bᵀ to a layer's output; A is [r, in], B is [out, r]. */
 export interface LoraAdapter {
   readonly a: AdapterMatrix;
   readonly b: AdapterMatrix;
   readonly scale: number;
 }
 
-/** Adapters by the name of their layer, for example `model.layers.0.self_attn.q_proj`. */
+/** Adapters by the names of their layers, for example `model.layers.0.self_attn.q_proj`. */
 export type LoraAdapters = ReadonlyMap<string, LoraAdapter>;
 
-/** The adapters that settings ask of a model. Target modules that no layer has are an error. */
+/** The adapters that a model gets with these settings. Throws `LORA_TARGET_UNKNOWN` if a target matches no layer. */
 export function loraAdapters(parameters: readonly ParameterSpec[], settings: LoraSettings): LoraAdapters {
   const linear = parameters
     .filter(({ kind }) => kind === 'linear')
@@ -78,14 +78,14 @@ const lastPart = (name: string) => name.slice(name.lastIndexOf('.') + 1);
 const endsWith = (name: string, target: string) => name === target || name.endsWith(`.${target}`);
 const isTarget = (name: string, target: string) => target === 'all-linear' || matchesWhole(name, target);
 
-/** Whether a regular expression matches all of a name. `key` is the setting that it comes from. */
+/** Whether a regular expression matches the whole name. @param key the setting that it comes from, for errors */
 export function matchesWhole(name: string, source: string, key = 'lora.target_modules'): boolean {
   try {
     return new RegExp(`^(?:${source})$`).test(name);
   } catch (cause) {
-    throw new GradusError('LORA_TARGET_UNKNOWN', `${source} is no regular expression: ${messageOf(cause)}`, {
+    throw new GradusError('LORA_TARGET_UNKNOWN', `${source} is not a valid regular expression: ${messageOf(cause)}`, {
       path: key,
-      hint: 'one text is a regular expression; several names are a list: [q_proj, v_proj]',
+      hint: 'a single string is read as a regular expression; write names as a list: [q_proj, v_proj]',
       cause,
     });
   }
@@ -100,7 +100,7 @@ export function peftName(matrix: string): string {
   return `base_model.model.${matrix}`;
 }
 
-/** PEFT's adapter_config.json. */
+/** The content of PEFT's adapter_config.json. */
 export function peftConfig(
   settings: LoraSettings,
   adapters: LoraAdapters,
@@ -118,20 +118,20 @@ export function peftConfig(
     rank_pattern: rankPattern,
     alpha_pattern: alphaPattern,
     lora_dropout: dropout,
-    // PEFT knows all-linear too, but means by it what the base model has, not what carries an adapter.
+    // PEFT would expand all-linear from the base model when it loads the adapter, so we name the layers that have one.
     target_modules:
       targetModules === 'all-linear' ? [...new Set([...adapters.keys()].map(lastPart))].sort() : targetModules,
     bias: 'none',
     fan_in_fan_out: false,
     use_rslora: rslora,
     modules_to_save: modulesToSave && modulesToSave.length > 0 ? modulesToSave : null,
-    // Without it PEFT trains and loads a copy of the embeddings, and leaves the output layer as it was.
+    // Without it, PEFT unties the embeddings: it trains and loads a copy, and leaves the output layer unchanged.
     ensure_weight_tying: tiedEmbeddings && (modulesToSave ?? []).length > 0,
     inference_mode: true,
   };
 }
 
-/** The settings that an adapter_config.json, of PEFT's or ours, tells. Throws `ADAPTER_UNSUPPORTED` for what the adapter does beyond them. */
+/** The settings in an adapter_config.json. Throws `ADAPTER_UNSUPPORTED` if it uses other features of PEFT, and `CHECKPOINT_INVALID`. */
 export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSettings {
   const unsupported = (what: string) =>
     new GradusError('ADAPTER_UNSUPPORTED', `adapter_config.json: ${what} is not supported`, {
@@ -139,22 +139,22 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     });
   if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${shown(json.peft_type)}`);
   if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${shown(json.bias)}`);
-  const beyond = [
+  const unsupportedFields = [
     ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'exclude_modules'],
     ...['layers_to_transform', 'target_parameters', 'trainable_token_indices', 'layer_replication'],
   ];
-  const used = beyond.find((field) => json[field] && String(json[field]) !== '');
+  const used = unsupportedFields.find((field) => json[field] && String(json[field]) !== '');
   if (used) throw unsupported(used);
   const { r, lora_alpha: alpha, target_modules: targetModules, modules_to_save: modulesToSave } = json;
-  const isTexts = (value: unknown): value is string[] =>
+  const isStrings = (value: unknown): value is string[] =>
     Array.isArray(value) && value.every((target) => typeof target === 'string');
   if (
     typeof r !== 'number' ||
     typeof alpha !== 'number' ||
-    !(typeof targetModules === 'string' || isTexts(targetModules))
+    !(typeof targetModules === 'string' || isStrings(targetModules))
   ) {
     throw new GradusError('CHECKPOINT_INVALID', 'adapter_config.json lacks r, lora_alpha or target_modules', {
-      hint: 'the adapter may be damaged; fetch it again',
+      hint: 'the adapter may be damaged; download it again',
     });
   }
   return {
@@ -163,6 +163,6 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     alphaPattern: (json.alpha_pattern ?? {}) as Record<string, number>,
     rslora: json.use_rslora === true,
     dropout: typeof json.lora_dropout === 'number' ? json.lora_dropout : 0,
-    modulesToSave: isTexts(modulesToSave) ? modulesToSave : [],
+    modulesToSave: isStrings(modulesToSave) ? modulesToSave : [],
   };
 }

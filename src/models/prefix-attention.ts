@@ -1,7 +1,7 @@
-// Attention for training: the completions of a group share the keys and values of their prompt, which are computed once.
+// Attention for training: the keys and values of a prompt are computed once and shared by all of its completions.
 //
-// Sizes: U prompts of P tokens, each with G completions of C tokens; shorter ones are padded on the right. Rows of all activations
-// are the prompts' tokens [U·P], then the completions' [U·G·C]. K key-value heads, each read by Q query heads; D head size.
+// Sizes: U prompts of P tokens, each with G completions of C tokens; shorter ones are padded on the right. The rows of all activations
+// are the tokens of prompts [U·P], then those of completions [U·G·C]. K key-value heads, each shared by Q query heads; D is the head size.
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
@@ -27,15 +27,15 @@ const PROMPT_ROWS = times(U, P);
 const COMPLETION_ROWS = times(times(U, G), C);
 export const ROWS = plus(PROMPT_ROWS, COMPLETION_ROWS);
 
-/** Graph inputs that tell which row may see which: 0 where it may, a large negative number where not. */
+/** Graph inputs: positions, and masks that are 0 where a row may attend to another and a large negative number where it may not. */
 export interface PrefixMasks {
   /** int64 [U·P + U·G·C, 1]: each row's position in its own sequence. */
   positions: Tensor;
-  /** [P, P]: a prompt's rows see themselves and what is before them. */
+  /** [P, P]: tokens of a prompt attend to themselves and to earlier ones. */
   promptCausal: Tensor;
-  /** [C, C]: a completion's rows, likewise. */
+  /** [C, C]: the same for tokens of a completion. */
   completionCausal: Tensor;
-  /** [U, 1, 1, 1, 1, P]: a completion sees its prompt's tokens, not the padding. */
+  /** [U, 1, 1, 1, 1, P]: completions attend to the tokens of their prompt, but not to its padding. */
   promptPadding: Tensor;
 }
 
@@ -48,55 +48,45 @@ export function prefixMasks(): PrefixMasks {
   };
 }
 
+interface Projections {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+}
+
+interface HeadSizes {
+  readonly K: number;
+  readonly Q: number;
+  readonly D: number;
+}
+
 export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables: RotaryTables): Attention {
   const { heads, keyValueHeads: K, headSize: D } = config;
   const Q = heads / K;
-  const alpha = 1 / Math.sqrt(D);
 
-  // Every row is a sequence of its own: ONNX Runtime takes none that is longer than the tables.
+  // Each row is passed as a sequence of one token, since ONNX Runtime refuses sequences that are longer than the tables.
   const rotated = (x: Tensor, count: number) =>
     reshape(rotary(reshape(x, [ROWS, 1, count * D]), masks.positions, tables, count), [ROWS, count * D]);
   const promptPart = (x: Tensor) => slice(x, 0, 0, PROMPT_ROWS);
   const completionPart = (x: Tensor) => slice(x, 0, PROMPT_ROWS, ROWS);
+  const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);
+  const completionKeysOrValues = (x: Tensor) => transpose(reshape(completionPart(x), [U, G, C, K, D]), [0, 3, 1, 2, 4]);
 
   return (_, query, key, value) => {
     const [q, k] = [rotated(query, heads), rotated(key, K)];
-    // [U, K, …, D]: everything that one key-value head takes part in lies together.
-    const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);
-    const completionKeysOrValues = (x: Tensor) =>
-      transpose(reshape(completionPart(x), [U, G, C, K, D]), [0, 3, 1, 2, 4]);
-    const promptQuery = transpose(reshape(promptPart(q), [U, P, K, Q, D]), [0, 2, 3, 1, 4]);
-    const completionQuery = transpose(reshape(completionPart(q), [U, G, C, K, Q, D]), [0, 3, 1, 4, 2, 5]);
-    const [promptKey, promptValue] = [promptKeysOrValues(k), promptKeysOrValues(value)];
-    const [ownKey, ownValue] = [completionKeysOrValues(k), completionKeysOrValues(value)];
-
-    // Prompts attend to themselves.
-    const promptScores = reshape(
-      matmul(reshape(promptQuery, [U, K, times(Q, P), D]), promptKey, { transposeB: true, alpha }),
-      [U, K, Q, P, P],
-    );
-    const promptWeights = reshape(softmax(add(promptScores, masks.promptCausal)), [U, K, times(Q, P), P]);
-    const promptOutput = reshape(matmul(promptWeights, promptValue), [U, K, Q, P, D]);
-
-    // Completions attend to their prompt and to themselves.
-    const all: Dimension = times(times(G, Q), C);
-    const toPrompt = matmul(reshape(completionQuery, [U, K, all, D]), promptKey, { transposeB: true, alpha });
-    const toOwn = matmul(reshape(completionQuery, [U, K, G, times(Q, C), D]), ownKey, { transposeB: true, alpha });
-    const scores = concat(
-      [
-        add(reshape(toPrompt, [U, K, G, Q, C, P]), masks.promptPadding),
-        add(reshape(toOwn, [U, K, G, Q, C, C]), masks.completionCausal),
-      ],
-      -1,
-    );
-    const weights = softmax(scores);
-    const onPrompt = reshape(slice(weights, -1, 0, P), [U, K, all, P]);
-    const onOwn = reshape(slice(weights, -1, P, plus(P, C)), [U, K, G, times(Q, C), C]);
-    const completionOutput = add(
-      reshape(matmul(onPrompt, promptValue), [U, K, G, Q, C, D]),
-      reshape(matmul(onOwn, ownValue), [U, K, G, Q, C, D]),
-    );
-
+    // The query heads that share a key-value head are adjacent, so that one matrix product handles them.
+    const prompt: Projections = {
+      query: transpose(reshape(promptPart(q), [U, P, K, Q, D]), [0, 2, 3, 1, 4]), // [U, K, Q, P, D]
+      key: promptKeysOrValues(k), // [U, K, P, D]
+      value: promptKeysOrValues(value),
+    };
+    const completion: Projections = {
+      query: transpose(reshape(completionPart(q), [U, G, C, K, Q, D]), [0, 3, 1, 4, 2, 5]), // [U, K, G, Q, C, D]
+      key: completionKeysOrValues(k), // [U, K, G, C, D]
+      value: completionKeysOrValues(value),
+    };
+    const promptOutput = promptAttention(prompt, masks, { K, Q, D });
+    const completionOutput = completionAttention(completion, prompt, masks, { K, Q, D });
     return concat(
       [
         reshape(transpose(promptOutput, [0, 3, 1, 2, 4]), [PROMPT_ROWS, heads * D]),
@@ -105,4 +95,45 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
       0,
     );
   };
+}
+
+/** Prompts attend to themselves: [U, K, Q, P, D]. */
+function promptAttention({ query, key, value }: Projections, masks: PrefixMasks, { K, Q, D }: HeadSizes): Tensor {
+  const alpha = 1 / Math.sqrt(D);
+  const scores = reshape(matmul(reshape(query, [U, K, times(Q, P), D]), key, { transposeB: true, alpha }), [
+    U,
+    K,
+    Q,
+    P,
+    P,
+  ]);
+  const weights = reshape(softmax(add(scores, masks.promptCausal)), [U, K, times(Q, P), P]);
+  return reshape(matmul(weights, value), [U, K, Q, P, D]);
+}
+
+/** Completions attend to their prompt and to themselves: [U, K, G, Q, C, D]. */
+function completionAttention(
+  { query, key, value }: Projections,
+  prompt: Projections,
+  masks: PrefixMasks,
+  { K, Q, D }: HeadSizes,
+): Tensor {
+  const alpha = 1 / Math.sqrt(D);
+  const all: Dimension = times(times(G, Q), C);
+  const promptScores = matmul(reshape(query, [U, K, all, D]), prompt.key, { transposeB: true, alpha });
+  const ownScores = matmul(reshape(query, [U, K, G, times(Q, C), D]), key, { transposeB: true, alpha });
+  const scores = concat(
+    [
+      add(reshape(promptScores, [U, K, G, Q, C, P]), masks.promptPadding),
+      add(reshape(ownScores, [U, K, G, Q, C, C]), masks.completionCausal),
+    ],
+    -1,
+  );
+  const weights = softmax(scores);
+  const promptWeights = reshape(slice(weights, -1, 0, P), [U, K, all, P]);
+  const ownWeights = reshape(slice(weights, -1, P, plus(P, C)), [U, K, G, times(Q, C), C]);
+  return add(
+    reshape(matmul(promptWeights, prompt.value), [U, K, G, Q, C, D]),
+    reshape(matmul(ownWeights, value), [U, K, G, Q, C, D]),
+  );
 }

@@ -1,29 +1,27 @@
-// Weights rounded to 8 or 4 bits for sampling: a quarter or an eighth of the memory that each token has to read.
+// Weights quantized to 8 or 4 bits for sampling, so that each token reads a quarter or an eighth of the memory.
 import { GradusError } from '../errors.ts';
-
-/** How many numbers share a scale. */
-const BLOCK = 64;
 
 export interface Quantization {
   readonly bits: 8 | 4;
+  /** How many numbers share a scale. */
   readonly block: number;
 }
 
-export const int8: Quantization = { bits: 8, block: BLOCK };
-export const int4: Quantization = { bits: 4, block: BLOCK / 2 };
+export const int8: Quantization = { bits: 8, block: 64 };
+export const int4: Quantization = { bits: 4, block: 32 };
 
 export const packedName = (weight: string) => `${weight}.packed`;
 export const scalesName = (weight: string) => `${weight}.scales`;
 
-/** The shapes of what stands for a weight [N, K]. */
+/** The shapes of the two tensors that represent a weight [N, K]. */
 export function quantizedShapes([rows, inner]: readonly [number, number], { bits, block }: Quantization) {
   const blocks = Math.ceil(inner / block);
   return { packed: [rows, blocks, (block * bits) / 8] as const, scales: [rows, blocks] as const };
 }
 
 /**
- * Rounds a weight [N, K], row by row and block by block, to scale · (q − 2^(bits−1)), the layout of `Operators.quantizedMatmul`.
- * The number of largest magnitude in a block is met exactly, at one end of the range.
+ * Rounds each block of a weight [N, K] to scale · (q − 2^(bits−1)), in the layout of `Operators.quantizedMatmul`. The number with the
+ * largest magnitude in a block is represented exactly. Throws `WEIGHT_NOT_FINITE`.
  */
 export function quantize(
   weight: Float32Array,
@@ -41,7 +39,7 @@ export function quantize(
       let extreme = 0;
       for (let i = start; i < end; i++) if (Math.abs(weight[i]!) > Math.abs(extreme)) extreme = weight[i]!;
       if (!Number.isFinite(extreme))
-        throw new GradusError('WEIGHT_NOT_FINITE', 'a weight is infinite', { kind: 'failed' });
+        throw new GradusError('WEIGHT_NOT_FINITE', 'a weight is not finite', { kind: 'failed' });
       const scale = extreme / -middle;
       const inverse = scale === 0 ? 0 : 1 / scale;
       const place = row * blocks + b;

@@ -1,11 +1,11 @@
-// Qwen2 and Qwen2.5 (arXiv:2412.15115): biases on queries, keys and values. Reads `model_type: qwen2`.
-import { configReader } from './config-reader.ts';
+// Qwen2 and Qwen2.5 (arXiv:2412.15115), with biases on queries, keys and values: `model_type: qwen2`.
+import { ConfigReader } from './config-reader.ts';
 import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
 import type { ModelFamily } from './layers.ts';
 
 export const qwen2: ModelFamily = {
   config(json) {
-    const read = configReader(json);
+    const read = new ConfigReader(json);
     read.refuseSlidingWindow(read.boolean('use_sliding_window', false));
     return decoderConfig(read, {
       modelType: 'qwen2',

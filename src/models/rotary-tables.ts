@@ -1,17 +1,17 @@
-// The cosines and sines that rotary embeddings look up: Su et al. 2021, arXiv:2104.09864.
+// Tables of cosines and sines for rotary embeddings (Su et al. 2021, arXiv:2104.09864).
 import type { Tensor } from '../tensor/graph.ts';
 import { input, type RotaryTables } from '../tensor/ops.ts';
 import type { ModelConfig } from './layers.ts';
 
 export interface RopeSettings {
-  /** The base of the frequencies: lane i turns by theta^(−2i / head size) a position. */
+  /** The base of the frequencies: lane i rotates by theta^(−2i / head size) radians per position. */
   readonly theta: number;
-  /** How Llama 3.1 stretches the slow lanes to longer contexts. @default as they are */
+  /** How Llama 3.1 slows down the lowest frequencies for longer contexts. @default not at all */
   readonly scaling?: {
     readonly factor: number;
     readonly lowFrequencyFactor: number;
     readonly highFrequencyFactor: number;
-    /** The context, in tokens, before it was stretched. */
+    /** The context length before the extension, in tokens. */
     readonly originalContextLength: number;
   };
 }
@@ -19,13 +19,13 @@ export interface RopeSettings {
 export const ROTARY_COS = 'rotary.cos';
 export const ROTARY_SIN = 'rotary.sin';
 
-/** Graph inputs for the tables of `positions` positions, [positions, headSize / 2] each. */
+/** Graph inputs for both tables, each [positions, headSize / 2]. */
 export function rotaryInputs(config: ModelConfig, positions: number): RotaryTables {
   const table = (name: string): Tensor => input(name, 'float32', [positions, config.headSize / 2]);
   return { cos: table(ROTARY_COS), sin: table(ROTARY_SIN) };
 }
 
-/** The values of those tables, row by row. Angles are rounded to float32 first, as PyTorch's are. */
+/** The values of both tables in row-major order. Angles are first rounded to float32, as PyTorch's are. */
 export function rotaryValues(config: ModelConfig, positions: number): { cos: Float32Array; sin: Float32Array } {
   const half = config.headSize / 2;
   const cos = new Float32Array(positions * half);
@@ -42,8 +42,8 @@ export function rotaryValues(config: ModelConfig, positions: number): { cos: Flo
 }
 
 /**
- * Lanes that turn often within the original context stay, those that turn seldom slow down by the factor, those between lie between:
- * Llama Team 2024, arXiv:2407.21783, and the code that came with it.
+ * Llama 3.1's scaling (Llama Team 2024, arXiv:2407.21783, and its code): frequencies with many turns in the original context are kept,
+ * those with few are divided by the factor, and those in between are interpolated.
  */
 function scaled(frequency: number, scaling: RopeSettings['scaling']): number {
   if (!scaling) return frequency;

@@ -1,7 +1,7 @@
-// Picks tokens from a distribution: all of it, or what top-k, top-p and min-p leave.
+// Draws tokens from a distribution, which top-k, top-p and min-p may restrict.
 import type { RandomStream } from '../random.ts';
 
-/** Single or double precision: it is only read. */
+/** Probabilities or scores in either precision. */
 type Floats = Float32Array | Float64Array;
 
 export interface SamplingFilters {
@@ -15,11 +15,11 @@ export interface SamplingFilters {
 
 export interface Pick {
   readonly id: number;
-  /** Under the distribution it was drawn from, filters applied. */
+  /** The log-probability under the distribution that remains after the filters. */
   readonly logprob: number;
 }
 
-/** Draws one token from probabilities [V] that add up to 1. Takes one number from the stream, filters or not. */
+/** Draws one token from probabilities [V] that sum to 1. Always takes exactly one number from the stream. */
 export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): Pick {
   const { topK = 0, topP = 1, minP = 0 } = filters;
   const point = random.uniform();
@@ -34,18 +34,18 @@ export function sampleToken(probabilities: Floats, random: RandomStream, filters
     last = id;
     if (reached > point) break;
   }
-  // Rounding may leave the sum short of the point: then it is the last token that can occur.
+  // If rounding leaves the sum below the point, the last token with a probability above 0 is drawn.
   return { id: last, logprob: Math.log(probabilities[last]!) };
 }
 
-/** The likeliest token; the first of several. */
+/** The likeliest token, or the first of them if several are equally likely. */
 export function likeliestToken(scores: Floats): number {
   let best = 0;
   for (let id = 1; id < scores.length; id++) if (scores[id]! > scores[best]!) best = id;
   return best;
 }
 
-/** Ids that pass the filters, likeliest first; ties in the order of ids. */
+/** The ids that pass the filters, likeliest first; equally likely ones in the order of their ids. */
 function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<SamplingFilters>): number[] {
   const threshold = minP * probabilities[likeliestToken(probabilities)]!;
   let kept: number[] = [];
@@ -55,7 +55,7 @@ function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<Sampli
   kept.sort((a, b) => probabilities[b]! - probabilities[a]! || a - b);
   if (topK > 0) kept = kept.slice(0, topK);
   if (topP >= 1) return kept;
-  // Top-p applies to what top-k left, as if that were the whole distribution.
+  // Top-p treats the tokens that top-k left as the whole distribution.
   const enough = firstReaching(topP, kept, probabilities);
   return kept.slice(0, enough + 1);
 }
@@ -65,7 +65,7 @@ function drawFrom(kept: readonly number[], probabilities: Floats, point: number)
   return { id, logprob: Math.log(probabilities[id]! / total(kept, probabilities)) };
 }
 
-/** The index of the first token at which the running sum reaches a fraction of the whole. */
+/** The index of the first token at which the running sum reaches a fraction of the total. */
 function firstReaching(fraction: number, ids: readonly number[], probabilities: Floats): number {
   const goal = fraction * total(ids, probabilities);
   let reached = 0;

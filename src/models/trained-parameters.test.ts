@@ -46,6 +46,6 @@ test('what no parameter is called is an error that names what there is', () => {
   assert.throws(() => trainedParameters(untied, null, '(q'), { code: 'LORA_TARGET_UNKNOWN', path: 'trainable' });
   const tied = { ...LORA, modulesToSave: ['lm_head'] };
   assert.throws(() => trainedParameters(parametersOf('tiny-llama-a'), tied), {
-    ...{ code: 'PARAMETER_UNKNOWN', path: 'lora.modules_to_save', hint: /name embed_tokens/ },
+    ...{ code: 'PARAMETER_UNKNOWN', path: 'lora.modules_to_save', hint: /write embed_tokens/ },
   });
 });

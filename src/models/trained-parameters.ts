@@ -1,19 +1,19 @@
-// Which numbers a run trains: adapters, parameters of the model that are saved with them, or all or some of the model's own.
+// Decides what a run trains: adapters and modules saved with them, or all or some of the model's own parameters.
 import { GradusError } from '../errors.ts';
 import type { ParameterSpec } from './layers.ts';
 import { type LoraAdapters, type LoraSettings, loraAdapters, matchesWhole } from './lora.ts';
 
 export interface TrainedParameters {
   readonly adapters?: LoraAdapters;
-  /** Parameters of the model itself. All others stay as they are, bit for bit. */
+  /** The model's own parameters that are trained. All others stay the same, bit for bit. */
   readonly own: readonly ParameterSpec[];
-  /** Whether these are all that the model has. */
+  /** Whether these are all parameters of the model. */
   readonly whole: boolean;
 }
 
 /**
- * What adapters there are and which parameters are trained.
- * @param trainable without adapters, which parameters: parts of their names, such as `lm_head`, `layers.0`, `mlp`, `self_attn.q_proj`;
+ * Throws `LORA_TARGET_UNKNOWN` and `PARAMETER_UNKNOWN` for names that the model does not have.
+ * @param trainable without adapters, the parameters to train: parts of their names, such as `lm_head`, `layers.0`, `mlp`, `self_attn.q_proj`;
  *   or one regular expression that matches whole names. @default all
  */
 export function trainedParameters(
@@ -30,7 +30,7 @@ export function trainedParameters(
   return { own, whole: own.length === parameters.length };
 }
 
-/** What is trained by name and shape, in the order that checkpoints keep. Biases and norms do not decay. */
+/** Names and shapes of everything that is trained, in the order of checkpoints. Weight decay does not apply to biases and norms. */
 export function trainedEntries({ adapters, own }: TrainedParameters) {
   const matrices = [...(adapters?.values() ?? [])].flatMap(({ a, b }) => [a, b]);
   return [
@@ -41,7 +41,7 @@ export function trainedEntries({ adapters, own }: TrainedParameters) {
 
 type Fits = (parameter: string, target: string) => boolean;
 
-/** As PEFT: a module is saved if its name ends so, whole parts or not. */
+/** As in PEFT, any suffix of a module's name matches, even if it starts in the middle of a part. */
 const isSaved: Fits = (parameter, module) => module !== '' && moduleOf(parameter).endsWith(module);
 
 const isNamed = (targets: string | readonly string[]): Fits =>
@@ -63,8 +63,8 @@ function chosen(
     throw new GradusError('PARAMETER_UNKNOWN', `no parameter of this model is called ${target}`, {
       path: key,
       hint: isTied
-        ? 'the output layer is the embeddings: name embed_tokens'
-        : `parts of names are, for example, ${exampleParts(parameters).join(', ')}`,
+        ? 'this model uses its embeddings as the output layer: write embed_tokens'
+        : `parts of its names are, for example, ${exampleParts(parameters).join(', ')}`,
     });
   }
   return parameters.filter(({ name }) => [targets].flat().some((target) => fits(name, target)));

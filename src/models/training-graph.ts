@@ -1,4 +1,4 @@
-// The graph that training runs: log-probabilities of completion tokens, as an expression that losses build on.
+// The graph of training: log-probabilities and entropies of completion tokens, from which losses are built.
 import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
@@ -22,13 +22,13 @@ import type { LoraAdapters } from './lora.ts';
 import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 
-/** Tokens that are trained on, over all completions. */
+/** The number of tokens that are trained on, in all completions. */
 const T = size('T');
 
 export interface TrainingGraph {
-  /** [U·G, C]: log-probability of each completion token; 0 where it is not trained on. */
+  /** [U·G, C]: the log-probability of each completion token; 0 for tokens that are not trained on. */
   logprobs: Tensor;
-  /** [U·G, C]: entropy of the distribution that each trained token was drawn from, in nats; no gradient is meant to flow. */
+  /** [U·G, C]: the entropy, in nats, of the distribution that each trained token was drawn from; 0 for the others. */
   entropy: Tensor;
 }
 
@@ -36,21 +36,21 @@ export interface TrainingGraphOptions {
   adapters?: LoraAdapters;
   /** See `LayerOptions`. */
   recompute?: boolean;
-  /** How likely an adapter does not see a number. @default 0: it sees all, as where nothing is trained */
+  /** The probability with which adapters drop an element of their input. @default 0 */
   dropout?: number;
-  /** Divides the logits, as it did when sampling. */
+  /** Divides the logits, as in sampling. */
   temperature: number;
-  /** Longest position plus one that the rotary tables hold. */
+  /** How many positions the rotary tables hold. */
   positions: number;
 }
 
 /**
- * Inputs beside parameters, masks and rotary tables:
+ * Inputs besides parameters, masks and rotary tables:
  * - `ids` int64 [U·P + U·G·C]: all tokens, prompts first;
  * - `sources` int64 [T]: the row that predicts each trained token;
  * - `targets` int64 [T]: the trained tokens;
- * - `dropout_rows` [U·P + U·G·C, 1], and `dropoutColumns(layer)` [1, in] for each adapter, if there is dropout;
- * - `places` int64 [U, G, C]: for each completion token its index among the trained ones, T where it is not trained on.
+ * - `places` int64 [U, G, C]: for each completion token its index among the trained tokens; T for tokens that are not trained on;
+ * - with dropout, `dropout_rows` [U·P + U·G·C, 1], and `dropoutColumns(layer)` [1, in] for each adapter.
  */
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
   const { dropout = 0 } = options;
@@ -65,24 +65,24 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const embedded = gatherRows(embedding, input('ids', 'int64', [ROWS]));
   const hidden = family.body(config, embedded, layers);
 
-  // Only rows that predict a trained token reach the output layer, by far the widest.
+  // Only rows that predict a trained token go through the output layer, which is by far the widest.
   const predicting = gatherRows(hidden, input('sources', 'int64', [T]));
   const output = layers.parameter(outputName(config), [config.vocabularySize, config.hiddenSize]);
   const alpha = 1 / options.temperature;
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);
-  // The targets' logits are computed a second time, from their own rows of the output layer: cheaper than to pick them
-  // from all logits, whose gradient would then have to be scattered into a matrix as wide as the vocabulary.
+  // The targets' logits are computed a second time, from their rows of the output layer. Picking them from `logits` would cost more,
+  // since the gradient would have to be scattered into a matrix [T, vocabulary].
   const targetRows = gatherRows(output, input('targets', 'int64', [T]));
   const targetLogits = mul(reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true }), alpha);
-  // A product of rows and columns adds up what it multiplies at once: no third matrix as wide as the vocabulary.
+  // Σ p · logits as a matrix product, which needs no third matrix [T, vocabulary].
   const { vocabularySize } = config;
   const mean = matmul(
     reshape(exp(sub(logits, total)), [T, 1, vocabularySize]),
     reshape(logits, [T, vocabularySize, 1]),
   );
   const entropy = sub(total, reshape(mean, [T, 1]));
-  // Waits for the entropy: the logits would otherwise be kept for it beyond their gradient.
+  // Makes the log-probabilities wait for the entropy; otherwise the logits would be kept for it until after their gradient.
   const logprobs = sub(targetLogits, add(total, mul(stopGradient(entropy), 0)));
 
   const places = input('places', 'int64', [U, G, C]);

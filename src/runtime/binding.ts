@@ -1,4 +1,4 @@
-// Bindings: the tensors that one run of a session reads and writes, in place.
+// Bindings: the tensors that a run of a session reads and writes in place.
 import { GradusError } from '../errors.ts';
 import { allocate } from './buffers.ts';
 import type { Device } from './device.ts';
@@ -6,17 +6,17 @@ import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 import { recordRun } from './recording.ts';
 import { type AnyTensor, Tensor } from './tensor.ts';
 
-/** The sizes that an input holds, from the shapes of others. */
+/** Computes the values of an input from the shapes of other inputs. */
 export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
 
-/** What a binding needs to know of its session. */
+/** What a binding needs from its session. */
 interface BoundSession {
   name: string;
   inputs: ReadonlySet<string>;
   outputs: ReadonlySet<string>;
   session: Pointer;
   runOptions: Pointer;
-  /** The same once more, for a run that is to be recorded. */
+  /** Creates new run options with the same settings, for a run that is recorded. */
   createRunOptions: () => Pointer;
   device: Device;
   sizes: ReadonlyMap<string, SizesOf>;
@@ -24,12 +24,12 @@ interface BoundSession {
 
 interface BoundTensor {
   tensor: AnyTensor;
-  letGo: () => void;
+  release: () => void;
 }
 
 /**
- * Inputs and outputs of a session, made by `Session.bind`. Bound memory is read and written where it is, every run anew;
- * one tensor bound as an input and as an output is updated in place. All outputs are bound by the caller.
+ * Inputs and outputs of a session, made by `Session.bind`. Every run reads and writes the bound memory itself, without copies;
+ * a tensor that is bound both as an input and as an output is updated in place. The caller binds all inputs and outputs.
  */
 export class Binding implements Disposable {
   readonly #session: BoundSession;
@@ -37,9 +37,9 @@ export class Binding implements Disposable {
   readonly #binding: Pointer;
   readonly #inputs = new Map<string, BoundTensor>();
   readonly #outputs = new Map<string, BoundTensor>();
-  /** Lets go of the vectors of sizes. */
+  /** Functions that release the vectors bound to inputs of sizes. */
   readonly #sizes = new Map<string, () => void>();
-  /** What has to be bound anew before the next run. */
+  /** Names that were unbound and must be bound before the next run. */
   readonly #missing = new Set<string>();
   #running = false;
   #disposed = false;
@@ -51,30 +51,30 @@ export class Binding implements Disposable {
     this.#binding = loadOnnxRuntime().create('CreateIoBinding', session.session);
   }
 
-  /** Binds an input, in place of what was bound to that name before. */
+  /** Binds an input, and releases what was bound to that name before. Throws `TENSOR_NAME`, `SESSION_BUSY`. */
   input(name: string, tensor: AnyTensor): this {
     this.#bind('input', name, tensor);
     return this;
   }
 
-  /** Binds an output, in place of what was bound to that name before. The tensor must have the shape that the run gives. */
+  /** Binds an output, like `input`. The tensor must have the shape of the result. */
   output(name: string, tensor: AnyTensor): this {
     this.#bind('output', name, tensor);
     return this;
   }
 
-  /** Lets go of what is bound to an input or output, which must be bound anew before the next run. Throws `SESSION_BUSY` during one. */
+  /** Releases what is bound to an input or output, which must be bound again before the next run. Throws `SESSION_BUSY` during a run. */
   unbind(name: string): void {
     this.#assertUsable();
     for (const bound of [this.#inputs, this.#outputs]) {
-      bound.get(name)?.letGo();
+      bound.get(name)?.release();
       if (bound.delete(name)) this.#missing.add(name);
     }
   }
 
   /**
-   * Runs the session on a worker thread. Bound memory belongs to the run until the promise settles.
-   * Rejects with `ONNXRUNTIME_FAILED` and ONNX Runtime's own message, or `SESSION_BUSY` when this binding already runs.
+   * Runs the session on a worker thread. Do not touch bound memory until the promise settles.
+   * Rejects with `ONNXRUNTIME_FAILED` and ONNX Runtime's own message, or with `SESSION_BUSY` if this binding is already running.
    */
   async run(): Promise<void> {
     this.#prepare();
@@ -89,7 +89,7 @@ export class Binding implements Disposable {
     }
   }
 
-  /** The same on this thread, for runs shorter than the way to another. */
+  /** Runs the session on this thread, for runs that take less time than switching threads. */
   runSync(): void {
     this.#prepare();
     const { name, session, runOptions, createRunOptions } = this.#session;
@@ -98,14 +98,14 @@ export class Binding implements Disposable {
     recorded?.ended();
   }
 
-  /** Lets go of everything bound. Throws `SESSION_BUSY` during a run. */
+  /** Releases everything that is bound. Throws `SESSION_BUSY` during a run. */
   dispose(): void {
     if (this.#disposed) return;
     this.assertIdle();
     this.#disposed = true;
     loadOnnxRuntime().release('ReleaseIoBinding', this.#binding);
-    for (const { letGo } of [...this.#inputs.values(), ...this.#outputs.values()]) letGo();
-    for (const letGo of this.#sizes.values()) letGo();
+    for (const { release } of [...this.#inputs.values(), ...this.#outputs.values()]) release();
+    for (const release of this.#sizes.values()) release();
     this.#onDispose();
   }
 
@@ -117,7 +117,7 @@ export class Binding implements Disposable {
   assertIdle(): void {
     if (this.#running) {
       throw new GradusError('SESSION_BUSY', `${this.#session.name} is still running with this binding`, {
-        hint: 'await run() first, or bind the session once more',
+        hint: 'await run() first, or create another binding with bind()',
         kind: 'failed',
       });
     }
@@ -132,9 +132,9 @@ export class Binding implements Disposable {
     }
     loadOnnxRuntime().call(direction === 'input' ? 'BindInput' : 'BindOutput', this.#binding, name, tensor.value);
     const bound = direction === 'input' ? this.#inputs : this.#outputs;
-    const letGo = tensor.hold();
-    bound.get(name)?.letGo();
-    bound.set(name, { tensor, letGo });
+    const release = tensor.hold();
+    bound.get(name)?.release();
+    bound.set(name, { tensor, release });
     this.#missing.delete(name);
   }
 
@@ -144,7 +144,7 @@ export class Binding implements Disposable {
     if (missing !== undefined) throw this.#unbound(missing);
     for (const [name, sizesOf] of this.#session.sizes) this.#bindSizes(name, sizesOf);
     if (this.#session.device === 'cpu') return;
-    // Other devices copy this process's memory when it is bound, so what was written to it since would not be seen.
+    // Other devices copy host memory when it is bound, so later changes are only seen if it is bound again.
     for (const [name, { tensor }] of this.#inputs) {
       if (tensor instanceof Tensor) loadOnnxRuntime().call('BindInput', this.#binding, name, tensor.value);
     }

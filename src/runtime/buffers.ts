@@ -1,4 +1,4 @@
-// Native memory that V8 neither moves nor frees, seen from JavaScript as typed arrays: what tensors point into.
+// Native memory for tensors, which V8 neither moves nor frees, accessible from JavaScript as typed arrays.
 import { GradusError } from '../errors.ts';
 import koffi from './koffi.ts';
 
@@ -8,11 +8,11 @@ interface ArrayOf {
   int32: Int32Array<ArrayBuffer>;
   uint8: Uint8Array<ArrayBuffer>;
   int8: Int8Array<ArrayBuffer>;
-  /** 0 or 1 a byte. */
+  /** One byte per element, 0 or 1. */
   bool: Uint8Array<ArrayBuffer>;
-  /** The sixteen bits of each number, undecoded. */
+  /** The 16 bits of each number, not decoded. */
   float16: Uint16Array<ArrayBuffer>;
-  /** The upper sixteen bits of the float32 each stands for. */
+  /** The upper 16 bits of the equivalent float32. */
   bfloat16: Uint16Array<ArrayBuffer>;
 }
 
@@ -35,15 +35,15 @@ const ARRAYS: {
   bfloat16: Uint16Array,
 };
 
-/** ONNX Runtime's kernels are fastest on whole cache lines. */
+/** In bytes. ONNX Runtime's kernels are fastest on memory aligned to cache lines. */
 const ALIGNMENT = 64;
 
-/** The C library's calloc: pages are zero, and cost no memory until they are touched. No limit but the machine's. */
+/** The C library's calloc: its pages are zero and take no memory until they are touched. */
 const c = koffi.load(process.platform === 'win32' ? 'ucrtbase.dll' : null);
 const calloc: (count: number, bytes: number) => bigint | null = c.func('void *calloc(size_t, size_t)');
 const free: (pointer: bigint) => void = c.func('void free(void *)');
 
-/** One allocation, freed when the last of its holders lets go: the buffer itself, and the tensors, bindings and sessions over it. */
+/** An allocation with a reference count. Its buffer and the tensors, bindings and sessions over it hold it; the last to release it frees it. */
 class Memory {
   readonly address: bigint;
   readonly bytes: ArrayBuffer;
@@ -66,21 +66,21 @@ class Memory {
 
   release(): void {
     if (--this.#holders > 0) return;
-    this.bytes.transfer(0); // every typed array over these bytes is empty from now on, rather than dangling
+    this.bytes.transfer(0); // detaches all typed arrays over these bytes, so that none of them dangles
     free(this.#allocation);
   }
 }
 
 /**
- * Numbers in native memory, made by `allocate`. They live until `dispose`: the garbage collector does not free them.
- * Disposing is safe at any time: a tensor, binding or session that still uses the memory keeps it until its own disposal.
+ * Numbers in native memory, made by `allocate`. They must be freed with `dispose`, since the garbage collector does not free them.
+ * Disposing is safe at any time: tensors, bindings and sessions that still use the memory keep it until their own disposal.
  */
 export class NativeBuffer<E extends ElementType = ElementType> implements Disposable {
   readonly type: E;
   /** In elements. */
   readonly length: number;
   readonly byteLength: number;
-  /** Where the first element is, for native code. */
+  /** The address of the first element, for native code. */
   readonly address: bigint;
   readonly #memory: Memory;
   readonly #data: TypedArrayOf<E>;
@@ -98,15 +98,15 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
     this.#parent = parent;
   }
 
-  /** The elements themselves, not a copy. Throws `BUFFER_DISPOSED` after disposal. */
+  /** A view of the elements, not a copy. Throws `BUFFER_DISPOSED` after disposal. */
   get data(): TypedArrayOf<E> {
     this.#assertAlive();
     return this.#data;
   }
 
   /**
-   * `length` elements from `start` on, in the same memory. It ends with this buffer; disposing of the slice frees nothing.
-   * Native code is fastest when slices start at multiples of 64 bytes.
+   * A view of `length` elements from `start` on. It becomes invalid with this buffer; disposing of the slice frees nothing.
+   * Native code is fastest if slices start at multiples of 64 bytes. Throws `BUFFER_RANGE`.
    */
   slice(start: number, length: number): NativeBuffer<E> {
     this.#assertAlive();
@@ -118,7 +118,7 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
     return new NativeBuffer(this.type, this.#memory, byteOffset, length, this);
   }
 
-  /** Keeps the memory from being freed until the returned function is called; for whoever hands `address` to native code. */
+  /** Keeps the memory allocated until the returned function is called. Use it while native code has the address. */
   hold(): () => void {
     this.#assertAlive();
     this.#memory.hold();
@@ -151,7 +151,7 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
   }
 }
 
-/** A buffer of `length` zeros, aligned to 64 bytes. Throws `OUT_OF_MEMORY`. */
+/** Allocates a buffer of `length` zeros, aligned to 64 bytes. Throws `OUT_OF_MEMORY`, `BUFFER_RANGE`. */
 export function allocate<E extends ElementType>(type: E, length: number): NativeBuffer<E> {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new GradusError('BUFFER_RANGE', `a buffer cannot have ${length} elements`);

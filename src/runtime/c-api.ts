@@ -1,13 +1,13 @@
-// The part of ONNX Runtime's C API that is called here: each function's place in the OrtApi struct, and its prototype.
-// The struct only ever grows at its end, so these places hold for every library since API_VERSION.
+// The functions of ONNX Runtime's C API that we call: the index of each in the OrtApi struct, and its prototype.
+// The struct only grows at its end, so the indices are valid for every library since API_VERSION.
 
-/** The oldest API whose table has every function below; newer libraries still hand it out. */
+/** The oldest version of the API that has all functions below. Newer libraries still provide it. */
 export const API_VERSION = 25;
 
-/** ONNX Runtime's path character is the system's: sixteen bits wide on Windows. */
+/** The type of paths. ONNX Runtime uses the system's characters, which have 16 bits on Windows. */
 const PATH = process.platform === 'win32' ? 'str16' : 'str';
 
-/** Name → [place in OrtApi, prototype]. A returned `void *` is an OrtStatus, null when all went well. */
+/** Name → [index in OrtApi, prototype]. A returned `void *` is an OrtStatus, which is null on success. */
 export const C_API = {
   GetErrorMessage: [2, 'str (void *status)'],
   CreateEnv: [3, 'void *(int severity, str name, _Out_ void **env)'],
@@ -64,9 +64,9 @@ export const C_API = {
   ],
   CopyTensors: [386, 'void *(void *env, void **from, void **to, void *stream, size_t count)'],
   RunOptionsEnableProfiling: [415, `void *(void *options, ${PATH} prefix)`],
-} as const satisfies Record<string, readonly [place: number, prototype: string]>;
+} as const satisfies Record<string, readonly [index: number, prototype: string]>;
 
-/** ONNX's element types that a tensor here may have, by ONNX's own number. */
+/** ONNX's numbers for the element types that our tensors can have. */
 export const ONNX_TYPE = {
   float32: 1,
   uint8: 2,

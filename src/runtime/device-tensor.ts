@@ -1,4 +1,4 @@
-// Tensors in the memory of a device: sessions on it read and write them where they are, and nothing is copied between runs.
+// Tensors in device memory: sessions on the device read and write them without copies between runs.
 import { GradusError } from '../errors.ts';
 import type { ElementType } from './buffers.ts';
 import { ONNX_TYPE } from './c-api.ts';
@@ -9,16 +9,16 @@ import type { AnyTensor, Tensor } from './tensor.ts';
 /** A device with memory of its own. */
 export type RemoteDevice = Exclude<Device, 'cpu'>;
 
-/** What ONNX Runtime calls the memory of each. */
+/** ONNX Runtime's names for the memory of each device. */
 const MEMORY: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf', cuda: 'Cuda' };
 
-/** An ONNX model that hands on what it is given: the least that has a session, through which memory is obtained. */
+/** An ONNX model that returns its input. Device memory can only be allocated through a session, and this is the smallest model for one. */
 const IDENTITY = Buffer.from(
   'CAo6SAocCgF4EgF5GgpJZGVudGl0eTp5IghJZGVudGl0eRIGZ3JhZHVzWg8KAXgSCgoICAESBAoCCAFiDwoBeRIKCggIARIECgIIAUIECgAQFQ==',
   'base64',
 );
 
-/** Numbers on a device, undefined until they are written. They live until `dispose`, and longer where a binding still uses them. */
+/** A tensor on a device. Its contents are undefined until written. It is freed by `dispose`, once no binding uses it any more. */
 export class DeviceTensor<E extends ElementType = ElementType> implements AnyTensor<E> {
   readonly type: E;
   readonly shape: readonly number[];
@@ -38,7 +38,7 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
     );
   }
 
-  /** With the numbers of a tensor of this process's memory. */
+  /** Copies a tensor from host memory to the device. */
   static of<E extends ElementType>(device: RemoteDevice, from: Tensor<E>): DeviceTensor<E> {
     const tensor = new DeviceTensor(device, from.type, from.shape);
     tensor.write(from);
@@ -51,17 +51,17 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
     throw new GradusError('TENSOR_DISPOSED', message, { kind: 'failed' });
   }
 
-  /** Bindings share the memory with this tensor, and keep it by themselves. */
+  /** Does nothing: bindings keep device memory alive by themselves. */
   hold(): () => void {
     return () => {};
   }
 
-  /** Takes the numbers of a tensor of the same shape from this process's memory. */
+  /** Copies a tensor of the same shape from host memory. Throws `TENSOR_SHAPE`. */
   write(from: Tensor<E>): void {
     copy(from, this);
   }
 
-  /** Copies the numbers into a tensor of the same shape in this process's memory, when the runs that write them are done. */
+  /** Copies the contents to a tensor of the same shape in host memory, after pending runs have finished. Throws `TENSOR_SHAPE`. */
   read(into: Tensor<E>): void {
     copy(this, into);
   }
@@ -79,7 +79,10 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
 
 function copy(from: AnyTensor, to: AnyTensor): void {
   if (String(from.shape) !== String(to.shape)) {
-    throw new GradusError('TENSOR_SHAPE', `a tensor of shape [${from.shape}] is copied to one of shape [${to.shape}]`);
+    throw new GradusError(
+      'TENSOR_SHAPE',
+      `a tensor of shape [${from.shape}] cannot be copied to one of shape [${to.shape}]`,
+    );
   }
   const onnxRuntime = loadOnnxRuntime();
   onnxRuntime.call('CopyTensors', onnxRuntime.environment, [from.value], [to.value], null, 1);
@@ -87,7 +90,7 @@ function copy(from: AnyTensor, to: AnyTensor): void {
 
 const allocators = new Map<RemoteDevice, Pointer>();
 
-/** What hands out a device's memory: made once, with a session that lasts as long as the process. Throws `DEVICE_NOT_READY`. */
+/** The allocator of a device, created once with a session that is kept as long as the process. Throws `DEVICE_NOT_READY`. */
 function allocatorOf(device: RemoteDevice): Pointer {
   const known = allocators.get(device);
   if (known !== undefined) return known;

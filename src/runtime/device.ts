@@ -1,4 +1,4 @@
-// The devices that a session can run on: what each needs, and whether this machine has it.
+// The devices that a session can run on, and whether they are available on this machine.
 import { availableParallelism } from 'node:os';
 import { GradusError, messageOf } from '../errors.ts';
 import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
@@ -7,13 +7,13 @@ export type Device = 'cpu' | 'webgpu' | 'cuda';
 
 export interface DeviceStatus {
   available: boolean;
-  /** What was found or what is missing, in one line. */
+  /** What was found, or what is missing, in one line. */
   detail: string;
-  /** What would make it available. */
+  /** How to make it available. */
   fix?: string;
 }
 
-/** How an execution provider is added to session options, and what helps when it cannot be. The CPU's is always there. */
+/** How to add the execution provider of each device to session options, and how to make it available. The CPU needs none. */
 const PROVIDERS = {
   webgpu: {
     append: (onnxRuntime: OnnxRuntime, options: Pointer) => {
@@ -46,7 +46,7 @@ export function appendDevice(onnxRuntime: OnnxRuntime, options: Pointer, device:
   }
 }
 
-/** Whether sessions can run on `device` here, found out by asking ONNX Runtime for it. Throws `ONNXRUNTIME_MISSING`. */
+/** Asks ONNX Runtime whether sessions can run on `device`. Throws `ONNXRUNTIME_MISSING`. */
 export function deviceStatus(device: Device): DeviceStatus {
   const onnxRuntime = loadOnnxRuntime();
   const options = onnxRuntime.create('CreateSessionOptions');

@@ -1,4 +1,4 @@
-// Where the package `onnxruntime-node` keeps ONNX Runtime's shared library, on each platform that it ships for.
+// The location of ONNX Runtime's shared library in the package `onnxruntime-node`, for each platform that it supports.
 
 const LIBRARIES: Record<string, string> = {
   'linux-x64': 'linux/x64/libonnxruntime.so.1',
@@ -8,14 +8,14 @@ const LIBRARIES: Record<string, string> = {
   'win32-arm64': 'win32/arm64/onnxruntime.dll',
 };
 
-/** Where the tests have run. The others differ in the library alone, and in nothing that is known to matter. */
+/** The platforms on which the tests have run. */
 const TESTED = ['linux-x64'];
 
 export function isTestedPlatform(platform: string, architecture: string): boolean {
   return TESTED.includes(`${platform}-${architecture}`);
 }
 
-/** The library's path inside the package's folder, with forward slashes; undefined where the package ships none. */
+/** The library's path inside the package's folder, with forward slashes; undefined if the package has none for this platform. */
 export function libraryPath(platform: string, architecture: string): string | undefined {
   const library = LIBRARIES[`${platform}-${architecture}`];
   return library && `bin/napi-v6/${library}`;

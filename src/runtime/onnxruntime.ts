@@ -1,5 +1,4 @@
-// ONNX Runtime in this process: its shared library, the functions of its C API, its environment, its errors.
-// Knows nothing of sessions and tensors.
+// Loads ONNX Runtime's shared library and calls its C API. Sessions and tensors build on this.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -20,19 +19,19 @@ type NativeFunction = {
   async(...args: unknown[]): void;
 };
 
-const FATAL = 4; // log severity: every lesser trouble arrives as a status, and nothing is printed
+const FATAL = 4; // log severity; lesser errors are returned as a status and need not be printed
 const DEVICE_ALLOCATOR = 0;
 const ARENA_ALLOCATOR = 1;
 const DEFAULT_MEMORY = 0;
 
-/** The functions of the C API, with every status turned into a `GradusError`. Get it from `loadOnnxRuntime`. */
+/** The functions of the C API. Each status that is an error becomes a `GradusError`. Use `loadOnnxRuntime` to get it. */
 export class OnnxRuntime {
   /** For example `1.30.0`. */
   readonly version: string;
-  /** The execution providers in this library, by ONNX Runtime's names; present is not the same as usable. */
+  /** The execution providers that this library contains, by ONNX Runtime's names. They need not be usable on this machine. */
   readonly providers: readonly string[];
   readonly environment: Pointer;
-  /** Describes memory that we own, to tensors made over it. */
+  /** ONNX Runtime's description of host memory that we own, for tensors over it. */
   readonly cpuMemory: Pointer;
   readonly #allocator: Pointer;
   readonly #functions: Record<FunctionName, NativeFunction>;
@@ -66,7 +65,7 @@ export class OnnxRuntime {
     this.#check(this.#functions[name](...args) as Pointer | null);
   }
 
-  /** The same on a worker thread: the event loop stays free. */
+  /** Like `call`, on a worker thread, so that the event loop is not blocked. */
   callAsync(name: FunctionName, ...args: Argument[]): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#functions[name].async(...args, (error: Error | null, status: Pointer | null) => {
@@ -81,11 +80,11 @@ export class OnnxRuntime {
     });
   }
 
-  /** Calls a function whose last parameter is where it leaves the address of what it made. */
+  /** Calls a function whose last parameter is the location for the address of what it creates, and returns that address. */
   create(name: FunctionName, ...args: Argument[]): Pointer {
-    const made: [Pointer | null] = [null];
-    this.#check(this.#functions[name](...args, made) as Pointer | null);
-    return made[0]!;
+    const created: [Pointer | null] = [null];
+    this.#check(this.#functions[name](...args, created) as Pointer | null);
+    return created[0]!;
   }
 
   release(name: ReleaseName, pointer: Pointer): void {
@@ -120,7 +119,7 @@ export class OnnxRuntime {
     return providers;
   }
 
-  /** One arena for the working memory of all sessions, which grows by what is asked for and not by doubling. */
+  /** Makes all sessions share one arena for working memory, which grows by the requested size instead of doubling. */
   #shareArena(): void {
     const memory = this.create('CreateCpuMemoryInfo', ARENA_ALLOCATOR, DEFAULT_MEMORY);
     const sameAsRequested = 1n;
@@ -133,11 +132,11 @@ export class OnnxRuntime {
 
 function readTable(api: Pointer): Record<FunctionName, NativeFunction> {
   const entries = Object.entries(C_API);
-  const length = 1 + Math.max(...entries.map(([, [place]]) => place));
+  const length = 1 + Math.max(...entries.map(([, [index]]) => index));
   const table = koffi.decode(api, koffi.array('void *', length)) as Pointer[];
-  const functions = entries.map(([name, [place, prototype]]) => [
+  const functions = entries.map(([name, [index, prototype]]) => [
     name,
-    koffi.decode(table[place], koffi.proto(prototype)),
+    koffi.decode(table[index], koffi.proto(prototype)),
   ]);
   return Object.fromEntries(functions);
 }
@@ -148,7 +147,7 @@ function missing(message: string, cause?: unknown): GradusError {
   return new GradusError('ONNXRUNTIME_MISSING', message, { hint, kind: 'not_ready', cause });
 }
 
-/** One line, without the place in ONNX Runtime's sources that a broken assumption starts with. */
+/** The message as one line, without the source location at the beginning of failed assertions. */
 function readable(message: string): string {
   const line = message.trim().replaceAll(/\s*\n\s*/g, ' ');
   return line.replace(/^\S+\.(cc|h):\d+ .*? was false\. (?=.)/, '');
@@ -156,7 +155,7 @@ function readable(message: string): string {
 
 let loaded: OnnxRuntime | undefined;
 
-/** ONNX Runtime, loaded on the first call and kept for ever. Throws `ONNXRUNTIME_MISSING`. */
+/** Loads ONNX Runtime on the first call; it is never unloaded. Throws `ONNXRUNTIME_MISSING`. */
 export function loadOnnxRuntime(): OnnxRuntime {
   loaded ??= new OnnxRuntime(findLibrary());
   return loaded;

@@ -1,33 +1,33 @@
-// A recording of what sessions spend their time on: while it is on, ONNX Runtime writes a profile of every run.
+// Records what sessions spend their time on. While a recording is on, ONNX Runtime writes a profile of every run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 
-/** One operator of a graph in one run. */
+/** One operator in one run of a session. */
 export interface OperatorRun {
-  /** ONNX's name of its kind, such as `MatMul`. */
+  /** ONNX's name of the operator, such as `MatMul`. */
   readonly operator: string;
   /** Milliseconds since the run began. */
   readonly start: number;
   readonly milliseconds: number;
-  /** What it put out, in bytes. */
+  /** The size of its output. */
   readonly bytes: number;
 }
 
 export interface SessionRun {
   /** The session's name. */
   readonly session: string;
-  /** By `performance.now()`. */
+  /** In terms of `performance.now()`. */
   readonly start: number;
-  /** From call to return, the writing of the profile included. */
+  /** From call to return, including the time to write the profile. */
   readonly milliseconds: number;
-  /** What of it was the run itself. */
+  /** The time of the run itself. */
   readonly runMilliseconds: number;
   readonly operators: readonly OperatorRun[];
 }
 
-/** In microseconds; counts are written as text. */
+/** An event of the profile. Times are in microseconds; sizes are written as strings. */
 interface ProfileEvent {
   readonly cat: string;
   readonly name: string;
@@ -40,24 +40,24 @@ let folder: string | undefined;
 let begun = 0;
 let ended: (Pick<SessionRun, 'session' | 'start' | 'milliseconds'> & { readonly name: string })[] = [];
 
-/** Begins to record the runs of all sessions of this process; each has a file of about a kilobyte an operator until it is taken. */
+/** Starts recording all runs in this process. Until a run is taken, its file takes about one kilobyte per operator. */
 export function startRecording(): void {
   folder ??= mkdtempSync(join(tmpdir(), 'gradus-profile-'));
 }
 
-/** Ends the recording, and forgets what was not taken. */
+/** Stops recording and deletes what was not taken. */
 export function stopRecording(): void {
   if (folder !== undefined) rmSync(folder, { recursive: true });
   folder = undefined;
   ended = [];
 }
 
-/** The runs that have ended since the last time, each read when it is asked for. */
+/** Yields the runs that have ended since the last call. Each file is read when its run is requested, and deleted. */
 export function* takeRecording(): Generator<SessionRun> {
   if (folder === undefined) return;
   const runs = ended;
   ended = [];
-  // ONNX Runtime puts the time behind the name.
+  // ONNX Runtime appends the time to the name.
   const files = new Map(readdirSync(folder).map((file) => [file.split('_')[0], join(folder!, file)]));
   for (const { name, ...run } of runs) {
     const file = files.get(name)!;
@@ -68,8 +68,8 @@ export function* takeRecording(): Generator<SessionRun> {
 }
 
 /**
- * For a run that is about to begin: options that have it recorded; `undefined` while nothing is.
- * @param createRunOptions with the session's own settings
+ * Prepares the recording of a run that is about to begin. Returns `undefined` if no recording is on.
+ * @param createRunOptions creates run options with the session's own settings
  */
 export function recordRun(session: string, createRunOptions: () => Pointer) {
   if (folder === undefined) return undefined;
@@ -79,7 +79,7 @@ export function recordRun(session: string, createRunOptions: () => Pointer) {
   const start = performance.now();
   return {
     runOptions,
-    /** To be called as soon as the run has returned. */
+    /** Must be called as soon as the run has returned. */
     ended() {
       if (folder === within) ended.push({ session, start, milliseconds: performance.now() - start, name });
     },

@@ -1,4 +1,4 @@
-// Sessions: a compiled model, its options, and the weights that it shares with others.
+// Sessions: compiled models, which may share weights with each other.
 import { availableParallelism } from 'node:os';
 import { GradusError } from '../errors.ts';
 import { Binding, type SizesOf } from './binding.ts';
@@ -7,50 +7,49 @@ import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.t
 import type { Tensor } from './tensor.ts';
 
 export interface SessionOptions {
-  /** What errors call the session. @default 'session' */
+  /** The name of the session in errors and profiles. @default 'session' */
   name?: string;
   /** Where it runs. @default 'cpu' */
   device?: Device;
-  /** Whether the CPU computes what the device cannot, with copies both ways; without it such a model is an error. @default false */
+  /** Whether the CPU may run operators that the device cannot, with copies in both directions; otherwise they are an error. @default false */
   cpuHelps?: boolean;
-  /** Threads of one operator, the caller's included. @default as many as this process may use cores */
+  /** Threads per operator, including the caller's. @default as many as there are cores available to this process */
   threads?: number;
   /**
-   * Values of the model's initializers, by name, over memory that stays the caller's and that several sessions may share.
-   * The model declares each as external data with the location `.`, which is a folder: nothing is ever read from it.
-   * Single numbers do not belong here: ONNX Runtime's rewriting wants to know their values.
-   * A device other than the CPU gets a copy of its own.
+   * Values of the model's initializers, by name. The caller owns their memory, and several sessions may share it; a device other than
+   * the CPU gets a copy of its own. The model declares each as external data with the location `.`, which is a folder, so nothing is
+   * ever read from it. Scalars must not be given here, because ONNX Runtime's optimisations need to know their values.
    */
   initializers?: ReadonlyMap<string, Tensor>;
   /**
-   * Whether weights of matrix products are rearranged when the session is created: faster runs, for a copy of each.
-   * Without it sessions read the shared memory itself, and see every change to it.
+   * Whether the session rearranges copies of the weights of matrix products, which makes runs faster but takes memory.
+   * Without it, the session reads the shared memory itself and sees changes to it.
    * @default true
    */
   prepack?: boolean;
-  /** What ONNX Runtime may rewrite: nothing, what is safe everywhere, or all. @default 'all' */
+  /** ONNX Runtime's level of graph optimisation. @default 'all' */
   optimization?: 'none' | 'basic' | 'all';
-  /** Plan the working memory of a run as one block; it nearly doubles the peak. @default false */
+  /** Whether the working memory of a run is planned as one block, which nearly doubles the peak. @default false */
   memoryPattern?: boolean;
-  /** Give free working memory back to the system after every run: least memory between runs, slower runs. @default false */
+  /** Whether unused working memory is returned to the system after every run. Saves memory between runs, but slows them down. @default false */
   shrinkMemory?: boolean;
-  /** How long idle threads wait actively for work. More is faster on an idle machine and slower on a busy one. @default 100 */
+  /** How long idle threads spin before they sleep. More is faster on an idle machine and slower on a busy one. @default 100 */
   spinMicroseconds?: number;
 }
 
 const OPTIMIZATION_LEVEL = { none: 0, basic: 1, all: 99 };
 
-/** A model some of whose inputs nobody binds: each run fills them with sizes of the others. */
+/** A model with inputs that are not bound: each run fills them with sizes of the other inputs. */
 export interface SizedModel {
   readonly bytes: Uint8Array;
-  /** By name: what an int64 vector holds, from the shapes of what is bound. */
+  /** How each of these inputs, an int64 vector, is computed from the shapes of bound inputs; by name. */
   readonly sizes: ReadonlyMap<string, SizesOf>;
 }
 
-/** A compiled model, made by `createSession`. Its bindings run it. */
+/** A compiled model, made by `createSession`. Run it with a binding. */
 export class Session implements Disposable {
   readonly name: string;
-  /** Names, in the model's order. Shared initializers and sizes are not among them. */
+  /** Names of the inputs to bind, in the model's order. Initializers and inputs of sizes are not among them. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly #onnxRuntime: OnnxRuntime;
@@ -61,7 +60,7 @@ export class Session implements Disposable {
   readonly #sizes: ReadonlyMap<string, SizesOf>;
   readonly #names: { readonly inputs: ReadonlySet<string>; readonly outputs: ReadonlySet<string> };
   readonly #bindings = new Set<Binding>();
-  readonly #letGo: (() => void)[];
+  readonly #releases: (() => void)[];
   #disposed = false;
 
   /** Use `createSession`. */
@@ -77,10 +76,10 @@ export class Session implements Disposable {
     const { shrinkMemory = false } = options;
     this.#createRunOptions = () => createRunOptions(this.#onnxRuntime, shrinkMemory);
     this.#runOptions = this.#createRunOptions();
-    this.#letGo = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
+    this.#releases = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
   }
 
-  /** A new set of inputs and outputs to run with. Bindings of one session may run at the same time. */
+  /** Creates a binding to run with. Bindings of one session may run at the same time. Throws `SESSION_DISPOSED`. */
   bind(): Binding {
     if (this.#disposed) {
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
@@ -98,7 +97,7 @@ export class Session implements Disposable {
     return binding;
   }
 
-  /** Releases the session and its bindings. Throws `SESSION_BUSY`, and releases nothing, while one of them runs. */
+  /** Releases the session and its bindings. While one of them is running, throws `SESSION_BUSY` and releases nothing. */
   dispose(): void {
     if (this.#disposed) return;
     for (const binding of this.#bindings) binding.assertIdle();
@@ -106,7 +105,7 @@ export class Session implements Disposable {
     this.#disposed = true;
     this.#onnxRuntime.release('ReleaseSession', this.#session);
     this.#onnxRuntime.release('ReleaseRunOptions', this.#runOptions);
-    for (const letGo of this.#letGo) letGo();
+    for (const release of this.#releases) release();
   }
 
   [Symbol.dispose](): void {
@@ -154,13 +153,13 @@ function addInitializers(
   device: Device,
 ): void {
   if (device !== 'cpu') {
-    // The device needs a copy of its own, so the values become part of the model.
+    // The device needs its own copy, so the values become part of the model.
     const values = Array.from(initializers.values(), (tensor) => tensor.value);
     onnxRuntime.call('AddExternalInitializers', native, [...initializers.keys()], values, values.length);
     return;
   }
   for (const [name, tensor] of initializers) onnxRuntime.call('AddInitializer', native, name, tensor.value);
-  // Folding would look for the values in the model, where they are not.
+  // Constant folding would look for the values in the model, where they are not.
   const key = 'optimization.disable_specified_optimizers';
   onnxRuntime.call('AddSessionConfigEntry', native, key, 'ConstantFolding');
 }

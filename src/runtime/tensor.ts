@@ -1,27 +1,27 @@
-// Tensors as ONNX Runtime sees them: a shape over native memory. Nothing is copied.
+// Tensors for ONNX Runtime: native memory with a shape, without copies.
 import { GradusError } from '../errors.ts';
 import type { ElementType, NativeBuffer } from './buffers.ts';
 import { ONNX_TYPE } from './c-api.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 
-/** What sessions read and write: in this process's memory, or on a device. */
+/** A tensor in host memory or on a device. */
 export interface AnyTensor<E extends ElementType = ElementType> extends Disposable {
   readonly type: E;
   readonly shape: readonly number[];
   /** ONNX Runtime's handle. Throws `TENSOR_DISPOSED` after disposal. */
   readonly value: Pointer;
-  /** Keeps the memory from being freed until the returned function is called. */
+  /** Keeps the memory allocated until the returned function is called. */
   hold(): () => void;
   dispose(): void;
 }
 
-/** A shape over a buffer, made by `tensor`. Writing to the buffer changes the tensor. */
+/** A tensor in host memory, made by `tensor`. Writing to its buffer changes the tensor. */
 export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E> {
   readonly type: E;
   readonly shape: readonly number[];
   readonly buffer: NativeBuffer<E>;
   readonly #value: Pointer;
-  readonly #letGo: () => void;
+  readonly #release: () => void;
   #disposed = false;
 
   /** Use `tensor`. */
@@ -30,7 +30,7 @@ export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E>
     this.type = buffer.type;
     this.shape = [...shape];
     this.buffer = buffer;
-    this.#letGo = buffer.hold();
+    this.#release = buffer.hold();
     this.#value = onnxRuntime.create(
       'CreateTensorWithDataAsOrtValue',
       onnxRuntime.cpuMemory,
@@ -55,12 +55,12 @@ export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E>
     return this.buffer.hold();
   }
 
-  /** Releases the handle, not the buffer. Bindings and sessions that were given the tensor are not affected. */
+  /** Releases the handle, not the buffer. Bindings and sessions that use the tensor are not affected. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
     loadOnnxRuntime().release('ReleaseValue', this.#value);
-    this.#letGo();
+    this.#release();
   }
 
   [Symbol.dispose](): void {
@@ -68,7 +68,7 @@ export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E>
   }
 }
 
-/** `buffer` seen in `shape`, whose product must be the buffer's length; `[]` is a scalar. Throws `TENSOR_SHAPE`. */
+/** Views a buffer as a tensor. The product of `shape` must be the buffer's length; `[]` is a scalar. Throws `TENSOR_SHAPE`. */
 export function tensor<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[]): Tensor<E> {
   const valid = shape.every((size) => Number.isSafeInteger(size) && size >= 0);
   const length = shape.reduce((product, size) => product * size, 1);
