@@ -21,11 +21,15 @@ after(() => {
 process.chdir(folder);
 
 const steps = 12;
-/** The tiny model with a reward that takes its time, so that there is time to interrupt it. */
+/** While this file exists, the reward keeps a run waiting after its first eight steps, however busy the machine is. */
+const hold = join(folder, 'hold');
+const heldAfter = 8;
 const slowReward = `
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-export async function digits({ completions }: { completions: string[] }): Promise<number[]> {
-  await sleep(20);
+type Call = { completions: string[]; progress?: { step: number } };
+export async function digits({ completions, progress }: Call): Promise<number[]> {
+  while ((progress?.step ?? 0) >= ${heldAfter} && existsSync(${JSON.stringify(hold)})) await sleep(20);
   return completions.map((text) => Math.min(1, (2 * text.replace(/\\D/g, '').length) / Math.max(1, text.length)));
 }
 `;
@@ -63,7 +67,7 @@ function train(name: string): ChildProcess {
 
 async function until(holds: () => boolean): Promise<void> {
   for (let waited = 0; !holds(); waited += 20) {
-    assert.ok(waited < 30_000, 'waited for too long');
+    assert.ok(waited < 60_000, 'waited for too long');
     await sleep(20);
   }
 }
@@ -85,11 +89,13 @@ describe('interrupted', () => {
   ] as const) {
     test(`${signal} leaves a run that is ${status}; resumed, its metrics are those of a run that was not`, async () => {
       const name = signal.toLowerCase();
+      writeFileSync(hold, '');
       const child = train(name);
       const ended = new Promise((resolve) => child.on('exit', resolve));
       await until(() => stepsOf(name) >= 7);
       assert.equal((await gradus(`runs show ${name}`)).answer.run.status, 'running');
       child.kill(signal);
+      rmSync(hold);
       await ended;
 
       const shown = await gradus(`runs show ${name}`);
@@ -122,6 +128,7 @@ describe('interrupted', () => {
 
 describe('in the background', () => {
   test('a run starts at once, is waited for, tailed and stopped, and goes on', async () => {
+    writeFileSync(hold, '');
     const { code, answer } = await gradus('train slow.yaml --name behind --detach');
     assert.deepEqual([code, answer.run.status], [0, 'starting']);
     assert.equal((await gradus('train slow.yaml --name behind --detach')).answer.error!.code, 'RUN_EXISTS');
@@ -132,6 +139,7 @@ describe('in the background', () => {
     await until(() => stepsOf('behind') >= 4);
     const tailed = await gradus('runs tail behind --since 2');
     assert.deepEqual((tailed.answer.metrics as { step: number }[])[0]!.step, 3);
+    setTimeout(rmSync, 2000, hold);
     const stopped = await gradus('runs stop behind');
     assert.deepEqual([stopped.code, stopped.answer.run.status, stopped.answer.asked], [0, 'stopped', true]);
     assert.equal(stopped.answer.checkpoint, stopped.answer.run.step);
