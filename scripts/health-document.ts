@@ -5,36 +5,34 @@ import { type HealthRule, healthRules } from '../src/runs/health-rules.ts';
 
 const introduction = `# Run health
 
-While a run trains, and in \`gradus runs diagnose RUN\`, these rules look at its metrics. Each looks at windows of steps, never at single
-points, and says nothing about what was not measured. An alert has the step at which its rule began to hold, a level, the numbers, why it
-matters and what to change; it is over once the rule has not held for 10 steps. Alerts are written to \`alerts.jsonl\`, told as events, and
-listed in \`result.json\`. \`runs diagnose\` leaves with 2 where an alert of level error still holds, else with 0.
+These rules check the metrics of a run, both while it trains and in \`gradus runs diagnose RUN\`. Rules look at windows of steps, never at single
+points, and do not fire if a metric they need was not measured. An alert has the step at which its rule began to hold, a level, the numbers, the
+reason why it matters and what to change. It ends when the rule has not held for 10 steps. Alerts are written to \`alerts.jsonl\`, emitted as
+events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert of level error has not ended, otherwise with 0.
 
-That the reward *improved* means that the 95 % interval of its change, from the first window of steps to the last, lies beyond the margin:
-a window is an eighth of the run, 10 to 100 steps; the margin is a tenth of the standard deviation of single rewards; the interval allows for
-steps that depend on one another. The *verdict* of a run says the same of held-out accuracy between the first evaluation and the last, with a
-margin of 0.05, and of the training reward where nothing was held out: \`improved\`, \`regressed\`, \`flat\` (the interval lies within the
-margin) or \`inconclusive\` (neither).
+## Terms
 
-A task counts as *solved* if in the last 10 steps at least half of the groups were all good and fewer than a tenth all bad.
+- A group is **all good** if its completions have equal scores of at least 0.5, **all bad** if they have equal scores below 0.5, and **mixed** if
+  their scores differ.
+- A task is **solved** if, in the last 10 steps, at least half of the groups were all good and fewer than a tenth were all bad.
+- The first and the last **window** of a run are each an eighth of its steps, but at least 10 and at most 100 steps.
+- The reward has **improved** if the 95 % interval of its change from the first to the last window lies above the **margin**, which is a tenth of the
+  standard deviation of single rewards. The interval takes into account that steps depend on each other.
+- The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05; without
+  held-out data, it is that of the training reward. It is \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or
+  \`inconclusive\` (none of these).
+
+## Rules
 
 `;
 
-/** The text of docs/health.md. */
+/** Returns the text of docs/health.md. */
 export function healthDocument(rules: readonly HealthRule[] = healthRules): string {
   return `${introduction}${rules.map(section).join('\n')}`;
 }
 
-function section({ id, level, condition, thresholds, why, suggestion }: HealthRule): string {
-  const numbers = Object.entries(thresholds).map(([name, value]) => `\`${name}\` ${value}`);
-  return [
-    `## ${id}`,
-    '',
-    `*${level}*: ${condition}.${numbers.length > 0 ? ` (${numbers.join(', ')})` : ''}`,
-    '',
-    `${why} ${suggestion}`,
-    '',
-  ].join('\n');
+function section({ id, level, condition, why, suggestion }: HealthRule): string {
+  return [`### ${id}`, '', `*${level}*: ${condition}.`, '', `${why} ${suggestion}`, ''].join('\n');
 }
 
 if (import.meta.main) writeFileSync(join(import.meta.dirname, '..', 'docs', 'health.md'), healthDocument());

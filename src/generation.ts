@@ -184,7 +184,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
 
 function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
   return new GradusError('EPISODE_FAILED', `an episode failed: ${message.replaceAll(/\s+/g, ' ')}`, {
-    hint: 'mend the environment (gradus env check plays it), or set rollout.strategy to retry or min_viable',
+    hint: 'fix the environment (test it with gradus env check), or set rollout.strategy to retry or min_viable',
     path: 'rollout.strategy',
     kind: 'failed',
   });

@@ -254,7 +254,7 @@ describe('environments that fail', () => {
     const failing = { ...playing('halfThrows'), max_error_fraction: 0.1 };
     await assert.rejects(train(failing, { out: place('spent'), preflight: false }), {
       code: 'ERROR_BUDGET_SPENT',
-      message: /lately: out of order/,
+      message: /most recently: out of order/,
     });
   });
 });

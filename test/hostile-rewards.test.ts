@@ -137,7 +137,7 @@ test('a reward that always fails ends the run, with its message and exit code 1'
   const { error } = result as { error: { code: string; message: string; hint: string } };
   assert.deepEqual(
     [error.code, error.message],
-    ['ERROR_BUDGET_SPENT', '12 of 12 rollouts failed, lately: reward broken: out of order'],
+    ['ERROR_BUDGET_SPENT', '12 of 12 rollouts failed, most recently: reward broken: out of order'],
   );
   assert.match(error.hint, /max_error_fraction/);
   assert.doesNotMatch(stderr, /^ +at /m);

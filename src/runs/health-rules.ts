@@ -1,38 +1,43 @@
-// The rules of run health, a row each: thresholds, why it matters, what to change. docs/health.md is made from this table.
+// The rules of run health: when each fires, why it matters and what to change. docs/health.md is generated from this table.
 //
-// A rule looks at windows of steps and says nothing about what was not measured. Sources of the thresholds: axolotl's notes on training
-// stability, TRL's and prime-rl's documentation of their metrics, and the warning signs in which GRPO guides agree.
+// Rules look at windows of steps, and do not fire if a metric they need was not measured. The thresholds are based on axolotl's notes on
+// training stability, TRL's and prime-rl's documentation of their metrics, and the warning signs on which GRPO guides agree.
 import type { History } from './history.ts';
 import type { AlertLevel } from './records.ts';
 import { signedDifference } from './verdict.ts';
 
 export interface HealthRule {
-  /** Stable: what an alert calls its rule. */
+  /** The name of the rule in alerts, which never changes. */
   readonly id: string;
   readonly level: AlertLevel;
-  /** When it holds, in words. */
+  /** When the rule fires, in words. */
   readonly condition: string;
-  readonly thresholds: Readonly<Record<string, number>>;
   readonly why: string;
   /** What to change. */
   readonly suggestion: string;
-  /** What is seen, in numbers, if the rule holds. */
+  /** Returns the observation, with numbers, if the rule fires. */
   readonly check: (history: History) => string | undefined;
 }
 
-interface RuleRow<T> extends Omit<HealthRule, 'check' | 'thresholds'> {
+interface RuleRow<T> extends Omit<HealthRule, 'condition' | 'check'> {
   readonly thresholds: T;
+  readonly condition: (thresholds: T) => string;
   readonly check: (history: History, thresholds: T) => string | undefined;
 }
 
-function rule<const T extends Readonly<Record<string, number>>>({ check, ...row }: RuleRow<T>): HealthRule {
-  return { ...row, check: (history) => check(history, row.thresholds) };
+function rule<const T extends Readonly<Record<string, number>>>({
+  thresholds,
+  condition,
+  check,
+  ...row
+}: RuleRow<T>): HealthRule {
+  return { ...row, condition: condition(thresholds), check: (history) => check(history, thresholds) };
 }
 
 const percent = (value: number) => `${Math.round(100 * value)} %`;
 const number = (value: number) => String(Number(value.toPrecision(3)));
 
-/** Many groups earn equal, good rewards, and hardly any bad ones: what looks like a standstill is success. */
+/** Whether most groups are all good and hardly any all bad, so that a lack of progress is no problem. */
 const isSolved = (history: History) =>
   (history.lastMean('groups/frac_all_good', 10) ?? 0) >= 0.5 &&
   (history.lastMean('groups/frac_all_bad', 10) ?? 1) < 0.1;
@@ -41,97 +46,104 @@ export const healthRules: readonly HealthRule[] = [
   rule({
     id: 'no_learning_signal',
     level: 'error',
-    condition: 'not one group of the last `steps` steps was mixed, and at least `all_bad` of them were all bad',
     thresholds: { steps: 20, all_bad: 0.5 },
-    why: 'Advantages compare the completions of a group; where all score the same, nothing is learnt.',
+    condition: ({ all_bad, steps }) =>
+      `no group in the last ${steps} steps was mixed, and at least ${percent(all_bad)} of groups were all bad`,
+    why: 'Advantages compare the completions of a group. If all of them have the same score, the policy learns nothing.',
     suggestion:
-      'Test the reward on known answers (gradus rewards test), make problems easier, or raise num_generations or temperature.',
+      'Test the reward on known answers (gradus rewards test), use easier problems, or raise num_generations or temperature.',
     check(history, { steps, all_bad }) {
       const mixed = history.last('groups/frac_mixed', steps);
       const bad = history.lastMean('groups/frac_all_bad', steps);
       if (!mixed?.every((value) => value === 0) || bad === undefined || bad < all_bad) return undefined;
-      return `no mixed group in the last ${steps} steps; ${percent(bad)} of the groups are all bad`;
+      return `no mixed groups in the last ${steps} steps; ${percent(bad)} of groups were all bad`;
     },
   }),
   rule({
     id: 'groups_all_bad',
     level: 'warning',
-    condition: 'at least `fraction` of the groups of the last `steps` steps were all bad',
     thresholds: { steps: 10, fraction: 0.8 },
-    why: 'The task is too hard for the policy, or the reward too strict: few groups teach anything.',
+    condition: ({ fraction, steps }) =>
+      `at least ${percent(fraction)} of groups in the last ${steps} steps were all bad`,
+    why: 'The task is too hard for the policy, or the reward is too strict, so that the policy learns from few groups.',
     suggestion:
-      'Use easier problems, partial credit or larger num_generations; read samples to see what is marked wrong.',
+      'Use easier problems, give partial credit, or raise num_generations. Read samples to see which answers are marked wrong.',
     check(history, { steps, fraction }) {
       const bad = history.lastMean('groups/frac_all_bad', steps);
       if (bad === undefined || bad < fraction) return undefined;
-      return `${percent(bad)} of the groups of the last ${steps} steps are all bad`;
+      return `${percent(bad)} of groups in the last ${steps} steps were all bad`;
     },
   }),
   rule({
     id: 'groups_all_good',
     level: 'info',
-    condition: 'at least `fraction` of the groups of the last `steps` steps were all good: the reward is saturated',
     thresholds: { steps: 10, fraction: 0.8 },
-    why: 'The policy solves nearly every problem; further steps learn little.',
-    suggestion: 'Stop here, or go on with harder problems.',
+    condition: ({ fraction, steps }) =>
+      `at least ${percent(fraction)} of groups in the last ${steps} steps were all good`,
+    why: 'The policy solves nearly every problem, so more steps teach it little.',
+    suggestion: 'Stop here, or continue with harder problems.',
     check(history, { steps, fraction }) {
       const good = history.lastMean('groups/frac_all_good', steps);
       if (good === undefined || good < fraction) return undefined;
-      return `${percent(good)} of the groups of the last ${steps} steps are all good`;
+      return `${percent(good)} of groups in the last ${steps} steps were all good`;
     },
   }),
   rule({
     id: 'zero_variance_groups',
     level: 'warning',
-    condition:
-      'at least `fraction` of the groups of the last `steps` steps had equal rewards, and the engine does not tell good from bad ones',
     thresholds: { steps: 10, fraction: 0.8 },
-    why: 'A group whose rewards are all equal has no advantages: it costs rollouts and teaches nothing.',
-    suggestion: 'Look at the mean reward: if it is low, make problems easier; if it is high, harder.',
+    condition: ({ fraction, steps }) =>
+      `at least ${percent(fraction)} of groups in the last ${steps} steps had equal rewards, and metrics do not show whether these were good or bad`,
+    why: 'A group with equal rewards has no advantages: its rollouts cost time, and the policy learns nothing from them.',
+    suggestion: 'If the mean reward is low, use easier problems; if it is high, use harder ones.',
     check(history, { steps, fraction }) {
       const equal = history.lastMean('frac_reward_zero_std', steps);
       if (equal === undefined || equal < fraction || history.last('groups/frac_mixed', steps)) return undefined;
       const reward = history.lastMean('reward', steps);
-      const mean = reward === undefined ? '' : `, at a mean reward of ${number(reward)}`;
-      return `${percent(equal)} of the groups of the last ${steps} steps have equal rewards${mean}`;
+      const mean = reward === undefined ? '' : `; the mean reward is ${number(reward)}`;
+      return `${percent(equal)} of groups in the last ${steps} steps had equal rewards${mean}`;
     },
   }),
   rule({
     id: 'reward_never_given',
     level: 'warning',
-    condition: 'a reward function gave 0 to every completion of the last `steps` steps',
     thresholds: { steps: 20 },
-    why: 'A reward that is always 0 teaches nothing; often its pattern cannot match at all.',
-    suggestion: 'Test it on an answer that must score (gradus rewards test), and compare with samples of the run.',
+    condition: ({ steps }) => `a reward function returned 0 for every completion in the last ${steps} steps`,
+    why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
+    suggestion:
+      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run.',
     check(history, { steps }) {
       const zero = (values: readonly number[] | undefined) => values?.every((value) => value === 0);
       const names = history.rewardNames.filter(
         (name) => zero(history.last(`rewards/${name}/mean`, steps)) && zero(history.last(`rewards/${name}/std`, steps)),
       );
-      return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion of the last ${steps} steps`;
+      return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion in the last ${steps} steps`;
     },
   }),
   rule({
     id: 'reward_errors',
     level: 'warning',
-    condition: 'rewards failed for at least `fraction` of the completions of the last `steps` steps',
     thresholds: { steps: 10, fraction: 0.01 },
-    why: 'A completion whose reward failed teaches nothing; what makes rewards fail may be what should be punished.',
-    suggestion: 'Read the errors in rollouts/ and mend the reward; max_error_fraction bounds what is tolerated.',
+    condition: ({ fraction, steps }) =>
+      `rewards failed for at least ${percent(fraction)} of completions in the last ${steps} steps`,
+    why: 'Completions whose reward failed are not trained on, even if they are the ones that should score low.',
+    suggestion:
+      'Read the errors in rollouts/ and fix the reward. max_error_fraction sets how many failures end the run.',
     check(history, { steps, fraction }) {
       const failed = history.lastMean('frac_reward_errors', steps);
       if (failed === undefined || failed < fraction) return undefined;
-      return `rewards failed for ${number(100 * failed)} % of the completions of the last ${steps} steps`;
+      return `rewards failed for ${number(100 * failed)} % of completions in the last ${steps} steps`;
     },
   }),
   rule({
     id: 'reward_flat',
     level: 'warning',
-    condition:
-      'after `steps` steps the first and the last window of the training reward differ by no more than the margin, and the task is not solved',
     thresholds: { steps: 50 },
-    why: 'The interval of the change lies within the margin: the policy earns what it earned at first.',
-    suggestion: 'Raise learning_rate, look at the fraction of mixed groups, and check that grad_norm is above 0.',
+    condition: ({ steps }) =>
+      `after at least ${steps} steps, the training reward of the last window differs from that of the first by no more than the margin, and the task is not solved`,
+    why: 'Training has not changed the reward so far: the whole interval of the change lies within the margin.',
+    suggestion:
+      'Check that grad_norm is above 0 and that enough groups are mixed (groups/frac_mixed), or raise learning_rate.',
     check(history, { steps }) {
       const change = history.reward;
       if (history.steps < steps || change?.learning !== 'flat' || isSolved(history)) return undefined;
@@ -142,10 +154,10 @@ export const healthRules: readonly HealthRule[] = [
   rule({
     id: 'reward_fell',
     level: 'warning',
-    condition: 'the training reward of the last window is below that of the first, beyond the margin',
     thresholds: {},
+    condition: () => 'the training reward of the last window is below that of the first by more than the margin',
     why: 'Training makes the policy worse at what it is rewarded for.',
-    suggestion: 'Lower learning_rate, raise beta, and go on from the best checkpoint.',
+    suggestion: 'Lower learning_rate or raise beta, and continue from the best checkpoint.',
     check(history) {
       const change = history.reward;
       if (change?.learning !== 'regressed') return undefined;
@@ -156,129 +168,135 @@ export const healthRules: readonly HealthRule[] = [
   rule({
     id: 'reward_spread_gone',
     level: 'warning',
-    condition:
-      'reward_std of the last `steps` steps is below `share` of that of the first `steps`, and the reward has not improved',
     thresholds: { steps: 10, share: 0.1 },
-    why: 'All completions earn nearly the same: the policy may have collapsed to one response.',
-    suggestion: 'Read samples; raise temperature or beta, or lower learning_rate.',
+    condition: ({ share, steps }) =>
+      `reward_std in the last ${steps} steps is below ${percent(share)} of its value in the first ${steps} steps, and the reward has not improved`,
+    why: 'All completions have nearly the same reward; the policy may have collapsed to a single response.',
+    suggestion: 'Read samples to see whether they are all alike. Raise temperature or beta, or lower learning_rate.',
     check(history, { steps, share }) {
       const first = history.firstMean('reward_std', steps);
       const last = history.lastMean('reward_std', steps);
       if (first === undefined || last === undefined || last >= share * first) return undefined;
       if (!history.hasNotImproved) return undefined;
-      return `reward_std fell from ${number(first)} to ${number(last)} (mean of ${steps} steps)`;
+      return `reward_std fell from ${number(first)} to ${number(last)} (means over ${steps} steps)`;
     },
   }),
   rule({
     id: 'entropy_collapse',
     level: 'warning',
-    condition: 'the mean entropy of the last `steps` steps is below `entropy`, though the task is not solved',
     thresholds: { steps: 10, entropy: 0.01 },
-    why: 'A policy without entropy samples the same completion again and again and explores nothing.',
-    suggestion: 'Lower learning_rate, raise temperature, beta or epsilon_high, and go on from an earlier checkpoint.',
+    condition: ({ steps, entropy }) =>
+      `the mean entropy in the last ${steps} steps is below ${entropy}, and the task is not solved`,
+    why: 'Without entropy, the policy samples the same completion again and again and explores no alternatives.',
+    suggestion:
+      'Continue from an earlier checkpoint with a lower learning_rate, or a higher temperature, beta or epsilon_high.',
     check(history, { steps, entropy }) {
       const last = history.lastMean('entropy', steps);
       if (last === undefined || last >= entropy || isSolved(history)) return undefined;
-      return `mean entropy ${number(last)} in the last ${steps} steps`;
+      return `the mean entropy in the last ${steps} steps is ${number(last)}`;
     },
   }),
   rule({
     id: 'entropy_explosion',
     level: 'warning',
-    condition:
-      'the mean entropy of the last `steps` steps is above `entropy` and `factor` times that of the first, and the reward has not improved',
     thresholds: { steps: 10, entropy: 1, factor: 2 },
-    why: 'The policy dissolves into noise.',
-    suggestion: 'Lower learning_rate, raise beta, and look at samples.',
+    condition: ({ steps, entropy, factor }) =>
+      `the mean entropy in the last ${steps} steps is above ${entropy} and above ${factor} times that of the first ${steps} steps, and the reward has not improved`,
+    why: 'The completions of the policy are turning into random text.',
+    suggestion: 'Read samples; lower learning_rate or raise beta.',
     check(history, { steps, entropy, factor }) {
       const first = history.firstMean('entropy', steps);
       const last = history.lastMean('entropy', steps);
       if (first === undefined || last === undefined || last <= Math.max(entropy, factor * first)) return undefined;
       if (!history.hasNotImproved) return undefined;
-      return `mean entropy rose from ${number(first)} to ${number(last)} (mean of ${steps} steps)`;
+      return `entropy rose from ${number(first)} to ${number(last)} (means over ${steps} steps)`;
     },
   }),
   rule({
     id: 'kl_high',
     level: 'info',
-    condition: 'the mean KL of the last `steps` steps is above `kl`, and the reward has improved',
     thresholds: { steps: 10, kl: 0.5 },
-    why: 'The policy is far from the model it started from; its reward may be earned in ways nobody wants.',
-    suggestion: 'Read samples and compare held-out accuracy before trusting the reward.',
+    condition: ({ steps, kl }) =>
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, and the reward has improved`,
+    why: 'The policy is far from the model it started from, and may earn its reward in unintended ways.',
+    suggestion: 'Read samples and look at held-out accuracy before you trust the reward.',
     check: (history, { steps, kl }) =>
       history.reward?.learning === 'improved' ? klText(history, steps, kl) : undefined,
   }),
   rule({
     id: 'kl_drift',
     level: 'warning',
-    condition: 'the mean KL of the last `steps` steps is above `kl`, and the reward has not improved',
     thresholds: { steps: 10, kl: 0.5 },
-    why: 'The policy moves away from the model it started from and gains nothing by it.',
+    condition: ({ steps, kl }) =>
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, and the reward has not improved`,
+    why: 'The policy moves away from the model it started from without a gain in reward.',
     suggestion: 'Raise beta or lower learning_rate.',
     check: (history, { steps, kl }) => (history.hasNotImproved ? klText(history, steps, kl) : undefined),
   }),
   rule({
     id: 'kl_explosion',
     level: 'error',
-    condition: 'the mean KL of the last `steps` steps is above `kl`, and the reward has not improved',
     thresholds: { steps: 10, kl: 2 },
-    why: 'The policy has little in common with the model it started from; what that could do is usually lost.',
-    suggestion: 'Stop, go back to an earlier checkpoint, lower learning_rate and raise beta.',
+    condition: ({ steps, kl }) =>
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, and the reward has not improved`,
+    why: 'The policy has little in common with the model it started from, and has usually lost its abilities.',
+    suggestion: 'Stop, and continue from an earlier checkpoint with a lower learning_rate and a higher beta.',
     check: (history, { steps, kl }) => (history.hasNotImproved ? klText(history, steps, kl) : undefined),
   }),
   rule({
     id: 'completions_clipped',
     level: 'warning',
-    condition: 'more than `fraction` of the completions of the last `steps` steps were cut off',
     thresholds: { steps: 10, fraction: 0.3 },
-    why: 'A completion that is cut off before its answer is marked wrong for its length.',
-    suggestion: 'Raise max_completion_length, or reward brevity.',
+    condition: ({ fraction, steps }) =>
+      `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off`,
+    why: 'A completion that is cut off before its answer scores low because of its length.',
+    suggestion: 'Raise max_completion_length, or reward short completions.',
     check(history, { steps, fraction }) {
       const clipped = history.lastMean('completions/clipped_ratio', steps);
       if (clipped === undefined || clipped <= fraction) return undefined;
-      return `${percent(clipped)} of the completions of the last ${steps} steps are cut off`;
+      return `${percent(clipped)} of completions in the last ${steps} steps were cut off`;
     },
   }),
   rule({
     id: 'completions_never_end',
     level: 'error',
-    condition:
-      'more than `fraction` of the completions of the last `steps` steps were cut off, and the reward has not improved',
     thresholds: { steps: 10, fraction: 0.95 },
-    why: 'The policy hardly ever writes an end token: often the chat template was not applied, or the wrong token is taken for the end.',
-    suggestion: 'Check the chat template (gradus preflight), then max_completion_length.',
+    condition: ({ fraction, steps }) =>
+      `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off, and the reward has not improved`,
+    why: 'The policy hardly ever writes an end token. Often the chat template is not applied, or the wrong token counts as the end.',
+    suggestion: 'Check the chat template (gradus preflight); if it is right, raise max_completion_length.',
     check(history, { steps, fraction }) {
       const clipped = history.lastMean('completions/clipped_ratio', steps);
       if (clipped === undefined || clipped <= fraction || !history.hasNotImproved) return undefined;
-      return `${percent(clipped)} of the completions of the last ${steps} steps are cut off`;
+      return `${percent(clipped)} of completions in the last ${steps} steps were cut off`;
     },
   }),
   rule({
     id: 'length_drift',
     level: 'warning',
-    condition:
-      'the mean length of the last `steps` steps is above `factor` times that of the first and above `share` of the limit',
     thresholds: { steps: 10, factor: 1.5, share: 0.7 },
-    why: 'Lengths that grow up to the limit are a common way to game a reward, and the next thing is that answers are cut off.',
+    condition: ({ share, steps, factor }) =>
+      `the mean length in the last ${steps} steps is above ${factor} times that of the first ${steps} steps, and above ${percent(share)} of the limit`,
+    why: 'Growing lengths are a common sign that the policy exploits the reward, and completions will soon be cut off.',
     suggestion:
-      'Read the longest completions; penalise length, or try loss_type dr_grpo, which does not favour long wrong answers.',
+      'Read the longest completions. Penalise length, or try loss_type dr_grpo, which does not favour long wrong answers.',
     check(history, { steps, factor, share }) {
       const { maxTokens } = history.settings;
       const first = history.firstMean('completions/mean_length', steps);
       const last = history.lastMean('completions/mean_length', steps);
       if (maxTokens === undefined || first === undefined || last === undefined) return undefined;
       if (last <= factor * first || last <= share * maxTokens) return undefined;
-      return `mean length rose from ${number(first)} to ${number(last)} of at most ${maxTokens} tokens (mean of ${steps} steps)`;
+      return `mean length rose from ${number(first)} to ${number(last)} of at most ${maxTokens} tokens (means over ${steps} steps)`;
     },
   }),
   rule({
     id: 'format_only_gains',
     level: 'warning',
-    condition:
-      'a reward for the format rose by more than `gain` between the first and the last `steps` steps, and held-out accuracy by less than `share` of that, even at the upper end of its interval',
     thresholds: { steps: 10, gain: 0.1, share: 0.5 },
-    why: 'The policy learns how answers look, not how to find them.',
-    suggestion: 'Give the format less weight than correctness, or reward it only where the answer is right.',
+    condition: ({ share, gain, steps }) =>
+      `a reward with “format” in its name rose by more than ${gain} from the first to the last ${steps} steps, and held-out accuracy by less than ${percent(share)} of that, even at the upper end of its interval`,
+    why: 'The policy learns the format of answers, but not how to find them.',
+    suggestion: 'Give the format a lower weight than correctness, or reward it only if the answer is right.',
     check(history, { steps, gain, share }) {
       for (const name of history.rewardNames.filter((name) => /format/i.test(name))) {
         const first = history.firstMean(`rewards/${name}/mean`, steps);
@@ -286,7 +304,7 @@ export const healthRules: readonly HealthRule[] = [
         if (first === undefined || last === undefined || last - first <= gain) continue;
         const { heldOut } = history;
         if (heldOut?.metric !== 'eval/sampled_accuracy' || heldOut.interval[1] >= share * (last - first)) continue;
-        return `${name} rose from ${number(first)} to ${number(last)}, held-out accuracy by ${signedDifference(heldOut.difference, heldOut.interval)}`;
+        return `${name} rose from ${number(first)} to ${number(last)}, but held-out accuracy changed by ${signedDifference(heldOut.difference, heldOut.interval)}`;
       }
       return undefined;
     },
@@ -294,95 +312,100 @@ export const healthRules: readonly HealthRule[] = [
   rule({
     id: 'reward_up_accuracy_flat',
     level: 'warning',
-    condition: 'the training reward improved, and held-out accuracy stayed within the margin',
     thresholds: {},
-    why: 'What the reward pays for is not what counts, or the policy learns its training problems by heart.',
-    suggestion: 'Read samples with a high reward; use more and other training problems.',
+    condition: () => 'the training reward improved, and the change of held-out accuracy lies within the margin',
+    why: 'The reward does not measure what you want, or the policy memorises its training problems.',
+    suggestion: 'Read samples with a high reward to see what earns it, and use more varied training problems.',
     check: (history) => divergence(history, 'flat'),
   }),
   rule({
     id: 'reward_up_accuracy_down',
     level: 'error',
-    condition: 'the training reward improved, and held-out accuracy fell beyond the margin',
     thresholds: {},
-    why: 'The reward is being hacked: it rises while what it stands for gets worse.',
-    suggestion: 'Stop, read samples with a high reward, and close the gap in the reward before training on.',
+    condition: () => 'the training reward improved, and held-out accuracy fell by more than the margin',
+    why: 'The policy exploits the reward (reward hacking): it rises while the accuracy that it stands for falls.',
+    suggestion: 'Stop, read samples with a high reward to see what earns it, and fix the reward before you continue.',
     check: (history) => divergence(history, 'regressed'),
   }),
   rule({
     id: 'gradient_vanishing',
     level: 'warning',
-    condition:
-      'grad_norm was below `norm` in each of the last `steps` steps, though at least `mixed` of the groups could teach, and the reward has not improved',
     thresholds: { steps: 10, norm: 0.001, mixed: 0.2 },
-    why: 'There is something to learn, and hardly any gradient arrives.',
-    suggestion: 'Check scale_rewards, the lora target_modules and that rewards differ by more than rounding.',
+    condition: ({ mixed, norm, steps }) =>
+      `grad_norm was below ${norm} in each of the last ${steps} steps, although at least ${percent(mixed)} of groups were mixed, and the reward has not improved`,
+    why: 'The groups have something to teach, but the gradients are too small to change the policy.',
+    suggestion: 'Check scale_rewards and lora.target_modules, and whether rewards differ by more than rounding.',
     check(history, { steps, norm, mixed }) {
       const norms = history.last('grad_norm', steps);
       const groups = history.lastMean('groups/frac_mixed', steps);
       if (!norms?.every((value) => value < norm) || groups === undefined || groups < mixed) return undefined;
       if (!history.hasNotImproved) return undefined;
-      return `grad_norm at most ${number(Math.max(...norms))} in the last ${steps} steps, with ${percent(groups)} mixed groups`;
+      return `grad_norm was at most ${number(Math.max(...norms))} in the last ${steps} steps, although ${percent(groups)} of groups were mixed`;
     },
   }),
   rule({
     id: 'gradient_exploding',
     level: 'warning',
-    condition: 'grad_norm, before it is clipped, was above `norm` in at least `times` of the last `steps` steps',
     thresholds: { steps: 10, times: 3, norm: 10 },
-    why: 'Gradients this large are mostly clipped away: what is left is direction, and often noise.',
+    condition: ({ norm, times, steps }) =>
+      `grad_norm, measured before clipping, was above ${norm} in at least ${times} of the last ${steps} steps`,
+    why: 'Clipping keeps only the direction of gradients this large, and that is often noise.',
     suggestion:
-      'Lower learning_rate or max_grad_norm, use more prompts_per_step, and look for rewards of very different size.',
+      'Lower learning_rate or max_grad_norm, raise prompts_per_step, and look for rewards that are much larger than others.',
     check(history, { steps, times, norm }) {
       const large = history.last('grad_norm', steps)?.filter((value) => value > norm) ?? [];
       if (large.length < times) return undefined;
-      return `grad_norm above ${norm} in ${large.length} of the last ${steps} steps, up to ${number(Math.max(...large))}`;
+      return `grad_norm was above ${norm} in ${large.length} of the last ${steps} steps, up to ${number(Math.max(...large))}`;
     },
   }),
   rule({
     id: 'ratios_clipped',
     level: 'warning',
-    condition: 'more than `fraction` of the ratios of the last `steps` steps were clipped',
     thresholds: { steps: 10, fraction: 0.3 },
-    why: 'The policy moves further in one step than its rollouts can vouch for.',
+    condition: ({ fraction, steps }) =>
+      `more than ${percent(fraction)} of importance ratios in the last ${steps} steps were clipped`,
+    why: 'The policy changes more in one step than its rollouts support, so that many tokens have no gradient.',
     suggestion: 'Lower learning_rate or num_iterations.',
     check(history, { steps, fraction }) {
       const clipped = history.lastMean('clip_ratio/region_mean', steps);
       if (clipped === undefined || clipped <= fraction) return undefined;
-      return `${percent(clipped)} of the ratios of the last ${steps} steps are clipped`;
+      return `${percent(clipped)} of importance ratios in the last ${steps} steps were clipped`;
     },
   }),
   rule({
     id: 'sampler_mismatch',
     level: 'warning',
-    condition:
-      'sampler and trainer differed in the last `steps` steps by more than rounding explains: 0.05 nats a token, or 0.5 where the sampler is quantised; five times that in one step ends the run',
     thresholds: { steps: 10 },
-    why: 'Gradients are taken as if the trainer had sampled; the further off the sampler, the more they are biased.',
+    condition: ({ steps }) =>
+      `log-probabilities of sampler and trainer differed in the last ${steps} steps by more than rounding explains: 0.05 nats per token, or 0.5 with a quantised sampler; five times that in a single step ends the run`,
+    why: 'Gradients are computed as if the trainer had sampled the tokens. The more the sampler differs, the more they are biased.',
     suggestion:
-      'Sample with higher precision (native.rollout_dtype), without top_p or top_k, or correct by importance sampling.',
+      'Sample with higher precision (native.rollout_dtype) and without top_p or top_k, or set importance_sampling_correction.',
     check: (history, { steps }) => mismatchText(history, steps, history.settings.samplerTolerance),
   }),
   rule({
     id: 'sampler_broken',
     level: 'error',
-    condition: 'sampler and trainer differed by more than `nats` a token in the last `steps` steps',
     thresholds: { steps: 10, nats: 1 },
-    why: 'Sampler and trainer are not the same policy: stale weights, other tokens or another temperature.',
-    suggestion: 'Stop; check that the sampler gets the new weights, and that both see the same token ids.',
+    condition: ({ nats, steps }) =>
+      `log-probabilities of sampler and trainer differed by more than ${nats} nats per token in the last ${steps} steps`,
+    why: 'Sampler and trainer are not the same policy: the sampler has old weights, other tokens or another temperature.',
+    suggestion: 'Stop, and check that the sampler gets the new weights and that both use the same token ids.',
     check: (history, { steps, nats }) => mismatchText(history, steps, nats),
   }),
 ];
 
 function klText(history: History, steps: number, limit: number): string | undefined {
   const kl = history.lastMean('kl', steps);
-  return kl === undefined || kl <= limit ? undefined : `mean KL ${number(kl)} in the last ${steps} steps`;
+  return kl === undefined || kl <= limit
+    ? undefined
+    : `the mean KL divergence in the last ${steps} steps is ${number(kl)}`;
 }
 
 function mismatchText(history: History, steps: number, limit = Number.POSITIVE_INFINITY): string | undefined {
   const difference = history.lastMean('sampling/sampling_logp_difference/mean', steps);
   if (difference === undefined || difference <= limit) return undefined;
-  return `log-probabilities of sampler and trainer differ by ${number(difference)} a token in the last ${steps} steps`;
+  return `log-probabilities of sampler and trainer differed by ${number(difference)} nats per token in the last ${steps} steps`;
 }
 
 function divergence(history: History, accuracy: 'flat' | 'regressed'): string | undefined {
@@ -391,5 +414,5 @@ function divergence(history: History, accuracy: 'flat' | 'regressed'): string | 
   const { heldOut } = history;
   if (heldOut?.metric !== 'eval/sampled_accuracy' || heldOut.learning !== accuracy) return undefined;
   const up = signedDifference(reward.difference, reward.interval);
-  return `training reward ${up}, held-out accuracy ${signedDifference(heldOut.difference, heldOut.interval)}`;
+  return `training reward changed by ${up}, held-out accuracy by ${signedDifference(heldOut.difference, heldOut.interval)}`;
 }

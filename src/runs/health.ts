@@ -1,15 +1,15 @@
-// Watches a run for what practitioners know as signs of trouble: while it trains, and afterwards, with the same rules and the same answers.
+// Checks a run for signs of trouble, with the same rules and results while it trains and afterwards.
 import { healthRules } from './health-rules.ts';
 import { type HealthSettings, History } from './history.ts';
 import type { Alert, EvaluationRecord, MetricsRecord } from './records.ts';
 
-/** An alert as one knows it afterwards. */
+/** An alert, and whether it has ended. */
 export interface DiagnosedAlert extends Alert {
-  /** The step at which its rule had stopped to hold; absent while it holds. */
+  /** The step at which the alert ended; absent if it has not. */
   readonly resolved_step?: number;
 }
 
-/** A rule is over once it has not held for as many steps in a row: what flickers is one alert, not many. */
+/** An alert ends when its rule has not held for this many steps, so that a rule that holds on and off causes one alert, not many. */
 const quietSteps = 10;
 
 interface Tracked {
@@ -17,7 +17,7 @@ interface Tracked {
   quiet: number;
 }
 
-/** Sees a run step by step and tells each rule once when it begins to hold. */
+/** Checks a run step by step, and returns an alert for each rule when it begins to hold. */
 export class HealthMonitor {
   readonly #history: History;
   readonly #tracked: Tracked[] = [];
@@ -26,19 +26,19 @@ export class HealthMonitor {
     this.#history = new History(settings);
   }
 
-  /** @returns what began to hold with this step */
+  /** @returns the alerts that began with this step */
   step(record: MetricsRecord): Alert[] {
     this.#history.addStep(record);
     return this.#check(1);
   }
 
-  /** @returns what began to hold with this evaluation */
+  /** @returns the alerts that began with this evaluation */
   evaluation(record: EvaluationRecord): Alert[] {
     this.#history.addEvaluation(record);
     return this.#check(0);
   }
 
-  /** Everything so far, in the order in which it began. */
+  /** All alerts so far, in the order in which they began. */
   get alerts(): DiagnosedAlert[] {
     return this.#tracked.map(({ alert }) => alert);
   }

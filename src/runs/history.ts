@@ -1,11 +1,11 @@
-// What the rules of run health look at: the steps and evaluations so far, in windows.
+// The metrics and evaluations of a run so far, in windows of steps, for the rules of run health.
 import type { EvaluationRecord, HeldOutChange, MetricsRecord, RewardChange } from './records.ts';
 import { heldOutChange, rewardChange } from './verdict.ts';
 
 export interface HealthSettings {
-  /** Tokens at which a completion is cut off, all turns together; absent where nothing bounds them. */
+  /** The number of tokens, in all turns together, at which completions are cut off; absent if there is no limit. */
   readonly maxTokens?: number;
-  /** Nats a token by which sampler and trainer may differ; absent where that says nothing. */
+  /** By how many nats per token sampler and trainer may differ; absent if a difference means nothing. */
   readonly samplerTolerance?: number;
 }
 
@@ -13,9 +13,9 @@ export class History {
   readonly settings: HealthSettings;
   readonly #metrics: MetricsRecord[] = [];
   readonly #evaluations: EvaluationRecord[] = [];
-  // Changes are costly to compute, and several rules ask for them.
+  // Changes are costly to compute and used by several rules, so they are cached.
   #reward: { readonly change: RewardChange | undefined } | undefined;
-  /** The number of steps that makes it worth another look: it sees all of them, and a few more move it little. */
+  /** The change is computed again at this number of steps, since a few more steps would change it little. */
   #rewardUntil = 0;
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
 
@@ -23,7 +23,7 @@ export class History {
     this.settings = settings;
   }
 
-  /** What comes after a change of stage does not compare with what was before. */
+  /** Adds a step. A new stage starts a new history, because its steps cannot be compared with earlier ones. */
   addStep(record: MetricsRecord): void {
     if (record.stage !== this.#metrics.at(-1)?.stage) {
       this.#metrics.length = 0;
@@ -38,12 +38,12 @@ export class History {
     this.#heldOut = undefined;
   }
 
-  /** How many there were. */
+  /** The number of steps of this stage so far. */
   get steps(): number {
     return this.#metrics.length;
   }
 
-  /** The number of the last one; 0 before the first. */
+  /** The number of the last step; 0 before the first. */
   get step(): number {
     return this.#metrics.at(-1)?.step ?? 0;
   }

@@ -19,7 +19,9 @@ function group(crashes: number, faults: number): Group {
 test('failures up to the fraction are borne, more are not', () => {
   errorBudget(0.2)([group(1, 1)]);
   assert.throws(() => errorBudget(0.2)([group(2, 1)]), { code: 'ERROR_BUDGET_SPENT', kind: 'failed' });
-  assert.throws(() => errorBudget(0)([group(1, 0)]), { message: '1 of 10 rollouts failed, lately: the roof fell' });
+  assert.throws(() => errorBudget(0)([group(1, 0)]), {
+    message: '1 of 10 rollouts failed, most recently: the roof fell',
+  });
 });
 
 test('only the last ten steps count', () => {

@@ -1,10 +1,10 @@
-// Ends a run in which too many rollouts or rewards fail: a few are data, many are a bug that training would hide.
+// Ends a run in which too many rollouts or rewards fail: a few failures are data, many are a bug that training would hide.
 import { GradusError } from '../errors.ts';
 import type { Group } from '../rl.ts';
 
 const windowSteps = 10;
 
-/** Counts the failures of each step it is shown. Throws `ERROR_BUDGET_SPENT` once they exceed `fraction` of the last 10 steps' rollouts. */
+/** Returns a function that counts failures step by step, and throws `ERROR_BUDGET_SPENT` once more than `fraction` of the rollouts of 10 steps failed. */
 export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
   const recent: { failed: number; all: number }[] = [];
   return (groups) => {
@@ -16,9 +16,9 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
     if (failed <= fraction * all) return;
     throw new GradusError(
       'ERROR_BUDGET_SPENT',
-      `${failed} of ${all} rollouts failed, lately: ${faults.at(-1) ?? 'see the rollouts'}`,
+      `${failed} of ${all} rollouts failed, most recently: ${faults.at(-1) ?? 'see the rollouts'}`,
       {
-        hint: 'mend what fails, or raise max_error_fraction',
+        hint: 'fix the error, or raise max_error_fraction',
         path: 'max_error_fraction',
         kind: 'failed',
       },
@@ -26,7 +26,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
   };
 }
 
-/** What went wrong with each trajectory that something went wrong with. */
+/** One line for each trajectory that failed or whose reward failed. */
 function faultsOf({ trajectories, rewards }: Group): string[] {
   return trajectories.flatMap(({ error }, i) => {
     if (error) return oneLine(error.message);

@@ -23,7 +23,7 @@ export interface WorkerOptions {
   readonly startTimeout?: number;
   /** Where its stderr goes: into a log of its own, or to that of this process. @default 'log' */
   readonly stderr?: 'log' | 'inherit';
-  /** What mends a worker that cannot start: the hint of its errors. */
+  /** The hint of the error if the worker cannot start. */
   readonly fix?: string;
 }
 

@@ -108,7 +108,7 @@ function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
     id,
     'error',
     `${share(empty, rows.length)} prompts are empty`,
-    'take these rows out, or mend prompt_column',
+    'remove these rows, or correct prompt_column',
   );
 }
 

@@ -13,7 +13,7 @@ export interface DoctorOptions {
   readonly backend?: Backend;
   /** A config file: judge what it needs. @default what the backend needs at least */
   readonly config?: string;
-  /** Run the commands that mend what is required and not ok, and look again. @default false */
+  /** Whether to run commands that fix required checks which failed, and check again. @default false */
   readonly fix?: boolean;
   /** @default process.env */
   readonly environment?: CheckSubject['environment'];
@@ -28,7 +28,7 @@ export interface CheckResult {
   readonly required: boolean;
   readonly detail: string;
   readonly fix?: string;
-  /** Present and true where `fix` mended it. */
+  /** Present and true if `fix` made it ok. */
   readonly fixed?: boolean;
 }
 
@@ -112,12 +112,12 @@ async function check(
   id: CheckId,
   subject: CheckSubject,
   required: boolean,
-  mend: boolean,
+  fix: boolean,
   onCommand: DoctorOptions['onCommand'],
 ): Promise<CheckResult> {
   const found = await findOut(id, subject);
   const { fixCommand, ...finding } = found;
-  if (found.ok || !fixCommand || !required || !mend) return { id, required, ...finding };
+  if (found.ok || !fixCommand || !required || !fix) return { id, required, ...finding };
   onCommand?.(fixCommand.join(' '));
   const [program, ...args] = fixCommand;
   const fault = await promisify(execFile)(program!, args).then(

@@ -81,7 +81,7 @@ for (const [what, reference, text, message, hint] of [
     'imports.ts',
     'import "./nothing.ts";\n',
     /Cannot find module .*nothing\.ts/,
-    /mend the file/,
+    /fix the file/,
   ],
   [
     'imports a name that is not there',
@@ -90,7 +90,7 @@ for (const [what, reference, text, message, hint] of [
     /export named 'x'/,
     /names\.ts:2$/,
   ],
-  ['throws no error', 'odd.ts', 'throw "odd";', /odd\.ts: odd/, /mend the file/],
+  ['throws no error', 'odd.ts', 'throw "odd";', /odd\.ts: odd/, /fix the file/],
   [
     'does not export the name',
     'typed.ts:lenght',

@@ -57,7 +57,7 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const place = placeIn(stack) ?? (error instanceof SyntaxError ? placeIn(await checkSyntax(file)) : undefined);
     const message = messageOf(error).replaceAll(/\s+/g, ' ');
-    const hint = place === undefined ? 'mend the file, and whatever it imports' : `see ${place}`;
+    const hint = place === undefined ? 'fix the file, or what it imports' : `see ${place}`;
     throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
   }
 }
