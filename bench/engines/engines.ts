@@ -1,13 +1,13 @@
 // One configuration under several engines, from the same weights and seeds: is what they reach on held-out problems the same?
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bootstrapInterval, type EvaluationRecord, readEvaluations, readMetrics, train } from '../../src/index.ts';
 import { mean } from '../../src/intervals.ts';
-import { runFiles } from '../../src/runs/layout.ts';
+import { evaluatePolicy } from '../../src/studio/evaluate-policy.ts';
+import { openSubject } from '../../src/studio/open-subject.ts';
 import { isFinished, signed } from '../learnt.ts';
-import { huggingFaceFolder, jsonLines, modelsFolder, preparePython, python, root, smollm2, table } from '../peers.ts';
-import { median } from '../watched.ts';
+import { huggingFaceFolder, modelsFolder, preparePython, python, root, smollm2, table } from '../peers.ts';
 
 const configuration = join(root, 'configs', 'arithmetic-smollm2.yaml');
 const results = join(root, 'results', 'engines');
@@ -26,6 +26,9 @@ const [reference] = Object.keys(engines) as [string];
 
 /** So that the end says more: no last step that decides where a swing ends, and more samples of each held-out problem. */
 const settled = ['lr_scheduler_type=linear', 'eval={every_steps: null, limit: 64, k: [1, 8]}'];
+
+/** Samples of each held-out problem that decide: more than a run takes itself, so that chance has little part in the difference. */
+const samples = 32;
 
 const { values: flags } = parseArgs({
   options: {
@@ -48,24 +51,46 @@ export async function benchmarkEngines(): Promise<void> {
   for (let seed = 0; seed < Number(flags.seeds); seed++) {
     for (const engine of flags.engines.split(',')) {
       const out = directory(engine, seed);
-      if (isFinished(out)) continue;
-      const settings = [...engines[engine]!, `model=${model}`, `seed=${seed}`, ...settled];
-      const { verdict } = await train(configuration, { out, settings, overwrite: true, preflight: false });
-      console.error(`${engine} ${seed}: ${verdict.reason}`);
+      if (!isFinished(out)) {
+        const settings = [...engines[engine]!, `model=${model}`, `seed=${seed}`, ...settled];
+        const { verdict } = await train(configuration, { out, settings, overwrite: true, preflight: false });
+        console.error(`${engine} ${seed}: ${verdict.reason}`);
+      }
+      if (!existsSync(heldOutFile(out))) writeFileSync(heldOutFile(out), JSON.stringify(await sampleAgain(out)));
     }
   }
   write(Object.keys(engines).flatMap((engine) => runsOf(engine)));
 }
+
+/** Whatever trained them, all policies are sampled by one engine with exact weights, so that what differs is what they learnt. */
+async function sampleAgain(out: string): Promise<EvaluationRecord> {
+  const { setup, checkpoint } = await openSubject(out, {
+    checkpoint: 'latest',
+    change: (config) => ({ ...config, backend: 'native', native: { ...config.native, rollout_dtype: 'float32' } }),
+  });
+  try {
+    const { config, model, problems, generator, rewardModel, rewardNames } = setup;
+    const { folder, state } = checkpoint!;
+    await model.load(folder);
+    const { temperature, seed } = config;
+    const options = { policy: model.policy(), generator, rewardModel, rewardNames, k: [samples], temperature, seed };
+    return (await evaluatePolicy(problems.eval, state.step, options))!;
+  } finally {
+    setup.dispose();
+  }
+}
+
+const heldOutFile = (out: string) => join(out, 'held-out.json');
 
 interface Run {
   readonly engine: string;
   readonly seed: number;
   readonly before: EvaluationRecord;
   readonly after: EvaluationRecord;
+  /** What `sampleAgain` measured. */
+  readonly heldOut: EvaluationRecord;
   /** Mean reward of each step. */
   readonly rewards: readonly number[];
-  /** Median of its steps. */
-  readonly stepSeconds: number;
 }
 
 function directory(engine: string, seed: number): string {
@@ -75,28 +100,24 @@ function directory(engine: string, seed: number): string {
 function runsOf(engine: string): Run[] {
   const seeds = Array.from({ length: Number(flags.seeds) }, (_, seed) => seed);
   return seeds
-    .filter((seed) => isFinished(directory(engine, seed)))
+    .filter((seed) => existsSync(heldOutFile(directory(engine, seed))))
     .map((seed) => {
       const out = directory(engine, seed);
       const evaluations = readEvaluations(out);
-      const timings = jsonLines<{ step_time: number }>(readFileSync(join(out, runFiles.timings), 'utf8'));
       return {
         ...{ engine, seed, before: evaluations[0]!, after: evaluations.at(-1)! },
+        heldOut: JSON.parse(readFileSync(heldOutFile(out), 'utf8')) as EvaluationRecord,
         rewards: readMetrics(out).map(({ reward }) => reward as number),
-        stepSeconds: median(timings.map(({ step_time }) => step_time)),
       };
     });
 }
 
 function write(runs: readonly Run[]): void {
   mkdirSync(results, { recursive: true });
-  const lines = runs.map(({ engine, seed, before, after, rewards }) => ({
+  const lines = runs.map(({ engine, seed, before, after, heldOut, rewards }) => ({
     ...{ engine, seed, rewards },
-    evaluations: [before, after].map(({ step, problems, metrics, intervals }) => ({
-      step,
-      problems,
-      metrics,
-      intervals,
+    evaluations: [before, after, heldOut].map(({ step, problems, samples_per_problem, metrics, intervals }) => ({
+      ...{ step, problems, samples_per_problem, metrics, intervals },
     })),
   }));
   writeFileSync(join(results, 'runs.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
@@ -110,22 +131,15 @@ function write(runs: readonly Run[]): void {
   console.log(report);
 }
 
-const runHeader = [
-  'engine',
-  'seed',
-  'sampled, before',
-  'sampled, after',
-  'likeliest tokens, before → after',
-  's a step',
-];
+const runHeader = ['engine', 'seed', 'sampled, before', 'sampled, after', 'likeliest tokens, before → after'];
 
-function runRow({ engine, seed, before, after, stepSeconds }: Run): string[] {
+function runRow({ engine, seed, before, after }: Run): string[] {
   const sampled = ({ metrics, intervals }: EvaluationRecord) => {
     const [low, high] = intervals['eval/sampled_accuracy']!;
     return `${metrics['eval/sampled_accuracy']!.toFixed(3)} (${low.toFixed(2)}–${high.toFixed(2)})`;
   };
   const greedy = [before, after].map(({ metrics }) => metrics['eval/accuracy']!.toFixed(2)).join(' → ');
-  return [engine, String(seed), sampled(before), sampled(after), greedy, stepSeconds.toFixed(1)];
+  return [engine, String(seed), sampled(before), sampled(after), greedy];
 }
 
 const sameHeader = ['engine', 'seeds', 'mean, after', `less ${reference}’s (95 %)`, `within ±${margin}`];
@@ -134,11 +148,11 @@ const sameHeader = ['engine', 'seeds', 'mean, after', `less ${reference}’s (95
 function comparisons(runs: readonly Run[]): string[][] {
   const of = (name: string) => runs.filter(({ engine }) => engine === name);
   return Object.keys(engines).map((engine) => {
-    const after = of(engine).map(({ after }) => after.metrics['eval/sampled_accuracy']!);
-    const named = [engine, String(after.length), after.length > 0 ? mean(after).toFixed(3) : ''];
-    const differences = of(engine).flatMap(({ seed, after }) => {
+    const accuracies = of(engine).map(({ heldOut }) => heldOut.metrics['eval/sampled_accuracy']!);
+    const named = [engine, String(accuracies.length), accuracies.length > 0 ? mean(accuracies).toFixed(3) : ''];
+    const differences = of(engine).flatMap(({ seed, heldOut }) => {
       const other = of(reference).find((run) => run.seed === seed);
-      return other ? after.per_problem.map((value, i) => value! - other.after.per_problem[i]!) : [];
+      return other ? heldOut.per_problem.map((value, i) => value! - other.heldOut.per_problem[i]!) : [];
     });
     if (engine === reference || differences.length === 0) return [...named, '', ''];
     const [low, high] = bootstrapInterval(differences);
