@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { loadConfigFile } from '../src/config/load.ts';
 import { loadProblems } from '../src/studio/data/problems.ts';
 import { sample } from '../src/studio/sample.ts';
-import { openRewards } from '../src/studio/user-code/open-rewards.ts';
+import { openRewards } from '../src/studio/user-code/rewards/open-rewards.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 
 const folder = join(import.meta.dirname, '..', 'configs');

@@ -8,8 +8,8 @@ import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../src/config/load.ts';
 import { train } from '../src/studio/train.ts';
-import { checkEnvironment } from '../src/studio/user-code/check-environment.ts';
-import { environmentConfig } from '../src/studio/user-code/environment-config.ts';
+import { checkEnvironment } from '../src/studio/user-code/environments/check-environment.ts';
+import { environmentConfig } from '../src/studio/user-code/environments/environment-config.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 import { writeTinyChatModel } from './tiny-model.ts';
 

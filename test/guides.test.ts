@@ -12,9 +12,9 @@ import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { State } from '../src/index.ts';
-import { loadEnvironment } from '../src/studio/user-code/load-environment.ts';
-import { loadPythonEnvironment } from '../src/studio/user-code/python-environment.ts';
-import { testReward } from '../src/studio/user-code/test-reward.ts';
+import { loadEnvironment } from '../src/studio/user-code/environments/load-environment.ts';
+import { loadPythonEnvironment } from '../src/studio/user-code/environments/python-environment.ts';
+import { testReward } from '../src/studio/user-code/rewards/test-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -9,8 +9,8 @@ import { loadConfigObject } from '../config/load.ts';
 import { GradusError } from '../errors.ts';
 import type { CodeLanguage } from '../rewards/code-harness.ts';
 import { type CodeTestsConfig, codeTests, type Program } from '../rewards/code-tests.ts';
-import { openRewards } from './user-code/open-rewards.ts';
-import { isSandboxed, runLimited, runProgram } from './user-code/run-program.ts';
+import { openRewards } from './user-code/rewards/open-rewards.ts';
+import { isSandboxed, runLimited, runProgram } from './user-code/rewards/run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-code-tests-'));
 after(() => rmSync(folder, { recursive: true }));

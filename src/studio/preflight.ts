@@ -15,7 +15,7 @@ import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './sample-policy.ts';
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
-import { goldEpisodes } from './user-code/check-environment.ts';
+import { goldEpisodes } from './user-code/environments/check-environment.ts';
 
 export interface PreflightReport {
   readonly checks: readonly Check[];

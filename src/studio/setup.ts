@@ -16,7 +16,7 @@ import { promptOf, stageProblems } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
 import { openings, openStageTask, openTask, type Task } from './task.ts';
-import { PolicyCalls } from './user-code/policy-calls.ts';
+import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
 export interface Setup extends Task {
   readonly config: Config;

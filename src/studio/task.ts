@@ -17,9 +17,9 @@ import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { requireColumns } from './data/data-files.ts';
 import { loadProblems, type Problems, promptOf } from './data/problems.ts';
-import { openEnvironment } from './user-code/open-environment.ts';
-import { type OpenReward, openRewards } from './user-code/open-rewards.ts';
-import type { PolicyCalls } from './user-code/policy-calls.ts';
+import { openEnvironment } from './user-code/environments/open-environment.ts';
+import type { PolicyCalls } from './user-code/environments/policy-calls.ts';
+import { type OpenReward, openRewards } from './user-code/rewards/open-rewards.ts';
 
 export interface Task {
   readonly problems: Problems;

@@ -1,6 +1,6 @@
 // gradus env: whether an environment does what it should, before a model plays it.
 import { Command } from 'commander';
-import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/check-environment.ts';
+import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import { table } from '../formatting.ts';
@@ -40,8 +40,8 @@ export function envCommand(cli: Cli): Command {
 }
 
 async function runCheck({ output }: Cli, reference: string | undefined, { config, set, input, n }: CheckFlags) {
-  const { checkEnvironment } = await import('../../studio/user-code/check-environment.ts');
-  const { environmentConfig } = await import('../../studio/user-code/environment-config.ts');
+  const { checkEnvironment } = await import('../../studio/user-code/environments/check-environment.ts');
+  const { environmentConfig } = await import('../../studio/user-code/environments/environment-config.ts');
   const result = await checkEnvironment(
     environmentConfig({
       settings: set,

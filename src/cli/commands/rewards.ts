@@ -1,7 +1,7 @@
 // gradus rewards: the rewards that ship, and what a reward makes of given completions.
 import { Command } from 'commander';
 import type { z } from 'zod';
-import type { RewardTest } from '../../studio/user-code/test-reward.ts';
+import type { RewardTest } from '../../studio/user-code/rewards/test-reward.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { rewardSettings } from '../reward-settings.ts';
@@ -48,7 +48,7 @@ export function rewardsCommand(cli: Cli): Command {
 
 async function listRewards({ output }: Cli) {
   const { z } = await import('zod');
-  const { shippedRewards } = await import('../../studio/user-code/shipped-rewards.ts');
+  const { shippedRewards } = await import('../../studio/user-code/rewards/shipped-rewards.ts');
   const rewards = Object.entries(shippedRewards).map(([name, { describe, config }]) => ({
     ...{ name, description: describe, config: z.toJSONSchema(config, { io: 'input' }) },
   }));
@@ -62,7 +62,7 @@ function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
 }
 
 async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: TestFlags) {
-  const { testReward } = await import('../../studio/user-code/test-reward.ts');
+  const { testReward } = await import('../../studio/user-code/rewards/test-reward.ts');
   const result = await testReward({ reward, input, rewardConfig: rewardSettings(rewardConfig) });
   const error = faultOf(result);
   const exit_code = error?.code === 'REWARD_DISAGREES' ? 5 : 2;

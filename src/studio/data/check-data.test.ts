@@ -9,7 +9,7 @@ import { writeTinyModel } from '../../../test/tiny-model.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { blocking } from '../checks.ts';
-import { isSandboxed } from '../user-code/run-program.ts';
+import { isSandboxed } from '../user-code/rewards/run-program.ts';
 import { checkData } from './check-data.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));

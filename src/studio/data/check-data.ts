@@ -8,7 +8,7 @@ import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
-import { goldEpisodes } from '../user-code/check-environment.ts';
+import { goldEpisodes } from '../user-code/environments/check-environment.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
 import type { Problems } from './problems.ts';

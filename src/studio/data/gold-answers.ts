@@ -2,8 +2,8 @@
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted.ts';
 import type { Example } from '../../rl.ts';
-import { givenCompletion } from '../user-code/given-completion.ts';
-import type { OpenReward } from '../user-code/open-rewards.ts';
+import { givenCompletion } from '../user-code/rewards/given-completion.ts';
+import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
 
 /** What one reward made of the gold answers. */
 export interface GoldVerdict {

@@ -8,7 +8,7 @@ import type { Trajectory } from '../../rl.ts';
 import { runFiles, stepOf } from '../../runs/layout.ts';
 import { findRun, readRollouts } from '../../runs/read-run.ts';
 import type { RolloutCompletion, RolloutRecord } from '../../runs/records.ts';
-import { rewardByName } from '../user-code/reward-by-name.ts';
+import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 
 export interface ReplayOptions {
   /** The name of a reward that ships, or `FILE:NAME` of a function of the user's. */

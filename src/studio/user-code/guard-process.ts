@@ -1,9 +1,9 @@
-// Within a process that runs user code: sees to it that nothing of it is left once nobody needs it.
+// Runs in processes for user code, and makes sure that they end when they are no longer needed.
 import { Worker } from 'node:worker_threads';
 
 /**
- * Ends this process, and whatever it has started, when the one that it works for is gone, or when it takes too much memory: in a thread, for user code
- * may not let go of this one.
+ * Ends this process, and all that it has started, when its parent is gone or it exceeds its memory limit. A thread checks this, since user code may
+ * block the main thread.
  */
 export function guardProcess(): void {
   const [parent, memory] = process.argv.slice(2).map(Number);

@@ -1,4 +1,4 @@
-// TypeScript that lies in an installed package, as the bundled demo's reward does.
+// Lets Node import TypeScript from inside node_modules, such as the reward of the bundled demo.
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import { fileURLToPath } from 'node:url';

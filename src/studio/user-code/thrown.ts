@@ -1,4 +1,4 @@
-// What user code threw, as it is told from one process to another.
+// Errors of user code, in a form that can be sent from one process to another.
 import { type ErrorDetails, GradusError, messageOf } from '../../errors.ts';
 import { TimeLimitError } from '../../time-limits.ts';
 

@@ -1,4 +1,4 @@
-// Imports what users write in TypeScript or JavaScript, with errors that say where it goes wrong.
+// Imports files that users write in TypeScript or JavaScript, with errors that name the line at fault.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

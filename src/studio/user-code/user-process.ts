@@ -1,19 +1,20 @@
-// Node processes that run code of the user's: processes, where an endless loop can be stopped and a crash harms nothing else.
+// Starts and ends Node processes for user code. In a process, unlike a thread, every endless loop can be stopped and a crash harms nothing else.
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A program of this folder, and the most bytes of memory that it may take: `guardProcess` sees to that. */
 export interface UserProgram {
+  /** The path of a module in this folder, without its extension. */
   readonly name: string;
+  /** The most bytes of memory that it may take, which `guardProcess` enforces. */
   readonly memory: number;
 }
 
-/** Keeps no program running. Ends with this one, and takes along whatever it has started itself. */
+/** Starts a process that does not keep this one running. When this one ends, it ends with all processes that it has started. */
 export function startUserProcess({ name, memory }: UserProgram): ChildProcess {
   const program = fileURLToPath(new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url));
-  // Whatever user code writes goes to stderr: stdout is the command's. A signal to the whole group of processes, as Ctrl-C sends it, is for the one
-  // that trains, which still needs its answer: hence a group of its own.
+  // User code writes to stderr, since stdout belongs to the command. It gets a process group of its own, so that Ctrl-C reaches only the process that
+  // trains, which still needs the answer to its call.
   const child = fork(program, [String(process.pid), String(memory)], {
     ...{ execArgv: [], serialization: 'advanced', detached: true },
     stdio: ['ignore', 2, 2, 'ipc'],
@@ -23,15 +24,16 @@ export function startUserProcess({ name, memory }: UserProgram): ChildProcess {
   return child;
 }
 
-/** With all processes of its group, even those that outlived it. */
+/** Kills a process with its whole group, including processes that have outlived it. */
 export function endUserProcess({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // They have ended.
+    // All of them have ended already.
   }
 }
 
+/** The reason for the end of a process, for errors. */
 export function howItEnded({ memory }: UserProgram, code: number | null, signal: string | null): string {
   if (signal === 'SIGKILL') return `it took more than ${memory / 2 ** 30} GiB of memory, or its process was killed`;
   return `it ended its process with ${signal ?? `exit code ${code}`}`;

@@ -1,17 +1,17 @@
-// The environment of a configuration, loaded from the user's file, with its settings checked.
-import type { Config } from '../../config/schema.ts';
-import type { Environment } from '../../environment.ts';
-import { environmentByColumn } from '../../envs/by-column.ts';
-import { GradusError, isObject } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
+// Opens the environment of a configuration: in a Node process of its own, or in a Python process.
+import type { Config } from '../../../config/schema.ts';
+import type { Environment } from '../../../environment.ts';
+import { environmentByColumn } from '../../../envs/by-column.ts';
+import { GradusError, isObject } from '../../../errors.ts';
+import { existingNames } from '../../../nearest.ts';
+import { isPython } from '../user-files.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { PolicyCalls } from './policy-calls.ts';
-import { isPython } from './user-files.ts';
 
 /**
- * The environment, or that of each row where there are several; `undefined` where the configuration has none. Throws `ENVIRONMENT_LOAD_FAILED`
- * for a file that does not load or exports no environment, `CONFIG_INVALID` for settings that are not as its schema says.
- * @param calls what environments in Python may ask
+ * Returns `undefined` if the configuration has no environment. With several environments, a column of each row says which one plays it.
+ * Throws `ENVIRONMENT_LOAD_FAILED` if a file does not load or exports no environment, and `CONFIG_INVALID` if its settings do not match its schema.
+ * @param calls the calls that environments in Python may make
  */
 export async function openEnvironment(
   config: Config,
@@ -27,7 +27,7 @@ export async function openEnvironment(
   for (const [name, settings] of Object.entries(environment_config)) {
     if (names.includes(name) && isObject(settings)) continue;
     throw new GradusError('CONFIG_INVALID', `environment_config.${name}: expected the settings of an environment`, {
-      hint: `of several environments each has settings under its name; ${existingNames(name, names)}`,
+      hint: `with several environments, the settings of each are under its name; ${existingNames(name, names)}`,
       path: `environment_config.${name}`,
     });
   }

@@ -1,14 +1,14 @@
-// Environments that users write in Python: those that score a completion by themselves, and TRL's, whose methods are tools.
+// Environments that users write in Python: those that score completions themselves, and TRL's, whose methods are tools.
 import { z } from 'zod';
-import type { Environment } from '../../environment.ts';
-import { toolEnvironment } from '../../envs/tool-environment.ts';
-import { GradusError } from '../../errors.ts';
-import type { Message } from '../../message.ts';
-import type { Action, Env, Example } from '../../rl.ts';
-import type { Tool } from '../../tools/tool.ts';
-import { PythonCode } from '../../workers/python-code.ts';
-import type { CallHandler } from '../../workers/worker.ts';
-import { loadedPython, parsePython } from './python-code.ts';
+import type { Environment } from '../../../environment.ts';
+import { toolEnvironment } from '../../../envs/tool-environment.ts';
+import { GradusError } from '../../../errors.ts';
+import type { Message } from '../../../message.ts';
+import type { Action, Env, Example } from '../../../rl.ts';
+import type { Tool } from '../../../tools/tool.ts';
+import { PythonCode } from '../../../workers/python-code.ts';
+import type { CallHandler } from '../../../workers/worker.ts';
+import { loadPythonModule, parsePython } from '../python-module.ts';
 
 const described = z.strictObject({
   /** `scorer` has score_episode, `tools` has reset and tools as methods. */
@@ -44,7 +44,7 @@ export async function loadPythonEnvironment(
   const { path, name } = parsePython(reference, 'Environment');
   const python = new PythonCode({ handlers });
   const { style, scored, has_dataset, tools } = described.parse(
-    await loadedPython(path, 'ENVIRONMENT_LOAD_FAILED', () =>
+    await loadPythonModule(path, 'ENVIRONMENT_LOAD_FAILED', () =>
       python.call('describe', { path, name, config }, limits.load),
     ),
   );
@@ -90,7 +90,7 @@ export async function loadPythonEnvironment(
     ...(has_dataset && {
       buildDataset: async () => ({
         train: rows.parse(
-          await loadedPython(path, 'ENVIRONMENT_FAILED', () => python.call('build_dataset', code, limits.load)),
+          await loadPythonModule(path, 'ENVIRONMENT_FAILED', () => python.call('build_dataset', code, limits.load)),
         ),
       }),
     }),

@@ -1,13 +1,13 @@
-// Runs a program that nobody trusts: in a Linux sandbox without network, with a file system of its own, or not at all.
+// Runs untrusted programs in a Linux sandbox, without network and with a file system of their own. Without a sandbox, it refuses to run them.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { GradusError, messageOf } from '../../errors.ts';
-import type { CodeLanguage } from '../../rewards/code-harness.ts';
-import type { Program, ProgramEnd, RunProgram } from '../../rewards/code-tests.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
+import type { CodeLanguage } from '../../../rewards/code-harness.ts';
+import type { Program, ProgramEnd, RunProgram } from '../../../rewards/code-tests.ts';
 
 interface Interpreter {
   readonly command: readonly string[];

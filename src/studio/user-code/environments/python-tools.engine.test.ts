@@ -9,7 +9,7 @@ import { loadPythonEnvironment } from './python-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-tools-'));
 after(() => rmSync(folder, { recursive: true }));
-const python = join(import.meta.dirname, '..', '..', '..', 'python', '.venv', 'bin', 'python');
+const python = join(import.meta.dirname, '..', '..', '..', '..', 'python', '.venv', 'bin', 'python');
 
 const environment = `
 import enum

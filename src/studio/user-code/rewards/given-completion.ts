@@ -1,6 +1,6 @@
-// A completion that nobody sampled, as the trajectory that rewards score. It has no tokens.
-import type { Message } from '../../message.ts';
-import type { Trajectory } from '../../rl.ts';
+// Makes a trajectory from a given completion, for rewards to score. It has no tokens, since it was not sampled.
+import type { Message } from '../../../message.ts';
+import type { Trajectory } from '../../../rl.ts';
 
 export function givenCompletion(prompt: readonly Message[], message: Message): Trajectory {
   const tokens = { promptIds: [], completionIds: [], logprobs: [] };

@@ -1,12 +1,12 @@
-// One of the rewards that ship, with the settings that a configuration gives it.
+// Creates a built-in reward with the settings of a configuration.
 import { z } from 'zod';
-import type { RewardConfig } from '../../config/schema.ts';
-import { createAt } from '../../configurable.ts';
-import { GradusError } from '../../errors.ts';
-import { existingNames, named } from '../../nearest.ts';
-import { finalWeight } from '../../reward-weights.ts';
+import type { RewardConfig } from '../../../config/schema.ts';
+import { createAt } from '../../../configurable.ts';
+import { GradusError } from '../../../errors.ts';
+import { existingNames, named } from '../../../nearest.ts';
+import { finalWeight } from '../../../reward-weights.ts';
 import type { OpenReward } from './open-rewards.ts';
-import type { RewardProcesses } from './reward-processes.ts';
+import type { RewardProcessPool } from './reward-process-pool.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
 
 /** Built-in rewards whose settings hold regular expressions, which may take for ever on some texts, even where there is no `pattern`. */
@@ -14,7 +14,7 @@ const matching = ['regex_match', 'style', 'json_schema'];
 
 export interface BuiltinRewardOptions {
   /** Where it runs if it may take for ever. @default in this process */
-  readonly processes?: RewardProcesses | undefined;
+  readonly processes?: RewardProcessPool | undefined;
   /** Names that might have been meant besides those of rewards that ship. @default none */
   readonly known?: readonly string[];
 }

@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { Environment } from '../../environment.ts';
-import { type Policy, RolloutGenerator } from '../../generation.ts';
-import type { Renderer } from '../../rendering.ts';
-import type { Example, Trajectory } from '../../rl.ts';
-import { isAlive } from '../../runs/processes.ts';
-import { EnvironmentHost } from './environment-host.ts';
+import type { Environment } from '../../../environment.ts';
+import { type Policy, RolloutGenerator } from '../../../generation.ts';
+import type { Renderer } from '../../../rendering.ts';
+import type { Example, Trajectory } from '../../../rl.ts';
+import { isAlive } from '../../../runs/processes.ts';
+import { EnvironmentSupervisor } from './environment-supervisor.ts';
 import { loadEnvironment } from './load-environment.ts';
 import { openRemoteEnvironment } from './remote-environment.ts';
 
@@ -81,7 +81,7 @@ export const pid = { build: () => ({ start: () => ({ messages: [{ role: 'user', 
 );
 writeFileSync(join(folder, 'loads.ts'), 'process.exit(5);');
 
-using host = new EnvironmentHost();
+using host = new EnvironmentSupervisor();
 const named = (name: string, of = file) => ({ reference: `${of}:${name}`, settings: {}, path: 'environment_config' });
 const open = (name: string, of = host) => openRemoteEnvironment(named(name), of);
 
@@ -132,7 +132,7 @@ const faults: Record<string, [stopReason: string, message: RegExp]> = {
   throwsText: ['error', /^a text$/],
   throwsBare: ['error', /^an object$/],
   huge: ['error', /^step: its messages have 20000003 characters$/],
-  notData: ['error', /^step: its answer is not all data: .* could not be cloned/],
+  notData: ['error', /^step: its answer cannot be sent to another process: .* could not be cloned/],
   nan: ['error', /^score: turns is /],
   rewrites: ['error', /does not begin with what the model had read/],
 };
@@ -146,7 +146,7 @@ describe('what an episode does is recorded, and the others are as they would be 
   ];
   for (const [name, given] of cases) {
     test(`${name}${given === slowRows ? ', while others wait' : ''}`, async () => {
-      using own = new EnvironmentHost(2 ** 29);
+      using own = new EnvironmentSupervisor(2 ** 29);
       const [stopReason, message] = faults[name]!;
       // Only what must wait for it has a short limit.
       const trajectories = await play(await open(name, own), given, stopReason === 'timeout' ? 600 : 60_000);

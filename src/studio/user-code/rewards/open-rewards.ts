@@ -1,13 +1,13 @@
-// The rewards of a configuration: the built-in ones by name, and a function of the user's.
+// Opens the rewards of a configuration: built-in rewards, and the user's function.
 import { basename } from 'node:path';
-import type { Config } from '../../config/schema.ts';
-import { GradusError } from '../../errors.ts';
-import { finalWeight } from '../../reward-weights.ts';
-import type { NamedReward } from '../../rewards.ts';
-import { openTaskset } from '../data/problems.ts';
+import type { Config } from '../../../config/schema.ts';
+import { GradusError } from '../../../errors.ts';
+import { finalWeight } from '../../../reward-weights.ts';
+import type { NamedReward } from '../../../rewards.ts';
+import { openTaskset } from '../../data/problems.ts';
+import { isPython } from '../user-files.ts';
 import type { createBuiltinReward } from './builtin-reward.ts';
-import type { RewardProcesses } from './reward-processes.ts';
-import { isPython } from './user-files.ts';
+import type { RewardProcessPool } from './reward-process-pool.ts';
 
 export interface OpenReward extends NamedReward {
   /** What decides the score: the right answer of the row, the form of the completion alone, or whatever tests or a function of the user's like. */
@@ -71,9 +71,9 @@ async function overlongPunishment({
 }
 
 /** Loaded only where something may run in them. */
-async function openProcesses({ native, reward, reward_fn }: Config): Promise<RewardProcesses | undefined> {
+async function openProcesses({ native, reward, reward_fn }: Config): Promise<RewardProcessPool | undefined> {
   if (reward.length === 0 && reward_fn === null) return undefined;
-  return (await import('./reward-processes.ts')).rewardProcesses(native.reward_workers);
+  return (await import('./reward-process-pool.ts')).rewardProcessPool(native.reward_workers);
 }
 
 /** Loaded only where one is named: there are many of them. */
@@ -98,7 +98,7 @@ async function nothingScores({ taskset, environment }: Config): Promise<GradusEr
 
 interface UserRewardOptions {
   /** Where a function in TypeScript or JavaScript runs. @default in this process */
-  readonly processes?: RewardProcesses | undefined;
+  readonly processes?: RewardProcessPool | undefined;
   /** Whether a function in Python gets messages, or else texts. @default true */
   readonly conversational?: boolean;
   /** Processes for a function in Python. @default 1 */
@@ -114,11 +114,11 @@ export async function userReward(
   const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
   const open = async () => {
     if (isPython(reference)) {
-      const { loadPythonReward } = await import('./python-code.ts');
+      const { loadPythonReward } = await import('./python-reward.ts');
       return loadPythonReward(reference, { conversational, processes: workers });
     }
     if (processes) return processes.open({ file: reference });
-    const { loadRewardFunction } = await import('./user-code.ts');
+    const { loadRewardFunction } = await import('./load-reward-function.ts');
     return loadRewardFunction(reference);
   };
   return { name, score: await open(), judges: 'unknown', answerColumn };

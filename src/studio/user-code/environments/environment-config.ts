@@ -1,23 +1,23 @@
-// The configuration that an environment is checked with: a file, or made of the environment's name and settings alone.
+// The configuration for checking an environment: from a file, or made from the environment's reference and settings.
 import { resolve } from 'node:path';
-import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
-import { GradusError, messageOf } from '../../errors.ts';
+import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
+import type { Config } from '../../../config/schema.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
 
-/** What names an environment and its settings. */
-export interface NamedEnvironment {
-  /** `FILE:NAME`. @default that of the configuration */
+/** What `gradus env check` is given. */
+export interface EnvironmentArguments {
+  /** `FILE:NAME`. @default the environment of the configuration */
   readonly reference?: string;
   /** The environment's settings as a JSON object, or the path of a configuration. */
   readonly config?: string;
-  /** Changes to the configuration. */
+  /** Changes to the configuration, as `KEY=VALUE`. */
   readonly settings?: readonly string[];
-  /** Problems, in place of those that the environment or the configuration brings. */
+  /** A data set with problems, instead of those of the environment or the configuration. */
   readonly dataset?: string;
 }
 
-/** Throws `USAGE` without an environment, and what loading a configuration throws. */
-export function environmentConfig({ reference, config, settings = [], dataset }: NamedEnvironment): Config {
+/** Throws `USAGE` if there is no environment, and the errors of loading a configuration. */
+export function environmentConfig({ reference, config, settings = [], dataset }: EnvironmentArguments): Config {
   const own = {
     ...(reference !== undefined && { environment: resolve(reference) }),
     ...(dataset !== undefined && { dataset: resolve(dataset) }),
@@ -34,7 +34,7 @@ export function environmentConfig({ reference, config, settings = [], dataset }:
     });
   }
   const given = config !== undefined && { environment_config: parseSettings(config) };
-  // Nothing is taught or held out: any model's name will do.
+  // No model is opened, so any name will do.
   return loadConfigObject({ model: 'none', eval: null, ...own, ...given }, settings).config;
 }
 

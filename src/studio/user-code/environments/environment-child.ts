@@ -1,16 +1,16 @@
-// The process in which environments of users are played: it makes the calls that it is asked for and tells what came of each.
+// The program of the child process in which environments of users run: it executes calls and sends back their results.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { callEnv, type Timed, timed } from '../../env-call.ts';
-import type { Environment } from '../../environment.ts';
-import { checkedEnv } from '../../environment-answers.ts';
-import { GradusError, messageOf } from '../../errors.ts';
-import { frozenCopy } from '../../frozen-copy.ts';
-import type { Action, Env, Example, Trajectory } from '../../rl.ts';
-import type { Method, OpenedEnvironment, Report, Request } from './environment-host.ts';
-import { guardProcess } from './guard-process.ts';
+import { callEnv, type Timed, timed } from '../../../env-call.ts';
+import type { Environment } from '../../../environment.ts';
+import { checkedEnv } from '../../../environment-answers.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
+import { frozenCopy } from '../../../frozen-copy.ts';
+import type { Action, Env, Example, Trajectory } from '../../../rl.ts';
+import { guardProcess } from '../guard-process.ts';
+import { describeThrown, type Thrown } from '../thrown.ts';
+import type { Method, OpenedEnvironment, Report, Request } from './environment-supervisor.ts';
 import { loadEnvironment, type NamedEnvironment } from './load-environment.ts';
 import { SharedMessages } from './shared-messages.ts';
-import { describeThrown, type Thrown } from './thrown.ts';
 
 interface Episode {
   readonly env: Env;
@@ -19,13 +19,13 @@ interface Episode {
 
 const environments = new Map<number, Environment>();
 const episodes = new Map<number, Episode>();
-/** Of the calls that are being made. */
+/** The owners of calls under way. */
 const calling = new Set<number>();
-/** For whom code is running: also later, when a timer that it has set goes off. */
+/** The owner of the code that is running, even in timers that it has set. */
 const owner = new AsyncLocalStorage<number>();
-// User code may do what it likes to `process`.
+// A copy of the function, since user code may change `process`.
 const send = process.send!.bind(process);
-/** Resolves once the other side can read it. */
+/** Resolves once the message has been sent. */
 const report = (what: Report) => new Promise<void>((done) => send(what, () => done()));
 
 let lastTurn: Promise<unknown> = Promise.resolve();
@@ -44,7 +44,7 @@ guardProcess();
 
 type Outcome = Timed<unknown> | { readonly thrown: Thrown };
 
-/** Makes a call until it is answered, or waits for something: then the next may begin. */
+/** Executes a call until it has finished or waits for something asynchronous; then the next may begin. */
 async function takeTurn(request: Request): Promise<void> {
   let outcome: Outcome | undefined;
   calling.add(request.owner);
@@ -52,7 +52,7 @@ async function takeTurn(request: Request): Promise<void> {
     (timed) => (outcome = timed),
     (error) => (outcome = { thrown: describeThrown(error) }),
   );
-  // By then everything has happened that can happen without waiting for something else.
+  // By then, everything has run that needs no timer, file or network.
   await new Promise((done) => setImmediate(done));
   if (outcome) return tell(request, outcome);
   await report({ id: request.id, waits: true });
@@ -64,7 +64,7 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
   try {
     await report({ id, ...outcome });
   } catch (error) {
-    const message = `${method}: its answer is not all data: ${messageOf(error)}`;
+    const message = `${method}: its answer cannot be sent to another process: ${messageOf(error)}`;
     await report({ id, thrown: describeThrown(new GradusError('ENVIRONMENT_WRONG_ANSWER', message)) });
   }
 }

@@ -1,11 +1,10 @@
-// Loads what users write in Python: reward functions.
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { GradusError, messageOf } from '../../errors.ts';
-import { meanMetrics } from '../../logging.ts';
-import type { Message } from '../../message.ts';
-import type { Fault, Judged, Progress, RemoteReward } from '../../rewards.ts';
-import { PythonCode, type PythonCodeOptions } from '../../workers/python-code.ts';
+// Reward functions that users write in Python, run in Python processes.
+import { messageOf } from '../../../errors.ts';
+import { meanMetrics } from '../../../logging.ts';
+import type { Message } from '../../../message.ts';
+import type { Fault, Judged, Progress, RemoteReward } from '../../../rewards.ts';
+import { PythonCode, type PythonCodeOptions } from '../../../workers/python-code.ts';
+import { loadPythonModule, parsePython } from '../python-module.ts';
 
 interface Scored {
   readonly scores: readonly (number | null | Fault)[];
@@ -14,18 +13,18 @@ interface Scored {
 }
 
 export interface PythonRewardOptions extends PythonCodeOptions {
-  /** Whether it gets prompts and completions as lists of messages, as TRL gives them for conversational data; else as texts. @default true */
+  /** Whether prompts and completions are passed as lists of messages, as in TRL for conversational data, or as strings. @default true */
   readonly conversational?: boolean;
-  /** Processes that share its calls. @default 1 */
+  /** The number of processes that share the calls. @default 1 */
   readonly processes?: number;
 }
 
-/** Milliseconds that a file may take to load: it may import large packages. */
+/** Milliseconds that a file may take to load; it may import large packages. */
 const loadLimit = 120_000;
 
 /**
- * A function of TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, asynchronous or not; `reward` where the reference names
- * none. Its process is replaced when a call takes too long or ends it. Throws `REWARD_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
+ * Loads a function with TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, which may be asynchronous. Its name is `reward`
+ * unless the reference has one. A process that exits or exceeds its time limit is replaced. Throws `REWARD_LOAD_FAILED`, `WORKER_MISSING`, `PYTHON_TOO_OLD`.
  */
 export async function loadPythonReward(
   reference: string,
@@ -33,7 +32,7 @@ export async function loadPythonReward(
 ): Promise<RemoteReward> {
   const { path, name } = parsePython(reference, 'reward');
   const all = Array.from({ length: processes }, () => new PythonCode(options));
-  await loadedPython(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, loadLimit));
+  await loadPythonModule(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, loadLimit));
   return {
     async call(judged, timeLimit) {
       const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));
@@ -58,7 +57,7 @@ function asMessages({ prompts, completions, completionIds, columns, progress }: 
   };
 }
 
-/** Without a chat template the messages of a prompt are one text, an empty line between each two. */
+/** The messages of a prompt are joined with empty lines between them. */
 function asTexts({ prompts, completions, completionIds, columns, progress }: Judged) {
   return {
     prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
@@ -69,12 +68,12 @@ function asTexts({ prompts, completions, completionIds, columns, progress }: Jud
   };
 }
 
-/** What is true of TRL's in a run of ours. */
+/** The fields of TRL's trainer state that a run has. */
 function trainerState(progress: Progress | undefined) {
   return progress && { trainer_state: { global_step: progress.step, max_steps: progress.maxSteps } };
 }
 
-/** A message as chat templates and TRL know it. */
+/** A message in the format of chat templates and TRL. */
 function huggingFaceMessage({ role, content, toolCalls, toolCallId }: Message): object {
   const calls = toolCalls?.map((call) => ({
     id: call.id,
@@ -82,20 +81,4 @@ function huggingFaceMessage({ role, content, toolCalls, toolCallId }: Message): 
     function: { name: call.name, arguments: call.arguments },
   }));
   return { role, content, ...(calls && { tool_calls: calls }), ...(toolCallId && { tool_call_id: toolCallId }) };
-}
-
-/** The parts of `path/to/file.py:name`. */
-export function parsePython(reference: string, defaultName: string): { readonly path: string; readonly name: string } {
-  const [path, name = defaultName] = reference.split(/:(?=\w+$)/) as [string, string?];
-  return { path: resolve(path), name };
-}
-
-/** What is wrong with a file gets a code of its own. */
-export async function loadedPython(path: string, code: string, work: () => Promise<unknown>): Promise<unknown> {
-  const failed = (fault: string, hint?: string) =>
-    new GradusError(code, `cannot load ${path}: ${fault}`, { ...(hint && { hint }), path });
-  if (!existsSync(path)) throw failed('the file is missing', `paths are relative to ${process.cwd()}`);
-  return work().catch((error) => {
-    throw error.kind === 'not_ready' ? error : failed(messageOf(error), error.hint);
-  });
 }

@@ -1,10 +1,10 @@
-// A reward as the command line names it.
-import { GradusError } from '../../errors.ts';
-import { existingNames } from '../../nearest.ts';
-import type { NamedReward } from '../../rewards.ts';
+// Opens a reward that is named on the command line.
+import { GradusError } from '../../../errors.ts';
+import { existingNames } from '../../../nearest.ts';
+import type { NamedReward } from '../../../rewards.ts';
 import { createBuiltinReward } from './builtin-reward.ts';
 import { userReward } from './open-rewards.ts';
-import { rewardProcesses } from './reward-processes.ts';
+import { rewardProcessPool } from './reward-process-pool.ts';
 import { shippedRewards } from './shipped-rewards.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function rewardByName(
   config: Readonly<Record<string, unknown>>,
   conversational: boolean,
 ): Promise<NamedReward> {
-  const processes = rewardProcesses(1);
+  const processes = rewardProcessPool(1);
   if (Object.hasOwn(shippedRewards, name)) {
     return createBuiltinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
   }

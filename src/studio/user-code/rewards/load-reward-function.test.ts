@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { GradusError } from '../../errors.ts';
-import type { RewardInput } from '../../rewards.ts';
-import { loadRewardFunction } from './user-code.ts';
+import { GradusError } from '../../../errors.ts';
+import type { RewardInput } from '../../../rewards.ts';
+import { loadRewardFunction } from './load-reward-function.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-code-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,15 +1,15 @@
-// The process in which reward functions run: it opens them, calls them and tells what came of it.
-import { GradusError, messageOf } from '../../errors.ts';
-import { frozenCopy } from '../../frozen-copy.ts';
-import { callReward } from '../../rewards/reward-call.ts';
-import type { RewardFunction } from '../../rewards.ts';
-import { guardProcess } from './guard-process.ts';
-import type { Answer, Request, RewardSource } from './reward-processes.ts';
+// The program of a child process in which reward functions run: it opens and calls them, and sends back the results.
+import { GradusError, messageOf } from '../../../errors.ts';
+import { frozenCopy } from '../../../frozen-copy.ts';
+import { callReward } from '../../../rewards/reward-call.ts';
+import type { RewardFunction } from '../../../rewards.ts';
+import { guardProcess } from '../guard-process.ts';
+import type { Answer, Request, RewardSource } from './reward-process-pool.ts';
 
 const opened = new Map<string, Promise<RewardFunction>>();
 
 process.on('message', async (request: Request) => process.send!(await answer(request)));
-// An error that nobody waits for, a moment after the answer or before it: whatever is asked of this process now has failed.
+// An error that nothing catches, such as one in a timer, fails the call that is under way.
 process.on('uncaughtException', (error) => process.send!({ crashed: messageOf(error) } satisfies Answer));
 guardProcess();
 
@@ -33,7 +33,7 @@ function rewardOf(source: RewardSource): Promise<RewardFunction> {
 
 async function open(source: RewardSource): Promise<RewardFunction> {
   if ('file' in source) {
-    const { loadRewardFunction } = await import('./user-code.ts');
+    const { loadRewardFunction } = await import('./load-reward-function.ts');
     return loadRewardFunction(source.file);
   }
   const { shippedRewards } = await import('./shipped-rewards.ts');

@@ -1,6 +1,6 @@
-// The messages of a conversation that two processes hold: each is sent once, and stays the very object that it is, on either side.
-import type { Message } from '../../message.ts';
-import type { State } from '../../rl.ts';
+// The messages of a conversation in two processes: each message is sent once, and stays the same object on both sides.
+import type { Message } from '../../../message.ts';
+import type { State } from '../../../rl.ts';
 
 /** A state whose messages are numbers where the other side has them. */
 export interface SentState extends Omit<State, 'messages'> {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { Message, ToolCall } from '../../message.ts';
-import type { Env, State } from '../../rl.ts';
+import type { Message, ToolCall } from '../../../message.ts';
+import type { Env, State } from '../../../rl.ts';
 import { loadPythonEnvironment } from './python-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-env-'));

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { loadConfigObject } from '../../config/load.ts';
-import type { ConfigInput } from '../../config/schema.ts';
-import { openTask } from '../task.ts';
+import { loadConfigObject } from '../../../config/load.ts';
+import type { ConfigInput } from '../../../config/schema.ts';
+import { openTask } from '../../task.ts';
 import { checkEnvironment } from './check-environment.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-environment-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const library = pathToFileURL(join(import.meta.dirname, '..', '..', 'index.ts')).href;
+const library = pathToFileURL(join(import.meta.dirname, '..', '..', '..', 'index.ts')).href;
 writeFileSync(
   join(folder, 'game.ts'),
   `import { configurable, multiTurn, z } from '${library}';

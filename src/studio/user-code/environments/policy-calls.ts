@@ -1,11 +1,11 @@
-// What environments in Python may ask of the model that is trained and of its tokenizer.
+// The calls through which environments in Python use the model that is being trained, and its tokenizer.
 import { z } from 'zod';
-import type { ModelText } from '../../backends/open-renderer.ts';
-import type { Config } from '../../config/schema.ts';
-import type { Policy } from '../../generation.ts';
-import { streamSeed } from '../../random.ts';
-import type { CallHandler } from '../../workers/worker.ts';
-import { openConfiguredText } from '../model-text.ts';
+import type { ModelText } from '../../../backends/open-renderer.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { Policy } from '../../../generation.ts';
+import { streamSeed } from '../../../random.ts';
+import type { CallHandler } from '../../../workers/worker.ts';
+import { openConfiguredText } from '../../model-text.ts';
 
 const ids = z.array(z.int());
 const encode = z.strictObject({ text: z.string(), special: z.boolean() });

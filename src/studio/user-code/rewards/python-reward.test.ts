@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { Judged, RemoteReward } from '../../rewards.ts';
-import { loadPythonReward, type PythonRewardOptions } from './python-code.ts';
+import type { Judged, RemoteReward } from '../../../rewards.ts';
+import { loadPythonReward, type PythonRewardOptions } from './python-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,15 +1,15 @@
-// Loads environments that users write in TypeScript or JavaScript into this process, with their settings checked.
-import { type Configurable, createAt } from '../../configurable.ts';
-import type { Environment } from '../../environment.ts';
-import { GradusError, isObject } from '../../errors.ts';
-import { loadExport, loadFailed, type UserExport } from './user-module.ts';
+// Imports an environment that a user has written in TypeScript or JavaScript into this process, and checks its settings.
+import { type Configurable, createAt } from '../../../configurable.ts';
+import type { Environment } from '../../../environment.ts';
+import { GradusError, isObject } from '../../../errors.ts';
+import { loadExport, loadFailed, type UserExport } from '../user-module.ts';
 
-/** An environment by what it can be loaded from anywhere. */
+/** Everything that is needed to load an environment, in any process. */
 export interface NamedEnvironment {
   /** `FILE:NAME`. */
   readonly reference: string;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Where the settings are, for errors. */
+  /** The path of the settings in the configuration, for errors. */
   readonly path: string;
 }
 
@@ -19,7 +19,10 @@ const wanted: UserExport = {
   names: ['environment', 'default'],
 };
 
-/** Throws `ENVIRONMENT_LOAD_FAILED` for a file that does not load or exports no environment, `CONFIG_INVALID` for settings that are not as its schema says. */
+/**
+ * Throws `ENVIRONMENT_LOAD_FAILED` if the file does not load or exports no environment, and `CONFIG_INVALID` if the settings do not match
+ * its schema.
+ */
 export async function loadEnvironment({ reference, settings, path }: NamedEnvironment): Promise<Environment> {
   const { file, value } = await loadExport(reference, wanted);
   if (isConfigurable(value)) return checked(file, createAt(value, settings, path));

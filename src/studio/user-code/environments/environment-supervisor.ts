@@ -1,67 +1,67 @@
-// The process in which environments of users are played, seen from this one: asked one thing at a time, and replaced when it hangs or ends.
+// Supervises the child process in which environments of users run: sends it calls, limits their time, and replaces it when it hangs or exits.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { EnvAnswers, Timed } from '../../env-call.ts';
-import { GradusError, messageOf } from '../../errors.ts';
-import { tookLonger } from '../../time-limits.ts';
+import type { EnvAnswers, Timed } from '../../../env-call.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
+import { tookLonger } from '../../../time-limits.ts';
+import { describeThrown, errorOf, type Thrown } from '../thrown.ts';
+import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
-import { describeThrown, errorOf, type Thrown } from './thrown.ts';
-import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from './user-process.ts';
 
 export type Method = 'open' | 'buildDataset' | 'gold' | 'scoreGroup' | keyof EnvAnswers;
 
-/** A call of an environment, or of an episode of it. */
+/** A call of an environment or of one of its episodes. */
 export interface Call {
   readonly method: Method;
   readonly given?: unknown;
-  /** Milliseconds that it may take once it is its turn. */
+  /** Milliseconds that it may take from its turn on. */
   readonly timeLimit: number;
-  /** An episode. @default the call alone */
+  /** The number of the episode that the call belongs to. @default a number of its own */
   readonly owner?: number;
 }
 
-/** A call as the process reads it. */
+/** A call as it is sent to the child. */
 export interface Request extends Required<Call> {
   readonly id: number;
   readonly environment: number;
 }
 
-/** What the process says. */
+/** A message from the child. */
 export type Report =
   | ({ readonly id: number } & (Timed<unknown> | { readonly thrown: Thrown }))
-  /** That call waits for something: the next may begin. */
+  /** The call is waiting for something asynchronous, so that the next may begin. */
   | { readonly id: number; readonly waits: true }
-  /** Code that an owner had left behind has thrown, with nobody to catch it. */
+  /** Code of this owner, such as a timer, threw an error that nothing caught. */
   | { readonly owner: number; readonly crashed: Thrown }
-  /** The process ends, at the wish of that owner, if it is known. */
+  /** The process is exiting because code of this owner asked for it, or of an unknown owner. */
   | { readonly exits: number | undefined };
 
-/** What opening an environment tells. */
+/** What the supervisor learns about an environment when it is opened. */
 export interface OpenedEnvironment {
   readonly scores: readonly string[];
   readonly has: readonly ('buildDataset' | 'scoreGroup' | 'gold')[];
 }
 
-/** An environment in the process, and in each that takes its place. */
-export interface HostedEnvironment extends NamedEnvironment {
+/** An environment with a number that identifies it in the child, and in each child that replaces it. */
+export interface NumberedEnvironment extends NamedEnvironment {
   readonly number: number;
 }
 
-/** A call that has no answer yet. */
+/** A call that has not been answered yet. */
 interface Sent {
   readonly call: Call;
   readonly owner: number;
   readonly resolve: (answer: Timed<unknown>) => void;
   readonly reject: (error: Error) => void;
-  /** From its beginning, which is when those before it are answered or wait, to its end, at the latest. */
+  /** Limits its time. It is set when the call begins, that is when all calls before it have been answered or are waiting. */
   timer?: NodeJS.Timeout;
   waits: boolean;
 }
 
-/** Makes calls in the process of this number. */
+/** Repeats the earlier calls of an episode in a process that has not had them. @param process the number of the process */
 export type CatchUp = (process: number, make: (call: Call) => Promise<Timed<unknown>>) => Promise<void>;
 
-/** The process ended, and a call that it had, and may have begun, is not known to be the cause. */
+/** The process ended before this call was answered, and it is not known whether this call was the cause. */
 class ProcessLost extends Error {
   readonly hasBegun: boolean;
 
@@ -71,49 +71,49 @@ class ProcessLost extends Error {
   }
 }
 
-/** Milliseconds that a process and a file may take to load. */
+/** Milliseconds that starting a process and loading a file may take. */
 const loadLimit = 60_000;
 
-/** Milliseconds after which code that should have been stopped in the process itself must be blocking it. */
+/** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
 const grace = 1000;
 
-/** What a process that has ended was sent need not be known to have failed: its end will be. */
-const unheard = () => {};
+/** Ignores errors of sending to a process that has ended, since its end is handled elsewhere. */
+const ignoreSendError = () => {};
 
-export class EnvironmentHost implements Disposable {
+export class EnvironmentSupervisor implements Disposable {
   readonly #program: UserProgram;
   #child: ChildProcess | undefined;
-  /** How many processes there have been. */
+  /** How many processes have been started. */
   #processes = 0;
   #numbers = 0;
   readonly #opened = new Map<number, OpenedEnvironment>();
-  /** In the order in which they are made. */
+  /** Unanswered calls by their ids, in the order in which they were sent. */
   readonly #sent = new Map<number, Sent>();
-  /** What went wrong for owners that did not ask anything just then. */
+  /** Errors of owners that had no call under way at the time; their next call fails with it. */
   readonly #faults = new Map<number, Thrown>();
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  /** @param memory bytes that a process may take */
+  /** @param memory the most bytes that a process may take */
   constructor(memory = 2 ** 31) {
-    this.#program = { name: 'environment-process', memory };
+    this.#program = { name: 'environments/environment-child', memory };
   }
 
-  /** Unique in this program. */
+  /** Returns a number that is unique in this program. */
   nextNumber(): number {
     return this.#numbers++;
   }
 
-  /** Throws what `loadEnvironment` throws, and `ENVIRONMENT_LOAD_FAILED` where loading does not end or ends the process. */
-  open(environment: HostedEnvironment): Promise<OpenedEnvironment> {
+  /** Throws what `loadEnvironment` throws, and `ENVIRONMENT_LOAD_FAILED` if loading takes too long or ends the process. */
+  open(environment: NumberedEnvironment): Promise<OpenedEnvironment> {
     return this.#untilAnswered(() => this.#inTurn(() => this.#open(environment)));
   }
 
   /**
-   * Rejects with what the environment's code throws, with a `TimeLimitError`, and with how it ended its process. Where others were under way in it
-   * then, nobody knows whose fault that was: all are called again in another process, each alone.
-   * @param catchUp makes the calls that must come before this one, if the process has not had them
+   * Makes a call. Rejects with what the environment's code throws, with a `TimeLimitError`, or with the reason why the process ended. If other calls
+   * were under way when it ended, so that the culprit is unknown, all of them are repeated in another process, one at a time.
+   * @param catchUp repeats the calls that must come before this one, if the process has not had them
    */
-  async call(environment: HostedEnvironment, call: Call, catchUp?: CatchUp): Promise<Timed<unknown>> {
+  async call(environment: NumberedEnvironment, call: Call, catchUp?: CatchUp): Promise<Timed<unknown>> {
     return this.#untilAnswered(async (alone) => {
       const { outcome } = await this.#inTurn(async () => {
         await this.#open(environment);
@@ -126,10 +126,10 @@ export class EnvironmentHost implements Disposable {
     });
   }
 
-  /** Nothing more is asked for that owner. */
+  /** Frees what the child holds for an owner, which will make no more calls. */
   release(owner: number): void {
     this.#faults.delete(owner);
-    this.#child?.send({ release: owner }, unheard);
+    this.#child?.send({ release: owner }, ignoreSendError);
   }
 
   [Symbol.dispose](): void {
@@ -153,7 +153,7 @@ export class EnvironmentHost implements Disposable {
     return turn;
   }
 
-  async #open(environment: HostedEnvironment): Promise<OpenedEnvironment> {
+  async #open(environment: NumberedEnvironment): Promise<OpenedEnvironment> {
     const { number, reference, settings, path } = environment;
     this.#child ??= this.#start();
     const known = this.#opened.get(number);
@@ -169,30 +169,33 @@ export class EnvironmentHost implements Disposable {
     return answer as OpenedEnvironment;
   }
 
-  #send({ number }: HostedEnvironment, call: Call): Promise<Timed<unknown>> {
+  #send({ number }: NumberedEnvironment, call: Call): Promise<Timed<unknown>> {
     const { owner = this.nextNumber(), given, timeLimit, method } = call;
     const { promise, resolve, reject } = Promise.withResolvers<Timed<unknown>>();
-    promise.catch(() => {}); // whoever asked hears of it a moment later
+    promise.catch(() => {}); // the caller awaits it later; until then a rejection must not count as unhandled
     const fault = this.#faults.get(owner);
     if (fault) reject(errorOf(fault));
     else if (!this.#child) reject(new ProcessLost(false));
     else {
       const id = this.nextNumber();
-      this.#child.send({ ...{ id, owner, environment: number }, method, given, timeLimit } satisfies Request, unheard);
+      this.#child.send(
+        { ...{ id, owner, environment: number }, method, given, timeLimit } satisfies Request,
+        ignoreSendError,
+      );
       this.#sent.set(id, { ...{ call, owner, resolve, reject }, waits: false });
       this.#watch();
     }
     return promise;
   }
 
-  /** Limits the time of the call that is being made. */
+  /** Starts the time limit of the call that is running in the child. */
   #watch(): void {
     const [id, sent] = this.#sent.entries().find(([, { waits }]) => !waits) ?? [];
     if (!sent || sent.timer) return;
     const child = this.#child!;
     const { method, timeLimit } = sent.call;
     const late = () => this.#sent.has(id!) && this.#ended(child, tookLonger(method, timeLimit));
-    // An answer may lie there unread when it is time: this process may have been stopped for a while.
+    // If this process was suspended for a while, the answer may have arrived but not been read: setImmediate reads it first.
     sent.timer = setTimeout(() => setImmediate(late), timeLimit + grace);
   }
 
@@ -201,12 +204,12 @@ export class EnvironmentHost implements Disposable {
     this.#processes++;
     let guilty: number | undefined;
     child.on('message', (report: Report | string) => {
-      // User code may speak, too; whatever it says means nothing.
+      // User code can send messages as well; they are ignored.
       if (!(report instanceof Object)) return;
       if ('exits' in report) guilty = report.exits;
       else if (this.#child === child) this.#hear(report);
     });
-    // All that it said has been heard by then.
+    // By then, all messages have been received.
     Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
       ([[code, signal]]) => this.#ended(child, new Error(howItEnded(this.#program, code, signal)), guilty),
       (error) => this.#ended(child, error),
@@ -236,7 +239,7 @@ export class EnvironmentHost implements Disposable {
     how(sent);
   }
 
-  /** Another takes its place when something is asked next. */
+  /** Settles all calls of a process that has ended. The next call starts another process. */
   #ended(child: ChildProcess, why: Error, guilty?: number): void {
     endUserProcess(child);
     if (this.#child !== child) return;
@@ -254,10 +257,10 @@ export class EnvironmentHost implements Disposable {
   }
 }
 
-let shared: EnvironmentHost | undefined;
+let shared: EnvironmentSupervisor | undefined;
 
-/** That of this program, for as long as it runs. */
-export function environmentHost(): EnvironmentHost {
-  shared ??= new EnvironmentHost();
+/** The supervisor that this program shares. */
+export function environmentSupervisor(): EnvironmentSupervisor {
+  shared ??= new EnvironmentSupervisor();
   return shared;
 }

@@ -1,9 +1,9 @@
-// All rewards that configurations may name: those of src/rewards, and code_tests, which is handed the processes it needs.
-import type { RewardConfig } from '../../config/schema.ts';
-import { type Configurable, configurable } from '../../configurable.ts';
-import { builtinRewards } from '../../rewards/builtin.ts';
-import { type CodeTestsConfig, codeTests, codeTestsConfig } from '../../rewards/code-tests.ts';
-import type { RewardFunction } from '../../rewards.ts';
+// All rewards that configurations can name: those of src/rewards, and code_tests with the sandbox that it runs programs in.
+import type { RewardConfig } from '../../../config/schema.ts';
+import { type Configurable, configurable } from '../../../configurable.ts';
+import { builtinRewards } from '../../../rewards/builtin.ts';
+import { type CodeTestsConfig, codeTests, codeTestsConfig } from '../../../rewards/code-tests.ts';
+import type { RewardFunction } from '../../../rewards.ts';
 import { assertSandboxed, runProgram } from './run-program.ts';
 
 export const shippedRewards: Readonly<Record<string, Configurable<RewardFunction>>> = {

@@ -1,15 +1,15 @@
-// Reward functions in processes of their own, where an endless loop can be stopped and a crash harms nothing else.
+// A pool of child processes for reward functions, in which an endless loop can be stopped and a crash harms nothing else.
 import type { ChildProcess } from 'node:child_process';
-import { type ErrorDetails, GradusError, messageOf } from '../../errors.ts';
-import type { Judged, RemoteReward, RewardOutcome } from '../../rewards.ts';
-import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from './user-process.ts';
+import { type ErrorDetails, GradusError, messageOf } from '../../../errors.ts';
+import type { Judged, RemoteReward, RewardOutcome } from '../../../rewards.ts';
+import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 
-/** A reward by what it can be opened from anywhere. */
+/** Everything that is needed to open a reward, in any process. */
 export type RewardSource =
-  /** `FILE:NAME` of a function of the user's. */
+  /** `FILE:NAME` of a user's function. */
   { readonly file: string } | { readonly builtin: string; readonly config: Readonly<Record<string, unknown>> };
 
-/** What a process is asked: to open a reward, and to call it if there is something to judge. */
+/** Asks a process to open a reward and, if there is something to judge, to call it. */
 export interface Request {
   readonly source: RewardSource;
   readonly judged?: Judged;
@@ -18,17 +18,17 @@ export interface Request {
 export type Answer =
   | RewardOutcome
   | { readonly opened: true }
-  /** What a reward that cannot be opened is refused with. */
+  /** The error of a reward that cannot be opened. */
   | { readonly refused: readonly [code: string, message: string, details: ErrorDetails] }
   | { readonly crashed: string };
 
-/** Milliseconds that a process and a file may take to load. */
+/** Milliseconds that starting a process and loading a file may take. */
 const loadLimit = 60_000;
 
-const program: UserProgram = { name: 'reward-process', memory: 2 ** 30 };
+const program: UserProgram = { name: 'rewards/reward-child', memory: 2 ** 30 };
 
-/** A number of processes that share the calls of all rewards. A process starts when it is first needed. */
-export class RewardProcesses implements Disposable {
+/** Processes that share the calls of all rewards. Each starts when it is first needed. */
+export class RewardProcessPool implements Disposable {
   readonly #all: RewardProcess[];
   readonly #idle: RewardProcess[];
   readonly #waiting: ((process: RewardProcess) => void)[] = [];
@@ -38,13 +38,13 @@ export class RewardProcesses implements Disposable {
     this.#idle = [...this.#all];
   }
 
-  /** Throws what loading it throws: `REWARD_LOAD_FAILED`. */
+  /** Loads a reward in one of the processes. Throws the error of loading it, such as `REWARD_LOAD_FAILED`. */
   async open(source: RewardSource): Promise<RemoteReward> {
     await this.#withProcess((process) => process.open(source));
     return this.reward(source);
   }
 
-  /** One that is known to load, when it is first called. */
+  /** A reward that is loaded when it is first called. */
   reward(source: RewardSource): RemoteReward {
     return {
       call: (judged, timeLimit) =>
@@ -70,20 +70,20 @@ export class RewardProcesses implements Disposable {
   }
 }
 
-const shared = new Map<number, RewardProcesses>();
+const shared = new Map<number, RewardProcessPool>();
 
-/** Those of this program, for as long as it runs; `undefined` for none. */
-export function rewardProcesses(count: number): RewardProcesses | undefined {
+/** The pool of `count` processes that this program shares; `undefined` if `count` is 0. */
+export function rewardProcessPool(count: number): RewardProcessPool | undefined {
   if (count === 0) return undefined;
-  const processes = shared.get(count) ?? new RewardProcesses(count);
+  const processes = shared.get(count) ?? new RewardProcessPool(count);
   shared.set(count, processes);
   return processes;
 }
 
-/** Does one thing at a time; a process that is broken or stuck is ended, and replaced by the next call. */
+/** Makes one call at a time. A process that crashes or hangs is ended, and the next call starts another. */
 class RewardProcess {
   #child: ChildProcess | undefined;
-  /** What the process has loaded. */
+  /** The rewards that the process has loaded. */
   readonly #opened = new Set<RewardSource>();
 
   async open(source: RewardSource): Promise<void> {
@@ -107,7 +107,7 @@ class RewardProcess {
     this.#opened.clear();
   }
 
-  /** Rejects if the process ends, or takes longer than the limit, and ends it. */
+  /** Rejects if the process ends or exceeds the limit of milliseconds, and ends it in that case. */
   async #ask(request: Request, limit: number): Promise<Answer> {
     this.#child ??= this.#start();
     const child = this.#child;

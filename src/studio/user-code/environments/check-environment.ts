@@ -1,17 +1,17 @@
-// Plays an environment without a model: by who knows the answers, by who says nothing, by chance, and with tool calls that are none.
+// Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
 
-import type { Config } from '../../config/schema.ts';
-import type { Turns } from '../../environment.ts';
-import { type Policy, RolloutGenerator } from '../../generation.ts';
-import { mean } from '../../intervals.ts';
-import { meanMetrics } from '../../logging.ts';
-import type { Message } from '../../message.ts';
-import { randomStream, streamSeed } from '../../random.ts';
-import type { Renderer } from '../../rendering.ts';
-import type { Action, Example, Reward, State, StopReason, Trajectory } from '../../rl.ts';
-import { type Check, failed, passed, share } from '../checks.ts';
-import { rolloutOptions } from '../setup.ts';
-import { openTask, type Task } from '../task.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { Turns } from '../../../environment.ts';
+import { type Policy, RolloutGenerator } from '../../../generation.ts';
+import { mean } from '../../../intervals.ts';
+import { meanMetrics } from '../../../logging.ts';
+import type { Message } from '../../../message.ts';
+import { randomStream, streamSeed } from '../../../random.ts';
+import type { Renderer } from '../../../rendering.ts';
+import type { Action, Example, Reward, State, StopReason, Trajectory } from '../../../rl.ts';
+import { type Check, failed, passed, share } from '../../checks.ts';
+import { rolloutOptions } from '../../setup.ts';
+import { openTask, type Task } from '../../task.ts';
 
 export interface EnvironmentCheck {
   /** Rows of data that were played. */

@@ -1,24 +1,27 @@
-// Environments of users as the rest sees them: played in a process of their own, where an endless loop can be stopped.
+// Environments that run in a child process, where an endless loop can be stopped, as `Environment`s of this process.
 import { isDeepStrictEqual } from 'node:util';
-import type { EnvAnswers, RemoteEnv, Timed } from '../../env-call.ts';
-import type { Dataset, Environment, Turns } from '../../environment.ts';
-import { GradusError, messageOf } from '../../errors.ts';
-import type { Action, EpisodeScore, Example } from '../../rl.ts';
+import type { EnvAnswers, RemoteEnv, Timed } from '../../../env-call.ts';
+import type { Dataset, Environment, Turns } from '../../../environment.ts';
+import { GradusError, messageOf } from '../../../errors.ts';
+import type { Action, EpisodeScore, Example } from '../../../rl.ts';
 import {
   type Call,
   type CatchUp,
-  type EnvironmentHost,
-  environmentHost,
-  type HostedEnvironment,
-} from './environment-host.ts';
+  type EnvironmentSupervisor,
+  environmentSupervisor,
+  type NumberedEnvironment,
+} from './environment-supervisor.ts';
 import type { NamedEnvironment } from './load-environment.ts';
 import { type SentState, SharedMessages } from './shared-messages.ts';
 
 /** Milliseconds: for a method of an episode where whoever calls it sets no limit, for the data set, and for scores of a group. */
 const limits = { call: 10_000, buildDataset: 600_000, scoreGroup: 30_000 };
 
-/** Throws what `EnvironmentHost.open` throws. */
-export async function openRemoteEnvironment(named: NamedEnvironment, host = environmentHost()): Promise<Environment> {
+/** Throws what `EnvironmentSupervisor.open` throws. */
+export async function openRemoteEnvironment(
+  named: NamedEnvironment,
+  host = environmentSupervisor(),
+): Promise<Environment> {
   const environment = { ...named, number: host.nextNumber() };
   const { scores, has } = await host.open(environment);
   const ask = async (call: Call) => (await host.call(environment, call)).answer;
@@ -49,8 +52,8 @@ export async function openRemoteEnvironment(named: NamedEnvironment, host = envi
 }
 
 class RemoteEpisode implements RemoteEnv {
-  readonly #host: EnvironmentHost;
-  readonly #environment: HostedEnvironment;
+  readonly #host: EnvironmentSupervisor;
+  readonly #environment: NumberedEnvironment;
   readonly #example: Example;
   readonly #owner: number;
   readonly #messages = new SharedMessages();
@@ -59,7 +62,7 @@ class RemoteEpisode implements RemoteEnv {
   /** The number of the process that knows of it. */
   #process: number | undefined;
 
-  constructor(host: EnvironmentHost, environment: HostedEnvironment, example: Example) {
+  constructor(host: EnvironmentSupervisor, environment: NumberedEnvironment, example: Example) {
     this.#host = host;
     this.#environment = environment;
     this.#example = example;

@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { GradusError } from '../../errors.ts';
-import { weightedRewards } from '../../rewards/weighted.ts';
-import { isAlive } from '../../runs/processes.ts';
+import { GradusError } from '../../../errors.ts';
+import { weightedRewards } from '../../../rewards/weighted.ts';
+import { isAlive } from '../../../runs/processes.ts';
 import { givenCompletion } from './given-completion.ts';
-import { RewardProcesses } from './reward-processes.ts';
-import { loadRewardFunction } from './user-code.ts';
+import { loadRewardFunction } from './load-reward-function.ts';
+import { RewardProcessPool } from './reward-process-pool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-rewards-'));
 const file = join(folder, 'rewards.ts');
@@ -51,7 +51,7 @@ export const sleeps = async ({ completions }: Input): Promise<Scores> => {
 };
 `,
 );
-using processes = new RewardProcesses(1);
+using processes = new RewardProcessPool(1);
 after(() => rmSync(folder, { recursive: true }));
 
 const open = (name: string) => processes.open({ file: `${file}:${name}` });
@@ -107,7 +107,7 @@ test('calls wait for their turn, and the time that they wait is not counted', as
 });
 
 test('several processes share the calls, and one does all that it can', async () => {
-  using two = new RewardProcesses(2);
+  using two = new RewardProcessPool(2);
   const score = await two.open({ file: `${file}:pid` });
   const model = weightedRewards([{ name: 'pid', score }]);
   const groups = await Promise.all(Array.from({ length: 8 }, () => model.score({}, group('a', 'b'))));
@@ -137,8 +137,8 @@ test('a file that does not load is the same error as in this process', async () 
 
 /** A program that opens rewards and calls them. */
 const program = (then: string) => `
-import { RewardProcesses } from ${JSON.stringify(new URL('./reward-processes.ts', import.meta.url))};
-const processes = new RewardProcesses(1);
+import { RewardProcessPool } from ${JSON.stringify(new URL('./reward-process-pool.ts', import.meta.url))};
+const processes = new RewardProcessPool(1);
 const call = async (name, completion) => {
   const reward = await processes.open({ file: ${JSON.stringify(file)} + ':' + name });
   return reward.call({ prompts: [], completions: [completion], completionIds: [], columns: {} }, 60_000);

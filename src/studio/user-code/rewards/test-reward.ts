@@ -1,10 +1,10 @@
-// Scores given completions with one reward, as training would, and compares the scores with what was expected: no model needed.
-import { GradusError } from '../../errors.ts';
-import { meanMetrics } from '../../logging.ts';
-import type { Message } from '../../message.ts';
-import { weightedRewards } from '../../rewards/weighted.ts';
-import type { Example, Reward, Trajectory } from '../../rl.ts';
-import { loadRows } from '../data/data-files.ts';
+// Tests a reward without a model: scores given completions as training would, and compares the scores with expected ones.
+import { GradusError } from '../../../errors.ts';
+import { meanMetrics } from '../../../logging.ts';
+import type { Message } from '../../../message.ts';
+import { weightedRewards } from '../../../rewards/weighted.ts';
+import type { Example, Reward, Trajectory } from '../../../rl.ts';
+import { loadRows } from '../../data/data-files.ts';
 import { givenCompletion } from './given-completion.ts';
 import { rewardByName } from './reward-by-name.ts';
 
