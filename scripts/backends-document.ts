@@ -6,31 +6,38 @@ import { limitations } from '../src/config/support.ts';
 
 const file = join(import.meta.dirname, '..', 'docs', 'backends.md');
 
-/** Whose columns the keys are in, in this order. */
+/** The headings of the tables, in this order. */
 const parts: Readonly<Record<Mapping['to'], string>> = {
   GRPOConfig: 'fields of `GRPOConfig`',
   LoraConfig: 'fields of `LoraConfig`',
   BitsAndBytesConfig: 'fields of `BitsAndBytesConfig`',
   GRPOTrainer: 'arguments of `GRPOTrainer`',
   accelerate: 'arguments of `accelerate launch`',
-  gradus: 'what Gradus does itself, around every engine alike',
+  gradus: 'what Gradus does itself, in the same way for all backends',
 };
 
 function keyTable(): string {
   const sections = Object.entries(parts).map(([part, what]) => {
     const lines = rowsOf(part).map(([keys, target]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${target} |`);
-    return [`**${what}**`, '', '| key | becomes |', '|---|---|', ...lines, ''].join('\n');
+    return [
+      `**${what}**`,
+      '',
+      part === 'gradus' ? '| key | read by |' : '| key | becomes |',
+      '|---|---|',
+      ...lines,
+      '',
+    ].join('\n');
   });
   return sections.join('\n');
 }
 
-/** What keys become, those that become the same together. */
+/** The rows of a table; keys with the same target share a row. */
 function rowsOf(part: string): [keys: string[], target: string][] {
   const rows = new Map<string, string[]>();
   for (const [key, { to, name, unmeasured }] of Object.entries(trlMapping)) {
     if (to !== part) continue;
-    const told = to === 'gradus' ? name : `\`${name}\``;
-    const target = unmeasured ? `${told} (unmeasured)` : told;
+    const text = to === 'gradus' ? name : `\`${name}\``;
+    const target = unmeasured ? `${text} (unmeasured)` : text;
     rows.set(target, [...(rows.get(target) ?? []), key]);
   }
   return [...rows].map(([target, keys]) => [keys, target]);
@@ -48,7 +55,7 @@ function limitsTable(): string {
 
 const tables: Readonly<Record<string, () => string>> = { keys: keyTable, limits: limitsTable };
 
-/** The text with its tables as the code has them now. */
+/** Returns the document with its tables generated anew. */
 export function backendsDocument(text = readFileSync(file, 'utf8')): string {
   return Object.entries(tables).reduce(
     (document, [name, table]) =>

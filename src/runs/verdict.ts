@@ -106,11 +106,11 @@ export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
 }
 
 /** How many steps at either end of a run of `steps` are compared. */
-export function windowSize(steps: number): number {
+function windowSize(steps: number): number {
   return Math.min(longestWindow, Math.max(shortestWindow, Math.floor(steps / 8)));
 }
 
-export function classify([low, high]: Interval, margin: number): Learning {
+function classify([low, high]: Interval, margin: number): Learning {
   if (low > margin) return 'improved';
   if (high < -margin) return 'regressed';
   return low >= -margin && high <= margin ? 'flat' : 'inconclusive';

@@ -1,4 +1,4 @@
-// One training run: the steps, and between them evaluations, samples and checkpoints, all of it recorded.
+// A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -25,14 +25,14 @@ import { changesOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 
-/** Held-out problems whose completions are kept to be read. */
+/** The number of problems whose completions are saved for reading. */
 const sampledProblems = 4;
 
 export interface TrainingRunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** What was found before the run began. */
+  /** The report of the checks before the run, which is emitted as its first event. */
   readonly preflight?: PreflightReport | undefined;
-  /** Has the first steps profiled. */
+  /** Profiles the first steps. */
   readonly profile?: StepProfile | undefined;
 }
 
@@ -44,11 +44,11 @@ export class TrainingRun {
   readonly #health: HealthMonitor;
   readonly #profile: StepProfile | undefined;
   #trainer: StageTrainer | undefined;
-  /** The steps that were last evaluated, sampled and saved. */
+  /** The steps of the last evaluation, the last samples and the last checkpoint. */
   #evaluated: number | undefined;
   #sampled: number | undefined;
   #saved: number | undefined;
-  /** The best value of the metric that decides, and the step whose checkpoint is to be called the best. */
+  /** The best value so far of the metric `save.best`, and its step. */
   #best = Number.NEGATIVE_INFINITY;
   #bestStep: number | undefined;
 
@@ -59,28 +59,19 @@ export class TrainingRun {
     this.#preflight = preflight;
     this.#profile = profile;
     const { directory } = store;
-    this.#saved = readCheckpointPointer(directory, 'latest');
-    if (this.#saved !== undefined) {
-      const { metric } = findCheckpoint(directory, 'latest').state;
-      // It was the best when it was written; the run may have ended before it was called so.
-      if (metric) store.point('best', this.#saved);
-      this.#prune();
-    }
+    this.#restoreCheckpoints(directory);
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
     this.#health = replay(readMetrics(directory), evaluations, healthSettings(setup.config));
     this.#sampled = readSamples(directory).at(-1)?.step;
-    if (readCheckpointPointer(directory, 'best') !== undefined) {
-      this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
-    }
   }
 
-  /** What the rules of run health have found. */
+  /** The alerts of the rules of run health so far. */
   get alerts(): DiagnosedAlert[] {
     return this.#health.alerts;
   }
 
-  /** Trains from the step that the store is at, to the end or until the signal. */
+  /** Trains from the current step of the store to the last step, or until the signal is aborted. */
   async *run(): Events {
     const { config } = this.#setup;
     const from = this.#store.record.step;
@@ -92,10 +83,10 @@ export class TrainingRun {
     if (from === 0 && config.eval?.on_start) yield* this.#evaluate(0);
     if (from === 0 && config.sample_every_steps !== null) yield* this.#sample(0);
 
-    const spend = errorBudget(config.max_error_fraction);
+    const countErrors = errorBudget(config.max_error_fraction);
     for (const stage of this.#stagesLeft()) {
       if (this.#signal?.aborted) break;
-      yield* this.#train(stage, spend);
+      yield* this.#train(stage, countErrors);
     }
 
     const { step } = this.#store.record;
@@ -105,7 +96,18 @@ export class TrainingRun {
     if (this.#signal?.aborted) yield { type: 'stop', step, reason: String(this.#signal.reason) };
   }
 
-  async *#train(stage: Stage, spend: ReturnType<typeof errorBudget>): Events {
+  /** Reads the checkpoints of a run that is resumed. */
+  #restoreCheckpoints(directory: string): void {
+    this.#saved = readCheckpointPointer(directory, 'latest');
+    if (this.#saved === undefined) return;
+    // A checkpoint with a metric was the best when it was written, but the run may have ended before it was marked as such.
+    if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#saved);
+    this.#prune();
+    if (readCheckpointPointer(directory, 'best') === undefined) return;
+    this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
+  }
+
+  async *#train(stage: Stage, countErrors: ReturnType<typeof errorBudget>): Events {
     const { config } = this.#setup;
     this.#trainer = await this.#enter(stage);
     const { step: from } = this.#store.record;
@@ -118,26 +120,26 @@ export class TrainingRun {
       const { event, record } = this.#record(report, stage);
       yield event;
       yield* this.#alert(this.#health.step(record));
-      spend(report.groups);
+      countErrors(report.groups);
       assertSamplerAgrees(record, samplerTolerance(config));
       const { step } = report;
       if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
       if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
-      // The next stage begins with what this one saves.
+      // The next stage starts from this one's checkpoint.
       const handsOver = step === stage.to && step < this.#store.record.max_steps;
       if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
     }
   }
 
-  /** What goes on with the run: the stages that it has not been through. */
+  /** The stages that are not finished. */
   #stagesLeft(): readonly Stage[] {
     const { step, max_steps } = this.#store.record;
     return stagesOf(this.#setup.config, max_steps).filter(({ to }) => to > step);
   }
 
   /**
-   * Opens a stage where the run is. One that begins has the weights of the stage before it and a fresh optimiser, unless it keeps that; the
-   * data go on where they are the same.
+   * Opens a stage and loads the latest checkpoint. At its beginning, a stage takes over the weights of the previous one, the optimiser only if
+   * `keepOptimizer` is set, and the position in the data only if both have the same data.
    */
   async #enter(stage: Stage): Promise<StageTrainer> {
     const { directory, record } = this.#store;
@@ -194,7 +196,7 @@ export class TrainingRun {
     if (!record) return;
     this.#evaluated = step;
     this.#store.evaluation(record);
-    const value = this.#decisive(record.metrics);
+    const value = this.#bestMetric(record.metrics);
     if (step > 0 && value !== undefined && value > this.#best) [this.#best, this.#bestStep] = [value, step];
     yield { type: 'evaluation', ...record };
     yield* this.#alert(this.#health.evaluation(record));
@@ -244,7 +246,8 @@ export class TrainingRun {
     if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
   }
 
-  #decisive(metrics: Readonly<Record<string, number>>): number | undefined {
+  /** The value of the metric `save.best`. */
+  #bestMetric(metrics: Readonly<Record<string, number>>): number | undefined {
     const { best } = this.#setup.config.save;
     return best === null ? undefined : metrics[best];
   }

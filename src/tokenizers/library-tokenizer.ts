@@ -30,7 +30,10 @@ export function createLibraryTokenizer(
   description: Readonly<Record<string, unknown>>,
   config: object,
 ): LibraryTokenizer {
-  const library = new Library({ ...description, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) }, config);
+  const library = new Library(
+    { ...description, pre_tokenizer: correctPreTokenizer(description.pre_tokenizer) },
+    config,
+  );
   correctDecoder(library.decoder);
   return library;
 }

@@ -7,20 +7,20 @@ import { GradusError } from '../../errors.ts';
 type Trl = Config['trl'];
 type Lora = NonNullable<Config['lora']>;
 
-/** Every key that says something to an engine, in dots. A new one without a row is a compile error. */
+/** All keys that may concern a backend, as paths with dots. A new key without a row is a compile error. */
 export type MappedKey =
   | Exclude<keyof Config, 'lora' | 'native' | 'trl' | 'modal' | 'eval' | 'save' | 'rollout'>
   | `lora.${keyof Lora}`
   | `trl.${keyof Trl}`;
 
 export interface Mapping {
-  /** What of TRL's reads it; `gradus`: what is around the engine is the same for all. */
+  /** Which part of TRL reads the key; `gradus`: Gradus acts on it itself. */
   readonly to: 'GRPOConfig' | 'LoraConfig' | 'BitsAndBytesConfig' | 'GRPOTrainer' | 'accelerate' | 'gradus';
-  /** The field or argument, or who acts on it. */
+  /** The name of the field or argument, or the part of Gradus that acts on it. */
   readonly name: string;
   /** @default the key's own value */
   readonly value?: (config: Config) => unknown;
-  /** What has not been measured, for want of the hardware. */
+  /** Present if it has never been run, because the hardware was missing. */
   readonly unmeasured?: true;
 }
 
@@ -30,11 +30,11 @@ const gradus = (name: string): Mapping => ({ to: 'gradus', name });
 const onGpu = (mapping: Mapping): Mapping => ({ ...mapping, unmeasured: true });
 
 const data = gradus('the data and the prompts');
-const text = gradus('the renderer: TRL is given token ids');
-const rewards = gradus('the rewards: TRL is given the advantages of their scores');
-const episodes = gradus('the rollouts: TRL is given token ids, log-probabilities and masks (rollout_func)');
-const advantages = gradus('the loop: TRL is given advantages');
-const loop = gradus('the loop: TRL is given one step at a time');
+const text = gradus('the renderer; TRL gets token ids');
+const rewards = gradus('the rewards; TRL gets the advantages');
+const episodes = gradus('the rollouts; TRL gets token ids, log-probabilities and masks through `rollout_func`');
+const advantages = gradus('the training loop; TRL gets advantages');
+const loop = gradus('the training loop; TRL gets one step at a time');
 const runs = gradus('the run');
 
 /** Fields of GRPOConfig that have the key's name. */
@@ -67,7 +67,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   'lora.alpha_pattern': lora('alpha_pattern'),
   'lora.use_rslora': lora('use_rslora'),
   'lora.modules_to_save': lora('modules_to_save'),
-  trainable: gradus('the worker: other parameters ask for no gradient, and the optimiser does not have them'),
+  trainable: gradus('the worker, which freezes all other parameters and leaves them out of the optimiser'),
 
   'trl.bf16': onGpu(grpo('bf16')),
   'trl.gradient_checkpointing': grpo('gradient_checkpointing'),
@@ -96,8 +96,8 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   advantage_baseline: advantages,
   scale_rewards: advantages,
   multi_objective_aggregation: advantages,
-  kl_estimator: gradus('the worker: k3 is TRL’s, for k1 and k2 the loss is given the penalty that it has not'),
-  log_kl: gradus('the backend: the divergence of log-probabilities that TRL computes'),
+  kl_estimator: gradus('the worker: k3 is TRL’s own; for k1 and k2 the worker adds the penalty to the loss'),
+  log_kl: gradus('the backend, from log-probabilities that TRL computes'),
 
   reward: rewards,
   reward_fn: rewards,
@@ -140,11 +140,11 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   trackers: runs,
 };
 
-/** What TRL is told in every run: what of it Gradus does itself, and its defaults that differ from one machine to the next. */
-export const fixedArguments = {
-  learning_rate: 1, // each step brings its own
+/** Fields of GRPOConfig that are the same in every run: those that turn off what Gradus does itself, and those whose defaults depend on the machine. */
+const fixedArguments = {
+  learning_rate: 1, // each step comes with its own
   lr_scheduler_type: 'constant',
-  max_steps: 10 ** 9, // it stops when it is told
+  max_steps: 10 ** 9, // the worker is told when to stop
   num_generations_eval: null,
   ignore_data_skip: true,
   shuffle_dataset: false,

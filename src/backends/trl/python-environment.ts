@@ -19,7 +19,7 @@ const startLimit = 600_000;
 export const trlFix = 'gradus doctor --backend trl --fix';
 
 /** Each lock has an environment of its own, so that an update of Gradus never meets packages that it was not tested with. */
-export function environmentFolder(environment: Environment = process.env): string {
+function environmentFolder(environment: Environment = process.env): string {
   const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const hash = createHash('sha256');
   for (const lock of ['uv.lock', 'cpu/uv.lock']) hash.update(readFileSync(join(pythonFolder, 'trl', lock)));

@@ -136,10 +136,7 @@ function settingsOf({ set, backend, compute }: TrainFlags): string[] {
   return [...set, ...(backend ? [`backend=${backend}`] : []), ...(compute ? [`compute=${compute}`] : [])];
 }
 
-export function trainSummary(
-  { run, metrics, evals, verdict, alerts, artifacts, next }: TrainResult,
-  seconds: number,
-): string {
+function trainSummary({ run, metrics, evals, verdict, alerts, artifacts, next }: TrainResult, seconds: number): string {
   const last = evals.at(-1);
   const before = metrics.random_baseline;
   const after = metrics.final_success_rate;

@@ -31,7 +31,7 @@ const DEEPEST = 200;
 
 const formats = Object.keys(readers).join(', ');
 
-export function isDataFile(path: string): boolean {
+function isDataFile(path: string): boolean {
   return extname(path) in readers;
 }
 

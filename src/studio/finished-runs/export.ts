@@ -14,16 +14,16 @@ import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 
-export const exportFormats = ['merged', 'peft'] as const;
+export type ExportFormat = 'merged' | 'peft';
 
 export interface ExportOptions {
-  /** A folder that is new or empty. */
+  /** A folder that does not exist or is empty. */
   readonly out: string;
-  /** A whole model, the adapter merged into its weights; or the adapter as PEFT reads it. @default 'merged' */
-  readonly format?: (typeof exportFormats)[number];
-  /** Of a whole model's weights. @default 'float32' */
+  /** `merged`: a complete model, with the adapter merged into its weights; `peft`: the adapter in PEFT's format. @default 'merged' */
+  readonly format?: ExportFormat;
+  /** The type of a complete model's weights. @default 'float32' */
   readonly dtype?: WrittenDtype;
-  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
 }
 
@@ -33,9 +33,9 @@ export interface ExportResult {
   readonly command: 'export';
   readonly run: { readonly dir: string; readonly step: number };
   readonly dir: string;
-  readonly format: (typeof exportFormats)[number];
+  readonly format: ExportFormat;
   readonly base_model: string;
-  /** Names of files, sorted. */
+  /** The names of the files, sorted. */
   readonly files: readonly string[];
 }
 
