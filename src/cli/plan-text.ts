@@ -6,67 +6,72 @@ import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
 
 export function planText(plan: Plan): string {
-  const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
-  const { preset: name, backend } = plan.config;
-  const presetSays = name === null ? {} : presetValues(name, backend);
-  const ofRun = Object.entries(plan.origins).filter(([key]) => key !== 'stages');
-  const settings = ofRun.map(([key, origin]) => {
-    const path = key.split('.');
-    const [value, replaced] = [valueAt(plan.config, path), valueAt(presetSays, path)];
-    const wins = replaced !== undefined && origin !== `preset ${name}`;
-    const from = wins ? `${origin}, in place of ${JSON.stringify(replaced)} of preset ${name}` : origin;
-    return [`  ${key}`, JSON.stringify(value), from, origin] as const;
-  });
-  const [preset, chosen] = [true, false].map((is) =>
-    settings.filter(([, , , origin]) => (origin === 'default') === is),
-  );
-  const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);
   return [
-    table([...chosen!, ...preset!].map((row) => row.slice(0, 3))),
+    table(settingRows(plan)),
     '',
     ...(plan.stages ? [table(plan.stages.map(stageRow)), ''] : []),
-    table([
-      ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
-      ...(plan.model ? [['model', modelText(plan.model)]] : []),
-      ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
-      ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
-      ['problems', `${problems.train} to train on, ${problems.eval} held out`],
-      [
-        'a step',
-        `${step.prompts} prompts × ${step.completions / step.prompts} completions = ${step.completions}, ${updates(step)}`,
-      ],
-      ['prompts', `${step.prompt_tokens.mean.toFixed(0)} tokens on average, ${step.prompt_tokens.max} at most`],
-      ['tokens a step', `${step.tokens.mean} with average prompts, ${step.tokens.worst} at worst`],
-      [
-        'memory',
-        `about ${gibibytes(memory.estimate)} at the peak, ${gibibytes(memory.available)} available${memory.fits ? '' : ': TOO LITTLE'}`,
-      ],
-      [
-        '',
-        largest
-          .slice(0, 4)
-          .map(([name, bytes]) => `${name} ${gibibytes(bytes)}`)
-          .join(', '),
-      ],
-      [
-        'time',
-        `about ${duration(time.estimate)}: ${steps} steps of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
-      ],
-      ...(rental ? [['uploads', rental.uploads.join(', ') || 'nothing but the configuration']] : []),
-      ...(gpu && !rental
-        ? [
-            [
-              'on a GPU',
-              `backend trl on ${gpu.gpu}: ${gibibytes(gpu.needed)} of ${gibibytes(gpu.memory)}, num_generations up to ${gpu.largest_num_generations}`,
-            ],
-          ]
-        : []),
-      ['would be spent', plan.spend.note],
-      ['would run', plan.would_run],
-    ]),
+    table(factRows(plan)),
     '',
     plan.note,
   ].join('\n');
+}
+
+/** Each key with its value and where that comes from, those with default values last. */
+function settingRows({ config, origins }: Plan): string[][] {
+  const { preset: name, backend } = config;
+  const presetSettings = name === null ? {} : presetValues(name, backend);
+  const settings = Object.entries(origins).filter(([key]) => key !== 'stages');
+  const isDefault = ([, origin]: (typeof settings)[number]) => origin === 'default';
+  const row = ([key, origin]: (typeof settings)[number]) => {
+    const path = key.split('.');
+    const replaced = valueAt(presetSettings, path);
+    const wins = replaced !== undefined && origin !== `preset ${name}`;
+    const from = wins ? `${origin}, in place of ${JSON.stringify(replaced)} of preset ${name}` : origin;
+    return [`  ${key}`, JSON.stringify(valueAt(config, path)), from];
+  };
+  return [...settings.filter((setting) => !isDefault(setting)), ...settings.filter(isDefault)].map(row);
+}
+
+/** What the run consists of and what it takes. */
+function factRows(plan: Plan): string[][] {
+  const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
+  const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);
+  return [
+    ['backend', `${plan.backend} (${plan.device}), ${plan.compute}`],
+    ...(plan.model ? [['model', modelText(plan.model)]] : []),
+    ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
+    ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
+    ['problems', `${problems.train} to train on, ${problems.eval} held out`],
+    [
+      'a step',
+      `${step.prompts} prompts × ${step.completions / step.prompts} completions = ${step.completions}, ${updates(step)}`,
+    ],
+    ['prompts', `${step.prompt_tokens.mean.toFixed(0)} tokens on average, ${step.prompt_tokens.max} at most`],
+    ['tokens a step', `${step.tokens.mean} with average prompts, ${step.tokens.worst} at worst`],
+    [
+      'memory',
+      `about ${gibibytes(memory.estimate)} at the peak, ${gibibytes(memory.available)} available${memory.fits ? '' : ': TOO LITTLE'}`,
+    ],
+    [
+      '',
+      largest
+        .slice(0, 4)
+        .map(([name, bytes]) => `${name} ${gibibytes(bytes)}`)
+        .join(', '),
+    ],
+    [
+      'time',
+      `about ${duration(time.estimate)}: ${steps} steps of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
+    ],
+    ...(rental ? [['uploads', rental.uploads.join(', ') || 'nothing but the configuration']] : []),
+    ...(gpu && !rental ? [['on a GPU', gpuText(gpu)]] : []),
+    ['would be spent', plan.spend.note],
+    ['would run', plan.would_run],
+  ];
+}
+
+function gpuText({ gpu, needed, memory, largest_num_generations }: NonNullable<Plan['gpu']>): string {
+  return `backend trl on ${gpu}: ${gibibytes(needed)} of ${gibibytes(memory)}, num_generations up to ${largest_num_generations}`;
 }
 
 function modelText({ name, path, download_bytes }: NonNullable<Plan['model']>): string {

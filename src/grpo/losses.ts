@@ -81,15 +81,7 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
     tokens: maximum(totals.tokens, 1),
     sequences: maximum(totals.sequences, 1),
   };
-  const level = {
-    token: () => ({ ratio: exp(logRatio), mask, total: totals.tokens }),
-    sequence: () => ({
-      ratio: exp(div(sumTokens(logRatio), sizes.lengths)),
-      mask: cast(greater(lengths, 0), 'float32'),
-      total: totals.sequences,
-    }),
-  }[settings.importance_sampling_level]();
-
+  const level = importanceLevel(settings.importance_sampling_level, logRatio, { mask, lengths, totals });
   const correction = settings.sampling_correction
     ? samplingCorrection(
         { oldLogprobs, samplerLogprobs: needed(samplerLogprobs, 'samplerLogprobs'), mask, totals },
@@ -107,8 +99,8 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   let tokenLoss = plainLoss; // [R, C] or [R, 1]
   if (settings.off_policy_mask_threshold !== null) {
     const distance = sub(samplerLogprobs ?? oldLogprobs, stopGradient(logprobs));
-    const stale = greater(div(sumTokens(distance), sizes.lengths), settings.off_policy_mask_threshold);
-    tokenLoss = where(and(stale, less(advantages, 0)), 0, tokenLoss);
+    const isStale = greater(div(sumTokens(distance), sizes.lengths), settings.off_policy_mask_threshold);
+    tokenLoss = where(and(isStale, less(advantages, 0)), 0, tokenLoss);
   }
   if (entropyMask) tokenLoss = mul(tokenLoss, entropyMask);
   if (settings.beta !== 0 || settings.log_kl) {
@@ -127,6 +119,20 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   const total = maximum(totals.entropyTokens ?? totals.tokens, 1);
   const entropy = div(reduceSum(mul(unpadded(entropyBonus.entropy), entropyMask ?? mask)), total);
   return { loss: sub(loss, mul(entropyBonus.coefficient, entropy)), metrics };
+}
+
+/** Importance ratios per token [R, C] or per sequence [R, 1], with the mask and the number of what they belong to. */
+function importanceLevel(
+  level: LossSettings['importance_sampling_level'],
+  logRatio: Tensor,
+  { mask, lengths, totals }: Pick<LossInputs, 'mask' | 'totals'> & { readonly lengths: Tensor },
+) {
+  if (level === 'token') return { ratio: exp(logRatio), mask, total: totals.tokens };
+  return {
+    ratio: exp(div(sumTokens(logRatio), maximum(lengths, 1))),
+    mask: cast(greater(lengths, 0), 'float32'),
+    total: totals.sequences,
+  };
 }
 
 interface LossDefinition {

@@ -52,16 +52,8 @@ export function createTokenizer(
   const library = loadLibrary(description, model, config);
 
   const vocabSize = [...library.get_vocab().values()].reduce((highest, id) => Math.max(highest, id), -1) + 1;
-  const roleTokens = tokensByRole(config);
-  const roleIds = new Map(Object.entries(roleTokens).map(([role, token]) => [role, library.token_to_id(token)]));
-  for (const [role, id] of roleIds) {
-    if (id !== undefined) continue;
-    throw invalid('tokenizer_config.json', `its ${role} ${quoted(roleTokens[role]!)} is not in the vocabulary`);
-  }
+  const { roleTokens, roleIds, specialIds } = specialTokens(config, library);
   const [bosId, eosId, padId] = ['bos_token', 'eos_token', 'pad_token'].map((role) => roleIds.get(role));
-  const added = [...library.get_added_tokens_decoder()].filter(([, token]) => token.special).map(([id]) => id);
-  const more = list(config.additional_special_tokens).map((token) => library.token_to_id(tokenContent(token) ?? ''));
-  const specialIds = new Set([...added, ...roleIds.values(), ...more].filter((id) => id !== undefined));
 
   return {
     vocabSize,
@@ -87,6 +79,23 @@ export function createTokenizer(
     },
     idOf: (token) => library.token_to_id(token),
   };
+}
+
+/** The special tokens of the configuration and the vocabulary. Throws `TOKENIZER_INVALID` for one that is not in the vocabulary. */
+function specialTokens(config: Record<string, unknown>, library: LibraryTokenizer) {
+  const roleTokens = tokensByRole(config);
+  const roleIds = new Map<string, number>();
+  for (const [role, token] of Object.entries(roleTokens)) {
+    const id = library.token_to_id(token);
+    if (id === undefined) {
+      throw invalid('tokenizer_config.json', `its ${role} ${quoted(token)} is not in the vocabulary`);
+    }
+    roleIds.set(role, id);
+  }
+  const added = [...library.get_added_tokens_decoder()].filter(([, token]) => token.special).map(([id]) => id);
+  const more = list(config.additional_special_tokens).map((token) => library.token_to_id(tokenContent(token) ?? ''));
+  const specialIds = new Set([...added, ...roleIds.values(), ...more].filter((id) => id !== undefined));
+  return { roleTokens, roleIds, specialIds };
 }
 
 function loadLibrary(
