@@ -101,8 +101,9 @@ function readTemplate(path: string): string {
 function readJson(folder: string, name: string): Json | undefined {
   const path = join(folder, name);
   if (!existsSync(path)) return undefined;
+  const text = readFileSync(path, 'utf8');
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(text);
   } catch (cause) {
     throw new GradusError('MODEL_FILE_INVALID', `${path} is not JSON: ${messageOf(cause)}`, {
       hint: 'fetch the model again',

@@ -40,6 +40,7 @@ test('tables line up', () => {
 test('one line of a text', () => {
   assert.equal(oneLine('  a\n\n b '), 'a b');
   assert.equal(oneLine('abcdef', 4), 'abc…');
+  assert.equal(oneLine('\u001b[2Ja\u0007\u009bb'), '\ufffd[2Ja\ufffd\ufffdb');
 });
 
 test('sparklines', () => {

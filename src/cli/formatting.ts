@@ -26,9 +26,12 @@ export function interval95(interval: readonly [number, number] | undefined): str
   return interval === undefined ? '' : `(${interval[0].toFixed(2)}–${interval[1].toFixed(2)})`;
 }
 
-/** The first line of a text, cut to a width. */
+/** A text in one line, cut to a width. What a model writes must not steer the terminal: control characters are replaced. */
 export function oneLine(text: string, width = 100): string {
-  const flat = text.trim().replaceAll(/\s+/g, ' ');
+  const flat = text
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\p{Cc}/gu, '\ufffd');
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }
 
