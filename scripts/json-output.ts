@@ -65,7 +65,9 @@ function rowsOf(schema: Schema, prefix: string): [key: string, type: string, mea
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([key, child]) => {
     const path = `${prefix}${key}`;
-    const meaning = [required.includes(key) ? '' : 'may be absent', child.description ?? ''].filter(Boolean).join('; ');
+    const description = child.description ?? '';
+    const saysWhen = /(absent|present) if|absent unless/.test(description);
+    const meaning = [required.includes(key) || saysWhen ? '' : 'may be absent', description].filter(Boolean).join('; ');
     const [inner, suffix] = child.items ? [child.items, '[].'] : [child, '.'];
     return [[path, typeOf(child), meaning], ...rowsOf(inner, path + suffix)];
   });

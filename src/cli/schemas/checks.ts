@@ -6,13 +6,13 @@ import type { LengthDistribution } from '../../studio/data/length-distribution.t
 export const check: z.ZodType<Check> = z.strictObject({
   id: z.string(),
   ok: z.boolean(),
-  level: z.enum(['error', 'warning', 'info']).describe('error stops, warning does not'),
+  level: z.enum(['error', 'warning', 'info']).describe('an error stops the run, a warning does not'),
   detail: z.string(),
-  hint: z.string().exactOptional().describe('what to do, where it is not ok'),
+  hint: z.string().exactOptional().describe('what to do if it is not ok'),
 });
 
 export const lengthDistribution: z.ZodType<LengthDistribution> = z.strictObject({
-  measured: z.int().describe('prompts that were measured: of very many, a sample'),
+  measured: z.int().describe('the number of prompts measured; a sample, if there are very many'),
   prompts: z.int(),
   min: z.int(),
   mean: z.number(),
@@ -21,5 +21,5 @@ export const lengthDistribution: z.ZodType<LengthDistribution> = z.strictObject(
   max: z.int(),
   histogram: z
     .array(z.strictObject({ from: z.int(), to: z.int(), count: z.int() }))
-    .describe('lengths from `from` to `to`, both included'),
+    .describe('the number of prompts with lengths from `from` to `to`, inclusive'),
 });

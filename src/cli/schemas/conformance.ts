@@ -6,9 +6,9 @@ import { outcomeSchema } from './envelope.ts';
 const check: z.ZodType<ConformanceCheck> = z.strictObject({
   subject: z.enum(['loss', 'advantages', 'kl', 'entropy_control']),
   name: z.string().describe('a loss_type, a scale_rewards, a kl_estimator'),
-  variant: z.string().describe('how its settings differ from the plain ones'),
+  variant: z.string().describe('how its settings differ from the defaults'),
   condition: z.string().describe('the kind of batch'),
-  oracle: z.string().describe('TRL, or definition: the formula of the paper in PyTorch, where TRL has no counterpart'),
+  oracle: z.string().describe('TRL, or definition: the formula of the paper in PyTorch, if TRL has no counterpart'),
   difference: z
     .number()
     .describe('the largest |ours − the oracle’s| / (|the oracle’s| + 0.01) of loss, metrics and gradients'),
@@ -20,7 +20,7 @@ export const conformanceSchema = outcomeSchema(
   'conformance',
   'Losses, advantages and divergences recomputed on this machine, beside what their oracles computed; not ok if any check is not.',
   {
-    oracles: z.record(z.string(), z.string()).describe('versions of what made the vectors'),
+    oracles: z.record(z.string(), z.string()).describe('the versions of the packages that made the vectors'),
     onnxruntime: z.string(),
     tolerance: z.number(),
     checks: z.array(check),

@@ -13,10 +13,10 @@ export const doctorSchema = outcomeSchema(
       z.strictObject({
         id: z.string(),
         ok: z.boolean(),
-        required: z.boolean().describe('whether the backend, or the configuration, cannot do without it'),
+        required: z.boolean().describe('whether the backend or the configuration needs it'),
         detail: z.string(),
-        fix: z.string().exactOptional().describe('what would make it ok'),
-        fixed: z.literal(true).exactOptional().describe('--fix has made it ok'),
+        fix: z.string().exactOptional().describe('how to make it ok'),
+        fixed: z.literal(true).exactOptional().describe('present if --fix made it ok'),
       }),
     ),
   },

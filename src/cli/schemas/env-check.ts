@@ -7,13 +7,13 @@ import { numbers } from './records.ts';
 
 const player: z.ZodType<PlayerReport> = z.strictObject({
   episodes: z.int(),
-  score: z.number().nullable().describe('mean over the episodes that have a score; null: none has'),
-  rewards: numbers.describe('the mean of each part, where it applied'),
-  stop_reasons: numbers.describe('how many episodes ended for each reason'),
-  turns: z.number().describe('mean of an episode'),
+  score: z.number().nullable().describe('the mean over episodes with a score; null if none has one'),
+  rewards: numbers.describe('the mean of each reward, over episodes to which it applied'),
+  stop_reasons: numbers.describe('the number of episodes by the reason for which they ended'),
+  turns: z.number().describe('the mean number of turns of an episode'),
   errors: z
     .array(z.strictObject({ message: z.string(), count: z.int() }))
-    .describe('what environment and rewards threw, and how often'),
+    .describe('errors of the environment and of rewards, and how often each occurred'),
 });
 
 export const envCheckSchema = outcomeSchema(
@@ -21,12 +21,12 @@ export const envCheckSchema = outcomeSchema(
   'env check',
   'An environment, played without a model; not ok if a check of level error is not.',
   {
-    rows: z.int().describe('problems that were played'),
+    rows: z.int().describe('the number of problems played'),
     players: z.strictObject({
-      gold: player.describe('the right answers'),
-      empty: player.describe('empty answers'),
-      random: player.describe('random text'),
-      malformed: player.describe('tool calls that cannot be read, of no tool, or with wrong arguments'),
+      gold: player.describe('results with the right answers'),
+      empty: player.describe('results with empty answers'),
+      random: player.describe('results with random text'),
+      malformed: player.describe('results with tool calls that are malformed, name no tool or have wrong arguments'),
     }),
     checks: z.array(check),
   },

@@ -6,8 +6,8 @@ export const errorSchema = z
   .strictObject({
     ok: z.literal(false),
     schema: z.literal('error/1'),
-    command: z.string().nullable().describe('null where the command line names none'),
+    command: z.string().nullable().describe('null if the command line names none'),
     error: failure,
     exit_code: z.int().min(1),
   })
-  .describe('What any command answers with when it fails and has nothing else to show.');
+  .describe('The result of any command that fails and has nothing else to report.');

@@ -6,13 +6,13 @@ import { changedFiles, evaluationRecord, openedRun, verdict } from './records.ts
 export const evalSchema = resultSchema(
   'eval.result/1',
   'eval',
-  'How good a policy is on held-out problems, beside the policy that training started from.',
+  'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
   {
-    run: openedRun.exactOptional().describe('absent where a configuration was evaluated'),
+    run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
     split: z.enum(['eval', 'train']),
     changed_files: changedFiles,
     evaluation: evaluationRecord,
-    baseline: evaluationRecord.exactOptional().describe('absent where the baseline is what was evaluated'),
+    baseline: evaluationRecord.exactOptional().describe('absent if the baseline itself was evaluated'),
     verdict: verdict.exactOptional(),
   },
 );

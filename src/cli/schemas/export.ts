@@ -6,12 +6,12 @@ import { openedRun } from './records.ts';
 export const exportSchema = resultSchema(
   'export.result/1',
   'export',
-  'What a run learnt, written for other programs.',
+  'A trained model or adapter, written for use by other programs.',
   {
     run: openedRun,
-    dir: z.string().describe('where it was written'),
-    format: z.enum(['merged', 'peft']).describe('merged: a whole model; peft: the adapter alone'),
+    dir: z.string().describe('the folder it was written to'),
+    format: z.enum(['merged', 'peft']).describe('merged: a complete model; peft: only the adapter'),
     base_model: z.string(),
-    files: z.array(z.string()).describe('names in `dir`'),
+    files: z.array(z.string()).describe('the names of the files in `dir`'),
   },
 );

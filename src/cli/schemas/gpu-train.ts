@@ -14,18 +14,18 @@ const cost = z.strictObject({
   gpu: z.string(),
   hours: z.number(),
   usd: z.number(),
-  usd_at_most: z.number().describe('what the time limit lets it cost'),
+  usd_at_most: z.number().describe('the most that it can cost within the time limit'),
   usd_per_hour: z.number(),
 });
 
 const place = z.strictObject({
   id: z.string(),
   description: z.string().describe('what would run where'),
-  settings: z.array(z.string()).describe('changes to the configuration that choose it, as --set takes them'),
+  settings: z.array(z.string()).describe('changes to the configuration that choose it, in the form of --set'),
   command: z.string(),
   ready: z.boolean(),
   missing: z.array(z.strictObject({ id: z.string(), detail: z.string(), fix: z.string().exactOptional() })),
-  refused: z.string().exactOptional().describe('why the configuration cannot be trained there, whatever is installed'),
+  refused: z.string().exactOptional().describe('why this configuration cannot be trained in this way at all'),
   memory: memory.exactOptional().describe('an estimate'),
   cost: cost.exactOptional().describe('an estimate'),
 });

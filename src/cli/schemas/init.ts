@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 
-export const initSchema = resultSchema('init.result/1', 'init', 'The project that was made.', {
+export const initSchema = resultSchema('init.result/1', 'init', 'The project that was created.', {
   dir: z.string(),
   template: z.string(),
-  files: z.array(z.string()).describe('what was written, by paths in the project'),
-  next: z.array(z.string()).describe('commands worth running now'),
+  files: z.array(z.string()).describe('the files that were written, as paths in the project'),
+  next: z.array(z.string()).describe('useful next commands'),
 });

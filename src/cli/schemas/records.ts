@@ -9,7 +9,7 @@ import type { TrainResult } from '../../studio/train-result.ts';
 /** Numbers by name. */
 export const numbers = z.record(z.string(), z.number());
 
-export const interval = z.tuple([z.number(), z.number()]).describe('95 %: low, high');
+export const interval = z.tuple([z.number(), z.number()]).describe('the 95 % interval: low, high');
 
 const learning = z.enum(['improved', 'flat', 'regressed', 'inconclusive']);
 
@@ -18,30 +18,32 @@ export const change = {
   before: z.number(),
   after: z.number(),
   difference: z.number(),
-  interval: interval.describe('95 %, of the difference'),
-  margin: z.number().describe('differences within it do not matter'),
+  interval: interval.describe('the 95 % interval of the difference'),
+  margin: z.number().describe('differences within the margin do not count as a change'),
 };
 
 export const verdict: z.ZodType<Verdict> = z.strictObject({
   learning,
-  basis: z.enum(['held_out', 'training_reward', 'none']).describe('what decided'),
+  basis: z.enum(['held_out', 'training_reward', 'none']).describe('what the verdict is based on'),
   reason: z.string().describe('one line with the numbers'),
   held_out: z
     .strictObject({
       ...change,
       metric: z.enum(['eval/sampled_accuracy', 'eval/sampled_reward']),
       problems: z.int(),
-      steps: z.tuple([z.int(), z.int()]).describe('of the first and the last evaluation'),
+      steps: z.tuple([z.int(), z.int()]).describe('the steps of the first and the last evaluation'),
     })
     .exactOptional(),
-  training_reward: z.strictObject({ ...change, window: z.int().describe('steps at either end') }).exactOptional(),
+  training_reward: z
+    .strictObject({ ...change, window: z.int().describe('the number of steps in the first and in the last window') })
+    .exactOptional(),
 });
 
 export const alertFields = {
-  step: z.int().describe('at which the rule began to hold'),
+  step: z.int().describe('the step at which the rule began to hold'),
   level: z.enum(['error', 'warning', 'info']),
-  rule: z.string().describe('of docs/health.md'),
-  text: z.string().describe('what was seen, in numbers'),
+  rule: z.string().describe('the name of the rule in docs/health.md'),
+  text: z.string().describe('the observation, with numbers'),
   why: z.string(),
   suggestion: z.string(),
 };
@@ -50,7 +52,7 @@ export const alert: z.ZodType<Alert> = z.strictObject(alertFields);
 
 export const diagnosedAlert: z.ZodType<DiagnosedAlert> = z.strictObject({
   ...alertFields,
-  resolved_step: z.int().exactOptional().describe('at which it had stopped to hold; absent while it holds'),
+  resolved_step: z.int().exactOptional().describe('the step at which the alert ended; absent if it has not'),
 });
 
 const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()) });
@@ -66,12 +68,12 @@ const failureRecord = z.strictObject({ code: z.string(), message: z.string(), hi
 
 const status = z
   .enum(['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'])
-  .describe('interrupted: its process is gone without having said why');
+  .describe('interrupted: the process ended without reporting a reason');
 
 export const changedFiles = z
   .array(z.string())
   .exactOptional()
-  .describe('files of rewards and environments that are not what they were; absent where there are none');
+  .describe('files of rewards and environments that have changed; absent if none has');
 
 /** run.json, and where it lies. */
 const runFields = {
@@ -79,17 +81,17 @@ const runFields = {
   dir: z.string(),
   backend: z.string(),
   status,
-  pid: z.int().describe('the process that writes, or wrote, the run'),
-  pid_start: z.string().exactOptional().describe('tells the process from another with the same id'),
+  pid: z.int().describe('the process that writes or wrote the run'),
+  pid_start: z.string().exactOptional().describe('distinguishes the process from a later one with the same id'),
   versions: z.record(z.string(), z.string()),
   code: z
     .record(z.string(), z.string())
     .exactOptional()
-    .describe('SHA-256 of the files of rewards and environments, by their paths'),
-  changed_files: z.array(z.string()).exactOptional().describe('those that had changed when the run went on'),
+    .describe('the SHA-256 hashes of files of rewards and environments, by path'),
+  changed_files: z.array(z.string()).exactOptional().describe('the files that had changed when the run was resumed'),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
-  step: z.int().describe('steps made'),
+  step: z.int().describe('the number of steps so far'),
   max_steps: z.int(),
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),
@@ -107,15 +109,17 @@ export const runSummaryFields = {
   reward: z
     .strictObject({ ...window, window: z.int() })
     .exactOptional()
-    .describe('mean of the first steps and of as many last ones'),
-  alerts: z.strictObject({ error: z.int(), warning: z.int(), info: z.int() }).describe('how many still hold'),
+    .describe('the mean over the first steps, and over as many last steps'),
+  alerts: z
+    .strictObject({ error: z.int(), warning: z.int(), info: z.int() })
+    .describe('the number of alerts that have not ended'),
 };
 
 export const comparedRun = z.strictObject({
   ...runSummaryFields,
   metrics: z
     .record(z.string(), z.strictObject(window))
-    .describe('means of the first and the last window, of what every run has'),
+    .describe('means over the first and the last window, of metrics that every run has'),
   learning,
   accuracy: z
     .strictObject({ step: z.int(), value: z.number(), interval })
@@ -136,14 +140,19 @@ export const openedRun = z.strictObject({ dir: z.string(), step: z.int() });
 
 /** The fields of an evaluation, which events have as well. */
 export const evaluationFields = {
-  step: z.int().describe('steps that the policy had learnt for; 0 is the untrained one'),
+  step: z.int().describe('the number of steps that the policy was trained for; 0 is the untrained policy'),
   problems: z.int(),
   samples_per_problem: z.int(),
   temperature: z.number(),
   metrics: numbers,
   intervals: z.record(z.string(), interval),
-  per_problem: z.array(z.number().nullable()).describe('the fraction of samples that are correct; null: not judged'),
-  per_problem_reward: z.array(z.number().nullable()).exactOptional().describe('the mean reward of the samples'),
+  per_problem: z
+    .array(z.number().nullable())
+    .describe('for each problem the fraction of correct samples; null if they were not judged'),
+  per_problem_reward: z
+    .array(z.number().nullable())
+    .exactOptional()
+    .describe('for each problem the mean reward of its samples'),
 };
 
 export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(evaluationFields);
@@ -154,7 +163,7 @@ export const stopReason = z.enum(stopReasons);
 export const exchanged = z
   .array(message)
   .exactOptional()
-  .describe('all that was said behind the prompt, where the policy had several turns');
+  .describe('all messages after the prompt, if the policy had several turns');
 
 /** A line of metrics.jsonl or timings.jsonl. */
 export const stepRecord = z.object({ step: z.int() }).catchall(z.number());
@@ -165,7 +174,7 @@ export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
   completion: z.string(),
   messages: exchanged,
   stop_reason: stopReason,
-  reward: z.number().nullable().describe('the weighted sum; null: no reward applied, or one failed'),
+  reward: z.number().nullable().describe('the weighted sum; null if no reward applied or one failed'),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
   example: z.record(z.string(), z.unknown()).describe('the row of the data set'),

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 
-export const rewardsListSchema = resultSchema('rewards.list.result/1', 'rewards list', 'The rewards that ship.', {
+export const rewardsListSchema = resultSchema('rewards.list.result/1', 'rewards list', 'The built-in rewards.', {
   rewards: z.array(
     z.strictObject({
       name: z.string(),
       description: z.string(),
-      config: z.record(z.string(), z.unknown()).describe('the JSON Schema of its settings'),
+      config: z.record(z.string(), z.unknown()).describe('the JSON Schema of the settings'),
     }),
   ),
 });

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 import { numbers } from './records.ts';
 
-const index = z.int().nonnegative().describe('counted from 0');
+const index = z.int().nonnegative().describe('the index, starting at 0');
 const score = z.number().nullable();
 
 const agreement = z.strictObject({
-  expected: z.int().describe('cases that say what they expect'),
+  expected: z.int().describe('the number of cases with an expected score'),
   agreed: z.int(),
   fraction: z.number().describe('agreed / expected'),
   disagreements: z.array(z.strictObject({ index, expected: score, score })),
@@ -19,9 +19,9 @@ export const rewardsTestSchema = outcomeSchema(
   'What a reward made of given completions.',
   {
     reward: z.string(),
-    scores: z.array(score).describe('one a case, in order; null: does not apply, or failed'),
-    errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which it failed'),
-    metrics: numbers.describe('what the reward logged, averaged'),
-    agreement: agreement.exactOptional().describe('present if a case says what it expects'),
+    scores: z.array(score).describe('one score per case, in order; null if the reward does not apply or failed'),
+    errors: z.array(z.strictObject({ index, message: z.string() })).describe('the cases in which the reward failed'),
+    metrics: numbers.describe('means of the metrics that the reward logged'),
+    agreement: agreement.exactOptional().describe('present if a case has an expected score'),
   },
 );

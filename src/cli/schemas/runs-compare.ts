@@ -6,20 +6,20 @@ import { comparedRun, interval } from './records.ts';
 const heldOut = z.strictObject({
   run: z.string(),
   against: z.string(),
-  difference: z.number().describe('of eval/sampled_accuracy at the last evaluation'),
+  difference: z.number().describe('the difference of eval/sampled_accuracy at the last evaluation'),
   interval,
   margin: z.number(),
   conclusion: z
     .enum(['better', 'worse', 'same', 'inconclusive'])
-    .describe('better, worse: the interval lies beyond the margin; same: within'),
-  paired: z.boolean().describe('compared problem by problem, on the same problems'),
+    .describe('better or worse: the interval lies beyond the margin; same: it lies within the margin'),
+  paired: z.boolean().describe('whether both were evaluated on the same problems, and compared problem by problem'),
   problems: z.int(),
 });
 
 export const runsCompareSchema = resultSchema(
   'runs.compare.result/1',
   'runs compare',
-  'Runs beside one another: metrics, what differs in their configurations, held-out accuracy of the others against the first.',
+  'A comparison of runs: their metrics, the differences of their configurations, and the held-out accuracy of each compared with the first.',
   {
     runs: z.array(comparedRun),
     config: z.array(z.strictObject({ key: z.string(), values: z.array(z.unknown()) })),

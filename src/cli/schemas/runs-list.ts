@@ -6,7 +6,7 @@ import { runSummaryFields } from './records.ts';
 export const runsListSchema = resultSchema(
   'runs.list.result/1',
   'runs list',
-  'The runs under a directory, the latest first.',
+  'The runs in a directory, newest first.',
   {
     runs: z.array(z.strictObject(runSummaryFields)),
     damaged: z

@@ -18,23 +18,26 @@ const completion = z.strictObject({
   reward: z.number().nullable(),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
-  stacks: z.record(z.string(), z.string()).describe('where rewards failed').exactOptional(),
-  extra: z.record(z.string(), z.unknown()).describe('what rewards wanted kept beside it').exactOptional(),
+  stacks: z
+    .record(z.string(), z.string())
+    .describe('stack traces of failed rewards, by the name of the reward')
+    .exactOptional(),
+  extra: z.record(z.string(), z.unknown()).describe('what rewards saved with it').exactOptional(),
   advantage: z.number(),
   stop_reason: stopReason,
   error: z.string().exactOptional(),
-  stack: z.string().describe('where the environment failed').exactOptional(),
+  stack: z.string().describe('the stack trace, if the environment failed').exactOptional(),
   tokens: z.int(),
 });
 
 export const runsSnapshotSchema = resultSchema(
   'runs.snapshot.result/1',
   'runs snapshot',
-  'What happened around a step of a run.',
+  'The records of a run around one step.',
   {
     run: runWithDirectory,
     around: z.int(),
-    window: z.int().describe('steps before and after'),
+    window: z.int().describe('how many steps before and after are included'),
     metrics: z.array(stepRecord),
     timings: z.array(stepRecord).describe('seconds'),
     evals: z.array(evaluationRecord),
@@ -42,6 +45,6 @@ export const runsSnapshotSchema = resultSchema(
     samples: z.array(sampleRecord),
     groups: z
       .array(z.strictObject({ id: z.string(), prompt: z.array(message), completions: z.array(completion) }))
-      .describe('of the step itself'),
+      .describe('those of the step itself'),
   },
 );

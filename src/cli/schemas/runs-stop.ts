@@ -9,7 +9,7 @@ export const runsStopSchema = outcomeSchema(
   'A run that was asked to stop; not ok, with exit code 6, if it has not yet when the time ran out.',
   {
     run: runWithDirectory,
-    asked: z.boolean().describe('whether there was a process to ask'),
-    checkpoint: z.int().exactOptional().describe('the step of the latest'),
+    asked: z.boolean().describe('whether there was a process to stop'),
+    checkpoint: z.int().exactOptional().describe('the step of the latest checkpoint'),
   },
 );

@@ -12,6 +12,6 @@ export const runsTailSchema = outcomeSchema(
     metrics: z.array(stepRecord),
     evals: z.array(evaluationRecord),
     alerts: z.array(alert),
-    next_since: z.int().describe('for --since, to go on from here'),
+    next_since: z.int().describe('the value of --since for continuing from here'),
   },
 );

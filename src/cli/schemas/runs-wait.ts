@@ -11,6 +11,6 @@ export const runsWaitSchema = outcomeSchema(
   {
     run: runWithDirectory,
     waited: z.number().describe('seconds'),
-    result: trainSchema.exactOptional().describe('of a run that completed'),
+    result: trainSchema.exactOptional().describe('the result of the run, if it has completed'),
   },
 );

@@ -4,6 +4,6 @@ import { resultSchema } from './envelope.ts';
 import { openedRun, sampleRecord } from './records.ts';
 
 export const sampleSchema = resultSchema('sample.result/1', 'sample', 'Completions with their rewards.', {
-  run: openedRun.exactOptional().describe('absent where a configuration was sampled from'),
+  run: openedRun.exactOptional().describe('absent if a configuration was sampled from'),
   samples: z.array(sampleRecord),
 });

@@ -5,6 +5,6 @@ import { resultSchema } from './envelope.ts';
 export const skillsInstallSchema = resultSchema(
   'skills.install.result/1',
   'skills install',
-  'Where the skill was written.',
+  'The path of the installed skill.',
   { path: z.string() },
 );

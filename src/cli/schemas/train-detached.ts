@@ -5,7 +5,7 @@ import { resultSchema } from './envelope.ts';
 export const trainDetachedSchema = resultSchema(
   'train.detached/1',
   'train',
-  'A training run that was started in the background with --detach; `runs wait` tells how it ends.',
+  'A training run that was started in the background with --detach. `runs wait` reports how it ends.',
   {
     run: z.strictObject({
       id: z.string(),
@@ -14,7 +14,7 @@ export const trainDetachedSchema = resultSchema(
       status: z.literal('starting'),
       pid: z.int(),
     }),
-    log: z.string().describe('what the process writes to stderr'),
-    next: z.array(z.string()).describe('commands worth running now'),
+    log: z.string().describe('the file with the stderr of the process'),
+    next: z.array(z.string()).describe('useful next commands'),
   },
 );

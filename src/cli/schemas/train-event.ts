@@ -10,9 +10,9 @@ const time = z.iso.datetime();
 const download = z.strictObject({
   time,
   type: z.literal('download'),
-  what: z.string().describe('model org/name'),
+  what: z.string().describe('what is downloaded, such as model org/name'),
   files: z.int(),
-  bytes: z.int().describe('so far'),
+  bytes: z.int().describe('bytes downloaded so far'),
   total_bytes: z.int(),
   folder: z.string(),
 });
@@ -29,7 +29,7 @@ const start = z.strictObject({
   time,
   type: z.literal('start'),
   run: z.strictObject({ id: z.string(), dir: z.string(), backend: z.string() }),
-  step: z.int().describe('the step that it goes on from'),
+  step: z.int().describe('the step that the run continues from'),
   max_steps: z.int(),
   parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
@@ -39,10 +39,10 @@ const start = z.strictObject({
 const stage = z.strictObject({
   time,
   type: z.literal('stage'),
-  step: z.int().describe('made so far, in all stages'),
+  step: z.int().describe('steps so far, in all stages'),
   name: z.string(),
   method: z.enum(['grpo', 'sft']),
-  stage: z.int().describe('its number, counted from 1; steps have it as the metric stage'),
+  stage: z.int().describe('its number, starting at 1; the metric `stage` of its steps has the same number'),
   steps: z.int(),
 });
 
@@ -52,7 +52,7 @@ const step = z.strictObject({
   step: z.int(),
   metrics: numbers,
   timings: numbers.describe('seconds'),
-  tokens: z.int().describe('sampled in this step'),
+  tokens: z.int().describe('tokens sampled in this step'),
 });
 
 const evaluation = z.strictObject({ time, type: z.literal('evaluation'), ...evaluationFields });

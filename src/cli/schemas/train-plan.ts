@@ -8,11 +8,13 @@ const seconds = z.number().nonnegative();
 const perStep = z.strictObject({
   prompts: z.int(),
   completions: z.int().describe('prompts × num_generations'),
-  updates: z.int().describe('of the optimiser'),
+  updates: z.int().describe('optimiser updates per step'),
   prompt_tokens: z.strictObject({ mean: z.number(), max: z.int() }).describe('with the chat template applied'),
   tokens: z
     .strictObject({ mean: z.int(), worst: z.int() })
-    .describe('read and written, every completion to its full length: with average prompts, and with the longest'),
+    .describe(
+      'tokens read and sampled if every completion has its full length, with average prompts and with the longest prompts',
+    ),
 });
 
 const stage = z.strictObject({
@@ -20,19 +22,19 @@ const stage = z.strictObject({
   method: z.enum(['grpo', 'sft']),
   steps: z.int(),
   keep_optimizer: z.boolean(),
-  changes: z.record(z.string(), z.unknown()).describe('its keys in place of those of the configuration'),
+  changes: z.record(z.string(), z.unknown()).describe('the keys that it changes'),
 });
 
 const memory = z.strictObject({
-  estimate: bytes.describe('of the peak of the whole process'),
+  estimate: bytes.describe('the estimated peak of the whole process'),
   parts: z.record(z.string(), bytes),
-  available: bytes.describe('on this machine, now'),
+  available: bytes.describe('the memory that is available on this machine now'),
   fits: z.boolean(),
 });
 
 const time = z.strictObject({
-  estimate: seconds.describe('of the whole run; right within a factor of three'),
-  start: seconds.describe('reading the model, compiling its graphs'),
+  estimate: seconds.describe('the estimated time of the whole run, within a factor of three'),
+  start: seconds.describe('the time to read the model and compile its graphs'),
   per_step: seconds,
   evaluations: seconds,
 });
@@ -42,13 +44,13 @@ const gpu = z.strictObject({
   memory: bytes,
   needed: bytes,
   fits: z.boolean(),
-  largest_num_generations: z.int().describe('0: not even the weights fit'),
+  largest_num_generations: z.int().describe('the largest that fits; 0 if not even the weights fit'),
 });
 
 const model = z.strictObject({
   name: z.string(),
-  path: z.string().nullable().describe('where it lies; null until it is downloaded'),
-  download_bytes: bytes.describe('what training would download of it first'),
+  path: z.string().nullable().describe('its path; null if it is not downloaded yet'),
+  download_bytes: bytes.describe('bytes that would be downloaded before training'),
 });
 
 const dollars = z.number().nonnegative();
@@ -57,11 +59,11 @@ const rental = z.strictObject({
   gpu: z.string(),
   hours: z.number().nonnegative(),
   usd: dollars,
-  usd_at_most: dollars.describe('what modal.timeout lets it cost'),
+  usd_at_most: dollars.describe('the most that it can cost within modal.timeout'),
   usd_per_hour: dollars,
   volume: z.string(),
-  secrets: z.array(z.string()).describe('their names'),
-  uploads: z.array(z.string()).describe('files, and folders with a slash at their end'),
+  secrets: z.array(z.string()).describe('the names of the secrets'),
+  uploads: z.array(z.string()).describe('files, and folders, which end with a slash'),
 });
 
 export const trainPlanSchema = outcomeSchema(
@@ -69,25 +71,25 @@ export const trainPlanSchema = outcomeSchema(
   'train',
   'What training would take, told by --dry-run, and where money would be spent that --yes does not agree to: then ok is false. Nothing is run, written or spent. Bytes and seconds.',
   {
-    config: z.record(z.string(), z.unknown()).describe('with a value for every key'),
+    config: z.record(z.string(), z.unknown()).describe('the complete configuration, with a value for every key'),
     origins: z
       .record(z.string(), z.union([z.enum(['default', 'file', '--set']), z.string().regex(/^preset /)]))
-      .describe('where each value comes from, keys in dots'),
+      .describe('where each value comes from; keys are paths with dots'),
     backend: z.string(),
     compute: z.string(),
     device: z.string(),
-    model: model.exactOptional().describe('absent where there is none, or where another machine would read it'),
+    model: model.exactOptional().describe('absent if there is no model, or if another machine would read it'),
     parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),
     run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
     steps: z.int(),
     per_step: perStep,
-    stages: z.array(stage).exactOptional().describe('absent where the run is one'),
+    stages: z.array(stage).exactOptional().describe('absent if the run has no stages'),
     memory,
     time,
     spend: z.strictObject({ usd: z.number(), note: z.string() }),
     rental: rental.exactOptional().describe('the machine that would be rented'),
-    gpu: gpu.exactOptional().describe('the same with backend trl on the GPU that modal.gpu names'),
+    gpu: gpu.exactOptional().describe('an estimate for backend trl on the GPU that modal.gpu names'),
     would_run: z.string().describe('the command that trains'),
     note: z.string(),
   },

@@ -26,9 +26,9 @@ export const trainSchema = outcomeSchema(
         }),
       )
       .exactOptional()
-      .describe('what --require asked for'),
-    artifacts: z.record(z.string(), z.string()).describe('paths of what the run left behind'),
+      .describe('the results of --require'),
+    artifacts: z.record(z.string(), z.string()).describe('paths of the files that the run wrote'),
     changed_files: changedFiles,
-    next: z.array(z.string()).describe('commands worth running now'),
+    next: z.array(z.string()).describe('useful next commands'),
   },
 );
