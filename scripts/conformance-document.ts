@@ -22,14 +22,14 @@ export function conformanceDocument(report: ConformanceReport): string {
 
 <!-- Made by scripts/conformance-document.ts. -->
 
-Every loss is held against TRL ${oracles.TRL}: \`conformance/vectors\` has the numbers that TRL's own \`GRPOTrainer\` makes of given
-log-probabilities, rewards and masks (its scoring, its importance ratios, then its \`_compute_loss\`), with the loss, all metrics and
-dL/dlogp of every token. \`gradus conformance\` recomputes them on your machine with the graphs that training runs in ONNX Runtime.
-\`python/fixtures/losses.py\` and \`advantages.py\` make the vectors. Where TRL has no counterpart the oracles are verl ${oracles.verl}, whose core
-algorithms \`python/verl.sh\` asks, and the formula of the paper, written out in PyTorch ${oracles.PyTorch}: the tables name them.
+Every loss is compared with TRL ${oracles.TRL}. \`conformance/vectors\` has what TRL's own \`GRPOTrainer\` computes from given log-probabilities,
+rewards and masks (with its scoring, its importance ratios and its \`_compute_loss\`): the loss, all metrics and dL/dlogp of every token.
+\`gradus conformance\` computes the same on your machine, with the graphs that training runs in ONNX Runtime. \`python/fixtures/losses.py\` and
+\`advantages.py\` make the vectors. If TRL has no counterpart, the oracle is verl ${oracles.verl} (\`python/verl.sh\` calls its core algorithms) or the
+formula of the paper, written out in PyTorch ${oracles.PyTorch}; the tables say which.
 
-A number agrees if |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. The tables give bounds of |ours − oracle's| / (|oracle's| + 0.01), which
-may be 1e-4, over ${checks.length} vectors.
+A number agrees if |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. The tables have upper bounds of |ours − oracle's| / (|oracle's| + 0.01) over
+${checks.length} vectors; up to 1e-4 is allowed.
 
 ## Losses
 
@@ -37,8 +37,8 @@ ${markdown(lossTable(checks, bound))}
 
 *on-policy*: ratios are 1; *off-policy*: old log-probabilities differ; *masked*: some tokens are the environment's; *truncated*:
 one completion was cut off and is masked; *multi-group*: three groups, one with equal rewards, one with a completion that
-could not be scored. Every loss is tried in each condition as it is and with everything at once (KL, off-policy mask, tokens of high
-entropy, entropy bonus, correction for the sampler), and on several groups with:
+could not be scored. Every loss is tested in each condition, once with default settings and once with all options (KL, off-policy mask, tokens of
+high entropy, entropy bonus, sampling correction). On several groups, it is also tested with:
 
 ${markdown([['settings', 'losses', 'difference'], ...distinct(losses, ({ variant }) => variant).map((variant) => row(losses, variant))])}
 
@@ -53,15 +53,15 @@ ${markdown([
   }),
 ])}
 
-## Where ours differs on purpose
+## Intended differences
 
 - **A masked row is an absent row.** With \`mask_truncated_completions\` TRL keeps the rows of truncated completions among the sequences that
-  \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out; the
-  vectors are TRL's on the rows that remain, and a test shows that the factor is the whole difference.
+  \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out. The
+  vectors are TRL's results for the remaining rows, and a test shows that this factor is the only difference.
 - **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, and the quantile of \`top_entropy_quantile\`, over each
-  micro-batch. Here they are taken over the optimiser step, however it is split; \`bnpo\` is then \`dapo\`.
-- **\`cispo\` needs \`epsilon_high\`**, the largest ratio. TRL takes \`epsilon\` if it is left out, which cuts every ratio to 0.2.
-- \`frac_reward_zero_std\` is counted by group whatever rewards are divided by.
+  micro-batch. Here they are taken over the whole optimiser step, however it is split, so that \`bnpo\` equals \`dapo\`.
+- **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which cuts every ratio to 0.2.
+- \`frac_reward_zero_std\` is always counted by group, for every value of \`scale_rewards\`.
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }
