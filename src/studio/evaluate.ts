@@ -1,4 +1,4 @@
-// Evaluates what a run learnt, beside the policy that it started from: what `gradus eval` does, for programs.
+// Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
@@ -15,11 +15,11 @@ export interface EvaluateOptions {
   readonly problems?: number;
   /** pass@k for each of these. @default `eval.k` of the configuration */
   readonly k?: readonly number[];
-  /** Held-out problems, or those that were trained on. @default 'eval' */
+  /** Whether to use held-out problems, or those that were trained on. @default 'eval' */
   readonly split?: 'eval' | 'train';
-  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
-  /** Of the samples. @default the configuration's */
+  /** The temperature of samples. @default the configuration's */
   readonly temperature?: number;
   readonly signal?: AbortSignal;
 }
@@ -28,13 +28,13 @@ export interface EvaluateResult {
   readonly ok: true;
   readonly schema: 'eval.result/1';
   readonly command: 'eval';
-  /** Absent where a configuration was evaluated. */
+  /** Absent if a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
   readonly split: 'eval' | 'train';
-  /** Files of rewards and environments that are not what the run was trained with; absent where there are none. */
+  /** Files of rewards and environments that have changed since training; absent if none has. */
   readonly changed_files?: readonly string[];
   readonly evaluation: EvaluationRecord;
-  /** The policy that training started from, on the same problems; absent where that is what was evaluated. */
+  /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
   readonly baseline?: EvaluationRecord;
   readonly verdict?: Verdict;
 }
@@ -74,7 +74,7 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
   }
 }
 
-/** Asks for as many problems as are wanted; which of them are held out stays as it was. */
+/** Changes the number of problems, but not which of them are held out. */
 function withEvaluation(config: Config, { problems, k }: EvaluateOptions): Config {
   const settings = config.eval;
   if (settings === null) {

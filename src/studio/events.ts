@@ -1,8 +1,8 @@
-// What training tells while it goes on: the lines of events.jsonl and of `--events`.
+// The events of training: the lines of events.jsonl and of `--events`.
 import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { Check } from './checks.ts';
 
-/** How far a download is that has to come first. The command tells it; there is no run yet that it could be kept with. */
+/** The progress of a download before the run. It is emitted, but not recorded, since there is no run directory yet. */
 export interface DownloadEvent {
   readonly type: 'download';
   /** `model org/name`. */
@@ -24,10 +24,10 @@ export type TrainEvent =
   | { readonly type: 'checkpoint'; readonly step: number; readonly directory: string; readonly best: boolean }
   | { readonly type: 'stop'; readonly step: number; readonly reason: string };
 
-/** An event as it is kept and told: with the time it happened, in ISO 8601. */
+/** An event as it is recorded and emitted, with its time in ISO 8601. */
 export type TimedEvent = { readonly time: string } & TrainEvent;
 
-/** The first of a run, unless preflight was left out: nothing has been trained yet. */
+/** The first event of a run, before any training; absent if preflight was skipped. */
 export interface PreflightEvent {
   readonly type: 'preflight';
   readonly step: 0;
@@ -38,23 +38,23 @@ export interface PreflightEvent {
 export interface StartEvent {
   readonly type: 'start';
   readonly run: { readonly id: string; readonly dir: string; readonly backend: string };
-  /** The step that it goes on from; 0 for a new run. */
+  /** The step that the run continues from; 0 for a new run. */
   readonly step: number;
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
-  /** Files of rewards and environments that are not what they were when the run stopped; absent where there are none. */
+  /** Files of rewards and environments that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
 }
 
-/** A stage begins, or goes on in a run that is resumed. */
+/** A stage begins, or continues in a resumed run. */
 export interface StageEvent {
   readonly type: 'stage';
   /** Steps made so far, in all stages. */
   readonly step: number;
   readonly name: string;
   readonly method: 'grpo' | 'sft';
-  /** Its number, counted from 1; steps have it as the metric `stage`. */
+  /** Its number, starting at 1; the metric `stage` of its steps has the same number. */
   readonly stage: number;
   readonly steps: number;
 }

@@ -1,4 +1,4 @@
-// What makes the steps of a stage, and what of it is kept in checkpoints besides the model.
+// Opens the trainer of a stage, and gives access to its state for checkpoints.
 import type { Stage } from '../config/stages.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { RewardWeights } from '../reward-weights.ts';
@@ -11,11 +11,11 @@ import type { Setup } from './setup.ts';
 
 export interface StageTrainer {
   steps(options: StepsOptions): AsyncGenerator<StepReport, void>;
-  /** Where it is in the data, and what adaptive weights have seen. */
+  /** The position in the data and the state of adaptive weights. */
   state: Pick<CheckpointState, 'data' | 'rewards'>;
 }
 
-/** @param setup that of the stage: `Setup.enter` */
+/** @param setup the setup of the stage, from `Setup.enter` */
 export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrainer> {
   const { config, model, problems, rewardNames } = setup;
   const { from, to } = stage.schedule;
@@ -62,7 +62,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
   };
 }
 
-/** `undefined` where each score is the sum that the reward model makes of it. */
+/** `undefined` if the score of a completion is simply the reward model's weighted sum. */
 function movingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
   const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
   const schedules = Object.fromEntries(reward.map(({ name, weight }) => [name, weight]));

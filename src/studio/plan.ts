@@ -1,4 +1,4 @@
-// What training with a configuration would take, told without doing any of it: nothing is compiled, sampled, written or spent.
+// Plans a run: what training with a configuration would take. Nothing is compiled, sampled, written or spent.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
@@ -20,26 +20,26 @@ import { openings, openStageTask, openTask } from './task.ts';
 export interface Plan {
   /** With a value for every key. */
   readonly config: Config;
-  /** Where each value comes from, keys in dots. */
+  /** Where each value comes from; keys are paths with dots. */
   readonly origins: Readonly<Record<string, Origin>>;
   readonly backend: string;
   readonly compute: string;
   readonly device: string;
-  /** Where the model lies, or what is downloaded first; absent where there is none, or where another machine would read it. */
+  /** The path of the model, or what would be downloaded first; absent if there is no model, or if another machine would read it. */
   readonly model?: ModelPlace;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
   readonly run: { readonly dir: string; readonly exists: boolean };
   readonly steps: number;
   readonly per_step: StepPlan;
-  /** Absent where the run is one. */
+  /** Absent if the run has no stages. */
   readonly stages?: readonly StagePlan[];
   readonly memory: MemoryPlan;
   readonly time: TimePlan;
   readonly spend: { readonly usd: number; readonly note: string };
-  /** The machine that would be rented; absent where none would be. */
+  /** The machine that would be rented; absent if none would be. */
   readonly rental?: Rental;
-  /** The same with TRL on the GPU that the configuration names; absent where the backend has no language model. */
+  /** An estimate for TRL on the GPU that the configuration names; absent if the backend has no language model. */
   readonly gpu?: GpuEstimate;
   readonly would_run: string;
   readonly note: string;
@@ -50,7 +50,7 @@ export interface StagePlan {
   readonly method: 'grpo' | 'sft';
   readonly steps: number;
   readonly keep_optimizer: boolean;
-  /** Its keys in place of those of the configuration. */
+  /** The keys that it changes. */
   readonly changes: Readonly<Record<string, unknown>>;
 }
 
@@ -58,11 +58,11 @@ export interface StepPlan {
   readonly prompts: number;
   /** prompts × num_generations */
   readonly completions: number;
-  /** Optimiser updates with them. */
+  /** Optimiser updates per step. */
   readonly updates: number;
   /** With the chat template applied. */
   readonly prompt_tokens: { readonly mean: number; readonly max: number };
-  /** Read and written, every completion to its full length: with prompts of mean, and of the greatest length. */
+  /** Tokens read and sampled if every completion has its full length, with average prompts and with the longest prompts. */
   readonly tokens: { readonly mean: number; readonly worst: number };
 }
 
@@ -74,7 +74,7 @@ export interface MemoryPlan {
   readonly fits: boolean;
 }
 
-/** Seconds, right within a factor of three; completions that end early take less. */
+/** Seconds, estimated within a factor of three. Completions that end early take less. */
 export interface TimePlan {
   readonly estimate: number;
   readonly start: number;
@@ -87,10 +87,10 @@ export interface PlanOptions extends RunPlace {
   readonly argv?: readonly string[];
 }
 
-/** Of environments, whose beginnings may take a while, the first problems are measured. */
+/** The number of problems whose prompts are measured with an environment, since starting its episodes may take a while. */
 const openedEpisodes = 256;
 
-/** Throws what opening the data, the rewards and the model's files throws, and `PROMPT_TOO_LONG`, as training would. */
+/** Throws the errors of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
   const { config, origins, file } = loaded;
   const { argv = ['train', file ?? 'CONFIG'] } = options;
@@ -145,7 +145,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
 
 type Estimates = Pick<Plan, 'device' | 'memory' | 'time' | 'spend'>;
 
-/** On the rented machine; evaluations are not counted. */
+/** The time on the rented machine, without evaluations. */
 function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, steps: number): Estimates {
   const seconds = rental.hours * 3600;
   const dollars = (usd: number) => `$${usd.toFixed(2)}`;
@@ -167,7 +167,7 @@ function stagePlan(stage: Config['stages'][number]): StagePlan {
   return { name, method, steps, keep_optimizer, changes: { ...taught, ...changes } };
 }
 
-/** A supervised step learns one completion of each prompt, and samples none. */
+/** A supervised step trains on one completion per prompt, and samples none. */
 function workloadOf(config: Config, promptTokens: number, method: Stage['method'] = 'grpo'): Workload {
   const { prompts_per_step: prompts, num_generations, max_completion_length: completionTokens } = config;
   return { prompts, generations: method === 'sft' ? 1 : num_generations, promptTokens, completionTokens };
@@ -214,7 +214,7 @@ function timePlan(
   return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for the shell if necessary. */
 function shellWord(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

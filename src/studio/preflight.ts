@@ -1,5 +1,5 @@
-// A look before the leap: a few completions of the untrained policy, their rewards and those of the right answers, and whether sampler and
-// trainer agree on them. It costs at most one step's sampling, and no random number that training draws.
+// Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
+// of sampler and trainer. It takes at most the sampling of one step, and does not change the random numbers of training.
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
@@ -19,21 +19,21 @@ import { goldEpisodes } from './user-code/environments/check-environment.ts';
 
 export interface PreflightReport {
   readonly checks: readonly Check[];
-  /** Those of a step's rollouts, under the names that training gives them, and `logprob_gap`: the largest, in nats. */
+  /** The metrics of rollouts that training has, under the same names, and `logprob_gap`, the largest difference in nats. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly samples: readonly SampleRecord[];
 }
 
-/** At most; fewer where a step has fewer. */
+/** The most that are sampled; fewer if a step has fewer. */
 const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
-/** Beyond it, in nats, sampler and trainer do not compute the same model: ratios would be off by 5 %. */
+/** In nats. Above it, sampler and trainer do not compute the same model: importance ratios would be off by 5 %. */
 const widestGap = 0.05;
-/** More completions than this cut off are worth a warning. */
+/** The fraction of completions cut off above which there is a warning. */
 const bearableTruncation = 0.5;
 
-/** `undefined` if it was cancelled. */
+/** Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model, rewardModel } = setup;
   const progress = { step: 0, maxSteps: stepCount(config, problems) };
@@ -79,7 +79,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   };
 }
 
-/** Throws `PREFLIGHT_FAILED` with the first thing that makes training pointless. */
+/** Throws `PREFLIGHT_FAILED` with the first check that makes training pointless. */
 export function assertPassed({ checks }: PreflightReport): void {
   const check = blocking(checks);
   if (!check) return;
@@ -130,7 +130,7 @@ function constantReward(groups: readonly Group[]): Check {
   return failed(id, 'warning', `all ${scores.length} completions score ${short(low)}`, hint);
 }
 
-/** Only groups whose scores differ teach anything. */
+/** The policy learns only from groups whose scores differ. */
 function groupsCheck(metrics: Readonly<Record<string, number>>): Check {
   const id = 'groups';
   const fraction = (name: string) => metrics[`groups/frac_${name}`];
@@ -143,7 +143,7 @@ function groupsCheck(metrics: Readonly<Record<string, number>>): Check {
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
 }
 
-/** A function of the user's is judged by what it made of the samples, too: it may reward something else than the answer. */
+/** A user's function is also judged by its scores of the samples, since it may reward something other than the answer. */
 function goldCheck(verdict: GoldVerdict, groups: readonly Group[], config: Config): Check {
   const check = goldAnswers(verdict, config.max_error_fraction);
   if (check.ok || verdict.compares) return check;

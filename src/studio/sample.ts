@@ -1,4 +1,4 @@
-// Samples completions with their rewards from what a run learnt: what `gradus sample` does, for programs.
+// Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import type { ConfigInput } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { RolloutGenerator } from '../generation.ts';
@@ -15,9 +15,9 @@ export interface SampleOptions {
   readonly n?: number;
   /** @default 0 */
   readonly seed?: number;
-  /** A prompt of your own, which has no rewards. @default held-out problems, a completion each */
+  /** A prompt of your own, whose completions have no rewards. @default held-out problems, one completion each */
   readonly prompt?: string;
-  /** In place of the configuration's system prompt; goes with `prompt`. */
+  /** Used with `prompt`, instead of the configuration's system prompt. */
   readonly system?: string;
   /** @default the configuration's */
   readonly temperature?: number;
@@ -25,7 +25,7 @@ export interface SampleOptions {
   readonly topP?: number;
   /** @default the configuration's max_completion_length */
   readonly maxTokens?: number;
-  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
   readonly signal?: AbortSignal;
 }
@@ -34,12 +34,12 @@ export interface SampleResult {
   readonly ok: true;
   readonly schema: 'sample.result/1';
   readonly command: 'sample';
-  /** Absent where a configuration was sampled from. */
+  /** Absent if a configuration was sampled from. */
   readonly run?: { readonly dir: string; readonly step: number };
   readonly samples: readonly SampleRecord[];
 }
 
-/** A prompt that comes from no data set has nothing to be compared with. */
+/** A prompt that does not come from a data set has no answer to compare completions with. */
 const noRewards: RewardModel = {
   score: async (_, trajectories) => trajectories.map(() => ({ score: null, parts: {} })),
 };

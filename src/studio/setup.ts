@@ -1,4 +1,4 @@
-// Everything that training, evaluating and sampling need, opened from a configuration: the cheap first, so that mistakes show early.
+// Opens everything that training, evaluating and sampling need for a configuration. Cheap things come first, so that mistakes show early.
 
 import type { TrainableModel } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
@@ -20,35 +20,35 @@ import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
 export interface Setup extends Task {
   readonly config: Config;
-  /** Of the stage that was entered last. */
+  /** The model of the stage that was entered last. */
   readonly model: TrainableModel;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
-  /** Of the backend's libraries, by name. */
+  /** The versions of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
-  /** From now on, keeps what an engine in another process writes about itself in a folder. */
+  /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
-  /** Plays episodes as training does, but for what `options` say. */
+  /** Plays episodes as training does, except for `options`. */
   generator(options?: Partial<RolloutOptions>): Generator;
   /**
-   * What a stage teaches, with the model opened anew for its settings; its weights are those that any model starts from. Problems that this
-   * setup holds out are not among those of the stage.
+   * The setup of a stage. Its model is opened anew with the settings and the initial weights; load a checkpoint to continue from one. The stage
+   * does not train on problems that this setup holds out.
    */
   enter(stage: Stage): Promise<Setup>;
   dispose(): void;
 }
 
 /**
- * The model is opened for the first stage. Whoever opens a setup disposes of it.
- * @param signal ends a download
+ * Opens the model for the first stage. The caller must dispose of the setup.
+ * @param signal cancels a download
  */
 export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
   const calls = new PolicyCalls(config);
   const task = await openTask(config, calls);
   assertMetricExists(config, task.rewardNames);
-  // Others were refused when the configuration was loaded.
+  // Unsupported backends were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  // What is wrong with a later stage is better known now than after the ones before it.
+  // Errors in later stages should show now, not after the stages before them.
   for (const stage of stagesOf(config)) {
     backend.check?.(stage.config);
     if (stage.name !== undefined) await openStageTask(stage, calls);
@@ -101,15 +101,15 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   }
 }
 
-/** Refuses what would fail in every episode: a chat template that drops turns, or whose calls of tools nobody can read. */
+/** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */
 async function assertConversations({ environment, problems }: Task, renderer: Renderer): Promise<void> {
   const [row] = problems.train;
-  // An episode that does not begin is one that failed, like any other.
+  // An episode that cannot start is not an error here: it fails like any other.
   const opening = await openings(environment, [row!]).catch(() => undefined);
   if (opening) assertGoesOnAfterTurns(renderer, opening(row!));
 }
 
-/** How episodes are played. */
+/** The options for playing episodes. */
 export function rolloutOptions(config: Config): RolloutOptions {
   const { environment, max_turns, max_episode_tokens, rollout } = config;
   return {
@@ -126,7 +126,7 @@ export function rolloutOptions(config: Config): RolloutOptions {
   };
 }
 
-/** The metric that decides which checkpoint is best must be one that evaluations have. */
+/** Throws if evaluations do not have the metric that decides which checkpoint is best. */
 function assertMetricExists({ save, eval: evaluation }: Config, rewardNames: readonly string[]): void {
   if (save.best === null || evaluation === null) return;
   const names = evaluationMetricNames(rewardNames, evaluation.k);

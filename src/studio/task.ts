@@ -1,4 +1,4 @@
-// What a configuration teaches, without the model: its problems, the episodes that they become, and how these are scored.
+// The task of a configuration, without a model: its problems, its environment and its rewards.
 
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
@@ -23,19 +23,19 @@ import { type OpenReward, openRewards } from './user-code/rewards/open-rewards.t
 
 export interface Task {
   readonly problems: Problems;
-  /** The user's; or that of a single turn. */
+  /** The user's environment, or one with a single turn. */
   readonly environment: Environment;
-  /** Besides what the environment scores. */
+  /** The rewards, in addition to the scores of the environment. */
   readonly rewards: readonly OpenReward[];
   readonly rewardModel: RewardModel;
-  /** The environment's, then in the order of the configuration; the first decides what is correct. */
+  /** Names of the environment's scores, then of the rewards in the order of the configuration. The first decides what counts as correct. */
   readonly rewardNames: readonly string[];
   readonly rewardWeights: Readonly<Record<string, number>>;
 }
 
 /**
- * Throws what opening environments, rewards and data throws.
- * @param calls what environments in Python may ask of a model, where there will be one
+ * Throws the errors of opening environments, rewards and data.
+ * @param calls through which environments in Python use the model, if there will be one
  */
 export async function openTask(config: Config, calls?: PolicyCalls): Promise<Task> {
   const own = await openEnvironment(config, calls);
@@ -65,7 +65,7 @@ export async function openTask(config: Config, calls?: PolicyCalls): Promise<Tas
   };
 }
 
-/** The task of a stage. Throws as well where the answers that it teaches have no column. */
+/** The task of a stage. Also throws if a supervised stage has no column with answers. */
 export async function openStageTask(stage: Stage, calls?: PolicyCalls): Promise<Task> {
   const task = await openTask(stage.config, calls);
   if (stage.method === 'sft') {
@@ -75,10 +75,10 @@ export async function openStageTask(stage: Stage, calls?: PolicyCalls): Promise<
   return task;
 }
 
-/** Milliseconds that an environment may take for its beginning. */
+/** Milliseconds that an environment may take to start an episode. */
 const startLimit = 10_000;
 
-/** How the episodes of some problems begin. Throws `ENVIRONMENT_FAILED` for the first that does not. */
+/** The first states of the episodes of some problems. Throws `ENVIRONMENT_FAILED` for the first episode that cannot start. */
 export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
   const known = new Map<Example, State>();
   for (const [i, row] of rows.entries()) {

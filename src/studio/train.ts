@@ -1,4 +1,4 @@
-// Trains a model as a configuration says: what `gradus train` does, for programs.
+// Trains a model according to a configuration: `gradus train` for programs.
 import { join } from 'node:path';
 import type { Profiler } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
@@ -23,29 +23,29 @@ import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
 
 export interface TrainOptions extends RunPlace {
-  /** Changes to the configuration, as `lora.r=8`. */
+  /** Changes to the configuration, such as `lora.r=8`. */
   readonly settings?: readonly string[];
-  /** Stops the run after its current work, with a checkpoint; the reason is recorded. */
+  /** Stops the run after its current work and writes a checkpoint. The reason is recorded. */
   readonly signal?: AbortSignal;
-  /** What the run must reach, as `mean_reward>=0.5`; a run below is a result with `ok: false`. */
+  /** Conditions on the results, such as `mean_reward>=0.5`. If one is not met, the result has `ok: false`. */
   readonly require?: readonly string[];
-  /** Whether to look first if anything stands in the way of learning; a run that goes on has been looked at. @default true */
+  /** Whether to check a new run for problems before training; a resumed run has been checked. @default true */
   readonly preflight?: boolean;
-  /** Whether to spend what the plan says, where a machine is rented. @default false */
+  /** Whether to accept the cost in the plan, if a machine is rented. @default false */
   readonly yes?: boolean;
-  /** Whether to record where the first few steps spend time and memory; it makes those slower. @default false */
+  /** Whether to record where the first few steps spend time and memory, which makes them slower. @default false */
   readonly profile?: boolean;
   readonly onEvent?: (event: TimedEvent) => void;
 }
 
 /**
- * Trains to the end, or until the signal; a run that was stopped is a result with `ok: false`.
+ * Trains to the end, or until the signal is aborted. The result of a run that was stopped has `ok: false`.
  *
  * ```ts
  * const result = await train({ model: './models/tiny', taskset: 'arithmetic', reward: 'numeric_match' }, { name: 'first' });
  * ```
  *
- * @param config the path of a config file, or its content
+ * @param config the path of a config file, or its contents
  */
 export async function train(config: string | ConfigInput, options: TrainOptions = {}): Promise<TrainResult> {
   const events = trainEvents(config, options);
@@ -56,7 +56,7 @@ export async function train(config: string | ConfigInput, options: TrainOptions 
   }
 }
 
-/** The same as a stream of events, whose last value is the result. Leaving the loop stops the run, without a checkpoint. */
+/** Like `train`, as a stream of events that returns the result. Leaving the loop stops the run without a checkpoint. */
 export async function* trainEvents(
   config: string | ConfigInput,
   options: TrainOptions = {},
