@@ -1,4 +1,4 @@
-// Checkpoints: written so that they are there completely or not at all, and read only while they are what was written.
+// Checkpoints: a checkpoint is written completely or not at all, and is read only if its files are unchanged.
 import {
   closeSync,
   existsSync,

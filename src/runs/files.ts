@@ -1,4 +1,4 @@
-// Writing so that a crash leaves the old file or the new one, and reading lines whose last may be torn.
+// Writes files so that a crash leaves either the old or the new one, and reads lines of which the last may be incomplete.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { GradusError, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';

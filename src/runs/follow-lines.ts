@@ -1,4 +1,4 @@
-// Reads the lines that are added to a file, as they are added.
+// Reads lines as they are appended to a file.
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { parseJsonLines } from '../formats/jsonl.ts';
 

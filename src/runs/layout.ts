@@ -1,4 +1,4 @@
-// Where everything lies in a run directory; no other file knows these names.
+// The names and places of all files in a run directory. No other file knows them.
 //
 //   run.json                  what the run is and how it fares: id, backend, status, pid, versions, times. Replaced in one piece.
 //   config.yaml               the configuration as it was given (YAML or JSON, which is YAML too)

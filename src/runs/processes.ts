@@ -1,4 +1,4 @@
-// Whether the process that writes a run is still there. Its id alone does not tell: ids are used again, and the dead may linger unburied.
+// Whether the process that writes a run still exists. Its id is not enough, since ids are reused and ended processes may remain as zombies.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** What Linux says of a process in /proc/PID/stat: its state, and when it began in clock ticks since the machine started. */

@@ -1,4 +1,4 @@
-// Reads run directories, of running runs as well: lines that are being written are not seen yet.
+// Reads run directories, even while the run is training; lines that are not complete yet are skipped.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';

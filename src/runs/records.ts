@@ -1,4 +1,4 @@
-// What the lines and files of a run directory say.
+// The types of the lines and files in a run directory.
 import type { Message } from '../message.ts';
 import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
 

@@ -1,4 +1,4 @@
-// A group of a training step as a line of its rollouts file.
+// Converts a group of a training step to a line of the rollouts file.
 import { exchange, finalText, type Group, type GroupOutcome, type Trajectory } from '../rl.ts';
 import type { RolloutCompletion, RolloutRecord } from './records.ts';
 

@@ -1,4 +1,4 @@
-// Writes a run directory: everything that a run leaves behind goes through here.
+// Writes a run directory. All files of a run are written here.
 import {
   appendFileSync,
   closeSync,

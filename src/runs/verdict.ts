@@ -1,4 +1,4 @@
-// Whether a run has learnt: from windows and intervals, never from single points.
+// Decides whether a run has learnt, from windows and intervals, never from single points.
 import { bootstrapInterval, changeInterval, type Interval, mean, pairedInterval } from '../intervals.ts';
 import type {
   Change,

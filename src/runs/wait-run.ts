@@ -1,4 +1,4 @@
-// Waiting for a run that another process writes, and asking that process to stop.
+// Waits for a run that another process writes, and asks that process to stop.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';

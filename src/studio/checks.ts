@@ -1,4 +1,4 @@
-// One thing that was looked at before time is spent on it, and what came of it.
+// The result of one check that is made before a run.
 
 export type CheckLevel = 'error' | 'warning' | 'info';
 

@@ -1,4 +1,4 @@
-// Starts training in a process of its own, which goes on when this one ends.
+// Starts training in a process of its own, which continues when this one ends.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';

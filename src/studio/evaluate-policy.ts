@@ -1,4 +1,4 @@
-// How good a policy is on given problems: greedy and sampled accuracy, rewards, pass@k, each with what it may be off by.
+// Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
 import type { Generator, Policy, RolloutOptions } from '../generation.ts';
 import { sampledTokens } from '../grpo/metrics.ts';
 import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';

@@ -1,4 +1,4 @@
-// Right answers as the policy would have written them: what supervised stages learn.
+// Turns right answers into training sequences, written as the policy would write them, for supervised stages.
 import type { Stage } from '../config/stages.ts';
 import { formatPrompt } from '../envs/prompt-template.ts';
 import { GradusError } from '../errors.ts';

@@ -1,4 +1,4 @@
-// What the rules of run health need to know of a configuration.
+// The settings of a configuration that the rules of run health need.
 import type { Config } from '../config/schema.ts';
 import type { HealthSettings } from '../runs/history.ts';
 import { samplerTolerance } from './sampler-gate.ts';

@@ -1,4 +1,4 @@
-// The tokenizer and the renderer of a configuration's model, loaded when they are asked for: a policy without text has neither.
+// The tokenizer and the renderer of a configuration's model, loaded on first use; a policy without text has neither.
 import type { ModelText } from '../backends/open-renderer.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';

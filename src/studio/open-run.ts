@@ -1,4 +1,4 @@
-// The directory that a training run writes: a new one, or that of a run that goes on from its latest checkpoint.
+// Opens the directory of a training run: a new one, or that of a run that continues from its latest checkpoint.
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.ts';

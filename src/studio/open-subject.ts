@@ -1,4 +1,4 @@
-// A run, or a configuration alone, opened to be evaluated or sampled from.
+// Opens a run, or a configuration alone, to be evaluated or sampled from.
 import { existsSync, statSync } from 'node:fs';
 import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';

@@ -1,4 +1,4 @@
-// What a run must reach to count as a success: `--require 'final_success_rate>=0.9'`.
+// Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';

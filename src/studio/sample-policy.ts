@@ -1,4 +1,4 @@
-// Completions to be read: what a policy answers, with its rewards.
+// Samples completions of a policy, with their rewards, for people to read.
 import type { Generator, Policy } from '../generation.ts';
 import type { Progress, RewardModel } from '../rewards.ts';
 import { type Example, exchange, finalText, type Reward, type Trajectory } from '../rl.ts';

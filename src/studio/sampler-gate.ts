@@ -1,4 +1,4 @@
-// Stops a run whose sampler is no longer the model that is trained: its gradients would be those of another.
+// Stops a run if its sampler differs from the model that is trained, since gradients would then be wrong.
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import type { Metrics } from '../logging.ts';

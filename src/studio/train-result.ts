@@ -1,4 +1,4 @@
-// What a training run comes to: the object that `--json` prints and result.json keeps.
+// The result of a training run: the object that `--json` prints and that is stored as result.json.
 import { mean } from '../intervals.ts';
 import type { DiagnosedAlert } from '../runs/health.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';

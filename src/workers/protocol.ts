@@ -1,5 +1,5 @@
-// What a worker, a process in another language, and this one say to each other: one JSON object a line, the same on both sides.
-// The other side is python/gradus_worker/channel.py.
+// The protocol between this process and a worker in another language: one JSON object per line, in both directions.
+// python/gradus_worker/channel.py implements the other side.
 import { z } from 'zod';
 
 /** Both sides must have the same; it grows with every change that the other side could misunderstand. */

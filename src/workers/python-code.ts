@@ -1,4 +1,4 @@
-// The worker that runs what users write in Python: asked one thing at a time, and replaced when it hangs or dies.
+// A worker that runs Python code of users. It gets one call at a time, and is replaced when it hangs or exits.
 import { fileURLToPath } from 'node:url';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 

@@ -1,4 +1,4 @@
-// What a worker writes on stderr: kept in a file, whose place may be told later, and its last line for errors.
+// Writes a worker's stderr to a file, whose path may be given later, and keeps its last line for errors.
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// A worker: a process of another language that answers calls, and may make calls of its own, over its stdin and stdout.
+// A worker: a process in another language that answers calls, and may make calls of its own, over stdin and stdout.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';

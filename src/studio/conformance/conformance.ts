@@ -1,4 +1,4 @@
-// Conformance: losses, advantages, divergences and the entropy control on the vectors that ship, held against what their oracles computed.
+// Conformance: computes losses, advantages, KL divergences and entropy control on the published vectors, and compares them with their oracles.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunTensors } from '../../backends/native/run-tensors.ts';

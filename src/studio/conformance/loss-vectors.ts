@@ -1,4 +1,4 @@
-// The loss as a graph of its own, over log-probabilities that are given, and what vectors of conformance/ say of it.
+// Compares a loss with its conformance vectors, as a graph over given log-probabilities.
 import { hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { topEntropyMask } from '../../grpo/entropy-mask.ts';
 import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';

@@ -1,4 +1,4 @@
-// Looks over the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. It needs the tokenizer alone.
+// Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
 
 import { backends } from '../../backends/backends.ts';
 import type { TemplateUse } from '../../backends/open-renderer.ts';

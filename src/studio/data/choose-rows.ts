@@ -1,4 +1,4 @@
-// Rows of a data set as a configuration wants them: columns under other names, and those rows alone that pass its filter.
+// Renames the columns of a data set and filters its rows, as a configuration says.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';

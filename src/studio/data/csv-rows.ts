@@ -1,4 +1,4 @@
-// The rows of a CSV text: the first line names the columns, every value is a text.
+// Parses CSV into rows: the first line has the names of the columns, and every value is a string.
 import { CsvError, parse } from 'csv-parse/sync';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';

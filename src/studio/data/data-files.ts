@@ -1,4 +1,4 @@
-// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders of them with a split a file or more.
+// Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders with one or more files per split.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, isObject, messageOf } from '../../errors.ts';

@@ -1,4 +1,4 @@
-// Whether the right answers of the data earn their reward: a reward that they do not satisfy is one that nothing can be learnt from.
+// Checks whether the right answers of the data earn their reward; if they do not, nothing can be learnt from it.
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted.ts';
 import type { Example } from '../../rl.ts';

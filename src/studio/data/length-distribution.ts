@@ -1,4 +1,4 @@
-// How long prompts are, in tokens.
+// The distribution of prompt lengths, in tokens.
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
 

@@ -1,4 +1,4 @@
-// The problems of a configuration: what is trained on, what is held out, and the prompt that each becomes.
+// The problems of a configuration: those to train on, those held out, and the prompt of each.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';

@@ -1,4 +1,4 @@
-// Prompts that are too long for the model: an error, left out, or cut, as the configuration says, before training meets them.
+// Handles prompts that are too long for the model before training: an error, dropped or cut, as the configuration says.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';

@@ -1,4 +1,4 @@
-// Rows that a program makes, written to a file that a configuration can name.
+// Writes rows made by a program to a file that a configuration can name.
 import { open, rename } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { stringifyLine } from '../../formats/jsonl.ts';

@@ -1,4 +1,4 @@
-// Runs beside one another: how their metrics went, what differs in their configurations, which does better on held-out problems.
+// Compares runs: their metrics, the differences of their configurations, and which is better on held-out problems.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';

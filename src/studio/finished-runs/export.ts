@@ -1,4 +1,4 @@
-// Writes what a run learnt for other programs: a whole model that transformers loads, or the adapter alone. What `gradus export` does, for programs.
+// Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { obtainModel } from '../../backends/find-model.ts';

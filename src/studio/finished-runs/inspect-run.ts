@@ -1,4 +1,4 @@
-// All that a run directory tells about a run, of one that still trains as well.
+// Reads everything that a run directory says about a run, which may still be training.
 import type { Config } from '../../config/schema.ts';
 import { type DiagnosedAlert, replay } from '../../runs/health.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';

@@ -1,4 +1,4 @@
-// Scores what a run sampled again, with another reward, beside the scores that it was trained with: no model needed.
+// Scores the rollouts of a run again with another reward, and compares the scores with those of training. Needs no model.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-// The card of a run, in Markdown: what was taught with what, how it went, and what that does not show.
+// The card of a run in Markdown: what was trained and how, the results, and their limits.
 import type { Config } from '../../config/schema.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { metricWindows } from '../../runs/verdict.ts';

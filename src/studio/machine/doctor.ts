@@ -1,4 +1,4 @@
-// Whether this machine can do what is asked of it: what `gradus doctor` tells, for programs.
+// Checks whether this machine has what training needs: `gradus doctor` for programs.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { loadConfigFile } from '../../config/load.ts';

@@ -1,4 +1,4 @@
-// What training on a rented GPU would take and cost, by the formula in docs/gpu.md. An estimate: nothing here asks anyone for a price.
+// Estimates the time and cost of training on a rented GPU, by the formula in docs/gpu.md. No prices are requested from anyone.
 import { named } from '../../nearest.ts';
 
 export interface GpuWork {

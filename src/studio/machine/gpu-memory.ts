@@ -1,4 +1,4 @@
-// What TRL would need of a GPU to train a model as a configuration says, by the formula in docs/planning.md.
+// Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
 import { volume } from '../../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';

@@ -1,4 +1,4 @@
-// The ways to train a configuration on a GPU: what would run where, what is missing, what it would take. What `gradus gpu-train` tells; nothing is
+// The ways to train a configuration on a GPU: what would run where, what is missing, and what it would take (`gradus gpu-train`). Nothing is
 // started, installed or spent.
 import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';

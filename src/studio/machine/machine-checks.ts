@@ -1,4 +1,4 @@
-// What can be found out about this machine without training: each check answers in a second or less and changes nothing.
+// The checks of this machine. Each takes a second at most and changes nothing.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The Modal app of a run: a Python file that says which machine, which image, which files, and what is run there.
+// Writes the Modal app of a run: a Python file with the machine, the image, the files and the command.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// Training at Modal: the plan must have been agreed to, the client and credentials must be there; then the run is copied here while it goes on.
+// Trains at Modal: checks the agreement to spend, the client and credentials, and copies the run to this machine while it grows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What renting a GPU at Modal for a run would take, and whether that was agreed to.
+// What renting a GPU at Modal for a run costs, and whether the user has agreed to it.
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-// What recorded steps come to: time and memory by phase, and by kind of operator within sessions.
+// Summarises recorded steps: time and memory by phase, and by kind of operator within sessions.
 import type { SessionRun } from '../../runtime/recording.ts';
 import type { Phase } from '../../training.ts';
 

@@ -1,4 +1,4 @@
-// Records the first few steps of a run, but for the very first, which compiles graphs; and writes down where they went.
+// Records where time and memory of the first steps go, except for the very first, which compiles graphs.
 import type { Profiler } from '../../backends/backend.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import type { StepReport } from '../../training.ts';
