@@ -62,7 +62,7 @@ export async function writeCheckpoint(
   }
 }
 
-/** In one piece: what is being removed is no checkpoint any more. */
+/** Renames the folder before removing it, so that a partly removed checkpoint is never taken for one. */
 export function removeCheckpoint(directory: string, step: number): void {
   const folder = checkpointFolder(directory, step);
   const temporary = `${folder}.tmp`;
@@ -71,7 +71,7 @@ export function removeCheckpoint(directory: string, step: number): void {
   rmSync(temporary, { recursive: true });
 }
 
-/** The step of the checkpoint that a pointer names, if that is there. */
+/** The step of the checkpoint that a pointer names; undefined if there is none. */
 export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
   const path = pointerFile(directory, pointer);
   if (!existsSync(path)) return undefined;
@@ -103,7 +103,7 @@ export function findCheckpoint(directory: string, which: string): Checkpoint {
   });
 }
 
-/** The last checkpoint that is whole, wherever pointers point. */
+/** The last complete checkpoint, wherever pointers point. */
 export function lastCheckpoint(directory: string): Checkpoint | undefined {
   for (const step of checkpointSteps(directory).reverse()) {
     const folder = checkpointFolder(directory, step);
@@ -113,14 +113,14 @@ export function lastCheckpoint(directory: string): Checkpoint | undefined {
   return undefined;
 }
 
-/** In order. */
+/** In ascending order. */
 export function checkpointSteps(directory: string): number[] {
   const folder = join(directory, runFiles.checkpoints);
   const steps = existsSync(folder) ? readdirSync(folder).map(checkpointStep) : [];
   return steps.filter((step) => step !== undefined).sort((a, b) => a - b);
 }
 
-/** Removes what is left of checkpoints after a step, whole or not, and pointers to what is not there or not whole. */
+/** Removes all checkpoints after a step, and pointers to checkpoints that are missing or incomplete. */
 export function forgetCheckpointsAfter(directory: string, step: number): void {
   const folder = join(directory, runFiles.checkpoints);
   for (const name of readdirSync(folder)) {
@@ -139,13 +139,13 @@ function checkpointStep(name: string): number | undefined {
   return name.includes('.') ? undefined : stepOf(name);
 }
 
-/** Those in folders within as well. */
+/** Includes files in subfolders. */
 function filesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return names.filter((name) => statSync(join(folder, name)).isFile()).sort();
 }
 
-/** Its state if it is whole, or else what is wrong with it. */
+/** The state of a complete checkpoint, or what is wrong with it. */
 function inspect(folder: string): { readonly state?: CheckpointState; readonly damage?: string } {
   try {
     const state = readJson<CheckpointState>(join(folder, checkpointFiles.state));
@@ -180,7 +180,7 @@ function fingerprint(path: string): FileFingerprint {
   }
 }
 
-/** Returns when the file, or the list of what is in a folder, is on the disk. */
+/** Returns when the file, or the list of a folder's entries, has reached the disk. */
 function synchronize(path: string): void {
   const file = openSync(path, 'r');
   try {

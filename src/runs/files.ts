@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { GradusError, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';
 
-/** Replaces a file in one piece, which is on the disk by then. */
+/** Replaces a file atomically; the new contents have reached the disk by then. */
 export function replaceFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -19,12 +19,12 @@ export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The values of a .jsonl file; none if there is no such file yet. Throws `RUN_DAMAGED` for a bad line other than a torn last one. */
+/** The values of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for invalid lines, except an incomplete last one. */
 export function readLines<T>(path: string): T[] {
   return existsSync(path) ? parsed(path, (text) => parseJsonLines(text).values as T[]) : [];
 }
 
-/** Throws `RUN_DAMAGED` for anything but JSON. */
+/** Throws `RUN_DAMAGED` if the text is not JSON. */
 export function readJson<T>(path: string): T {
   return parsed(path, (text) => JSON.parse(text) as T);
 }

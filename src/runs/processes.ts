@@ -1,11 +1,11 @@
 // Whether the process that writes a run still exists. Its id is not enough, since ids are reused and ended processes may remain as zombies.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What Linux says of a process in /proc/PID/stat: its state, and when it began in clock ticks since the machine started. */
+/** Linux's /proc/PID/stat: the state of a process, and its start in clock ticks since the machine was booted. */
 function processStat(pid: number): { state: string; start: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field, the name in parentheses, may hold anything.
+    // The second field, the name in parentheses, may contain spaces and parentheses.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return { state: fields[0]!, start: fields[19]! };
   } catch {
@@ -13,12 +13,12 @@ function processStat(pid: number): { state: string; start: string } | undefined 
   }
 }
 
-/** What tells a process from another that had, or will have, the same id; undefined where the system does not say. */
+/** Distinguishes a process from others that had or will have the same id; undefined if the system does not provide it. */
 export function processStart(pid: number): string | undefined {
   return processStat(pid)?.start;
 }
 
-/** @param start what `processStart` said when the process was known to be the one that is meant */
+/** @param start the result of `processStart` when the process was recorded */
 export function isAlive(pid: number, start?: string): boolean {
   if (existsSync('/proc/self/stat')) {
     const stat = processStat(pid);

@@ -9,14 +9,14 @@ import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout
 import { isAlive } from './processes.ts';
 import type { Alert, EvaluationRecord, MetricsRecord, RolloutRecord, RunRecord, SampleRecord } from './records.ts';
 
-/** What run.json says, but for a run whose process is gone: that is `interrupted`. Throws `RUN_NOT_FOUND` if the directory holds no run, `RUN_DAMAGED`. */
+/** Reads run.json. If the process of the run is gone, its status is `interrupted`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
   if (existsSync(path)) {
     const record = readJson<RunRecord | null>(path);
     if (typeof record?.status !== 'string' || typeof record.started !== 'string')
       throw damaged(path, 'it describes no run');
-    // Signals to -1 or 0 would reach every process of this user, or of this group.
+    // A signal to -1 or 0 would reach all processes of this user or of this group.
     if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
       throw damaged(path, `no process has the id ${record.pid}`);
     return isActive(record) && !isAlive(record.pid, record.pid_start) ? { ...record, status: 'interrupted' } : record;
@@ -27,17 +27,17 @@ export function readRun(directory: string): RunRecord {
   });
 }
 
-/** Whether a process is at work on the run, going by its status. */
+/** Whether a process is working on the run, according to its status. */
 export function isActive({ status }: Pick<RunRecord, 'status'>): boolean {
   return status === 'starting' || status === 'running';
 }
 
-/** Whether the run has come so far that its configuration is there. */
+/** Whether the run has written its configuration yet. */
 export function isConfigured(directory: string): boolean {
   return existsSync(join(directory, runFiles.resolvedConfig));
 }
 
-/** The configuration of a run, with every key. Throws `RUN_INCOMPLETE` if it ended before it had one. */
+/** The configuration of a run, with every key. Throws `RUN_INCOMPLETE` if the run ended before it was written. */
 export function readResolvedConfig(directory: string): unknown {
   readRun(directory);
   if (!isConfigured(directory)) {
@@ -73,7 +73,7 @@ export function readRollouts(directory: string, step: number): RolloutRecord[] {
   return readLines(rolloutsFile(directory, step));
 }
 
-/** What a run has left behind so far, by what it is. */
+/** The paths of the files that a run has written so far, by kind. */
 export function runArtifacts(directory: string): Record<string, string> {
   const pointers = (['latest', 'best'] as const).flatMap((pointer) => {
     const step = readCheckpointPointer(directory, pointer);
@@ -140,7 +140,7 @@ export function listRuns(
     .sort((a, b) => (a.record.started < b.record.started ? 1 : -1));
 }
 
-/** What `train --json` printed; undefined if the run has not come to its end. */
+/** The output of `train --json`; undefined if the run has not ended. */
 export function readResult<T>(directory: string): T | undefined {
   const path = join(directory, runFiles.result);
   return existsSync(path) ? readJson<T>(path) : undefined;

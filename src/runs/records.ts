@@ -16,20 +16,20 @@ export interface RunRecord {
   readonly status: RunStatus;
   /** The process that writes, or wrote, the run. */
   readonly pid: number;
-  /** Tells the process from another with the same id; absent where the system does not say. */
+  /** Distinguishes the process from others with the same id; absent if the system does not provide it. */
   readonly pid_start?: string;
   readonly versions: Readonly<Record<string, string>>;
-  /** SHA-256 of the user's files that it runs, by their paths. */
+  /** The SHA-256 hashes of the user's files that it runs, by path. */
   readonly code?: Readonly<Record<string, string>>;
-  /** Those of them that had changed when the run went on. */
+  /** Those files that had changed when the run was resumed. */
   readonly changed_files?: readonly string[];
   /** ISO 8601. */
   readonly started: string;
   readonly ended?: string;
-  /** Steps made, and steps to make. */
+  /** The number of steps so far, and of all steps. */
   readonly step: number;
   readonly max_steps: number;
-  /** What stopped it: a signal's name, or whatever the caller gave as the reason. */
+  /** Why it was stopped: the name of a signal, or the caller's reason. */
   readonly stop_reason?: string;
   readonly verdict?: Verdict;
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
@@ -41,18 +41,18 @@ export interface RunRecord {
  */
 export type Learning = 'improved' | 'flat' | 'regressed' | 'inconclusive';
 
-/** A quantity at the beginning and at the end. */
+/** The change of a quantity between the beginning and the end. */
 export interface Change {
   readonly learning: Learning;
   readonly before: number;
   readonly after: number;
   readonly difference: number;
-  /** 95 %, of the difference. */
+  /** The 95 % interval of the difference. */
   readonly interval: readonly [low: number, high: number];
   readonly margin: number;
 }
 
-/** The first evaluation and the last, problem by problem. */
+/** The change from the first to the last evaluation, compared problem by problem. */
 export interface HeldOutChange extends Change {
   readonly metric: 'eval/sampled_accuracy' | 'eval/sampled_reward';
   readonly problems: number;
@@ -61,11 +61,11 @@ export interface HeldOutChange extends Change {
 
 /** The mean reward of the first steps and of as many last ones. */
 export interface RewardChange extends Change {
-  /** Steps at either end. */
+  /** The number of steps in the first and in the last window. */
   readonly window: number;
 }
 
-/** Whether the run has learnt. Held-out problems decide where they were evaluated twice, else the training reward, else nothing does. */
+/** Whether the run has learnt: decided by held-out problems if they were evaluated at least twice, otherwise by the training reward. */
 export interface Verdict {
   readonly learning: Learning;
   readonly basis: 'held_out' | 'training_reward' | 'none';
@@ -80,16 +80,16 @@ export type MetricsRecord = { readonly step: number } & Readonly<Record<string, 
 
 /** A line of evals.jsonl */
 export interface EvaluationRecord {
-  /** Steps that the evaluated policy had learnt for; 0 is the untrained one. */
+  /** The number of steps that the policy was trained for; 0 is the untrained policy. */
   readonly step: number;
   readonly problems: number;
   readonly samples_per_problem: number;
-  /** Of the sampled completions. */
+  /** The temperature of sampled completions. */
   readonly temperature: number;
   readonly metrics: Readonly<Record<string, number>>;
   /** 95 % intervals of some of the metrics. */
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
-  /** For each problem the fraction of its samples that are correct; `null` where none could be judged. */
+  /** For each problem the fraction of correct samples; `null` if none could be judged. */
   readonly per_problem: readonly (number | null)[];
   /** For each problem the mean reward of its samples. */
   readonly per_problem_reward?: readonly (number | null)[];
@@ -99,12 +99,12 @@ export type AlertLevel = 'error' | 'warning' | 'info';
 
 /** A line of alerts.jsonl: a rule of run health that began to hold. */
 export interface Alert {
-  /** The last step that was looked at when it began. */
+  /** The step at which the rule began to hold. */
   readonly step: number;
   readonly level: AlertLevel;
-  /** Of the table in docs/health.md. */
+  /** The id of the rule in docs/health.md. */
   readonly rule: string;
-  /** What was seen, in numbers. */
+  /** The observation, with numbers. */
   readonly text: string;
   readonly why: string;
   /** What to change. */
@@ -116,7 +116,7 @@ export interface SampleRecord {
   readonly step: number;
   readonly prompt: readonly Message[];
   readonly completion: string;
-  /** All that was said behind the prompt, where the policy had several turns. */
+  /** All messages after the prompt, if the policy had several turns. */
   readonly messages?: readonly Message[];
   readonly stop_reason: StopReason;
   /** The weighted sum; `null` if no reward applied or one failed. */
@@ -129,9 +129,9 @@ export interface SampleRecord {
 /** A line of a step's rollouts: one group. */
 export interface RolloutRecord {
   readonly id: string;
-  /** Whether it was learnt from; if not, whether another was sampled in its place. */
+  /** Whether it was trained on, and if not, whether another group replaced it. */
   readonly fate: GroupFate;
-  /** Why. */
+  /** The reason for that. */
   readonly reason: GroupReason;
   readonly example: Example;
   readonly prompt: readonly Message[];
@@ -140,42 +140,42 @@ export interface RolloutRecord {
 }
 
 export interface RolloutCompletion {
-  /** What the last turn said; tokens are that turn's, too. */
+  /** The text of the last turn; tokens are also those of the last turn. */
   readonly text: string;
-  /** All that was said behind the prompt, where the policy had several turns. */
+  /** All messages after the prompt, if the policy had several turns. */
   readonly messages?: readonly Message[];
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;
   readonly errors?: Readonly<Record<string, string>>;
-  /** Where rewards failed, in the user's code, by their names. */
+  /** Stack traces of failed rewards in the user's code, by the name of the reward. */
   readonly stacks?: Readonly<Record<string, string>>;
-  /** What rewards wanted kept beside it. */
+  /** What rewards saved with the completion. */
   readonly extra?: Readonly<Record<string, unknown>>;
   readonly advantage: number;
   readonly stop_reason: StopReason;
-  /** What went wrong in the environment, and where. */
+  /** The error of the environment, and its stack trace. */
   readonly error?: string;
   readonly stack?: string;
   readonly token_ids: readonly number[];
-  /** Of each token, under the distribution it was sampled from; 7 significant digits, as many as it has. */
+  /** The log-probability of each token under the distribution it was sampled from, with 7 significant digits. */
   readonly logprobs: readonly number[];
 }
 
 export interface FileFingerprint {
   readonly bytes: number;
-  /** As zlib computes it. */
+  /** The CRC-32 checksum, as zlib computes it. */
   readonly crc32: number;
 }
 
 /** state.json of a checkpoint */
 export interface CheckpointState {
   readonly step: number;
-  /** The model's files, by which a checkpoint is known to be what was written. */
+  /** The files of the model, with which a checkpoint is verified. */
   readonly files: Readonly<Record<string, FileFingerprint>>;
-  /** Where the data loader was: `DataLoader.state`. */
+  /** `DataLoader.state`, the position in the data. */
   readonly data?: unknown;
-  /** What adaptive weights have seen: `RewardWeights.state`. */
+  /** `RewardWeights.state`, of adaptive weights. */
   readonly rewards?: unknown;
-  /** What `save.best` compares, where it was measured at this step. */
+  /** The metric `save.best`, if it was measured at this step. */
   readonly metric?: { readonly name: string; readonly value: number };
 }

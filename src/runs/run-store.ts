@@ -46,7 +46,7 @@ type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'event
 
 export interface CreateRunOptions {
   readonly directory: string;
-  /** Remove the run that is there. @default false */
+  /** Whether to remove a run that exists in the directory. @default false */
   readonly overwrite?: boolean;
   /** The configuration as it was given. */
   readonly configText: string;
@@ -60,9 +60,9 @@ export class RunStore {
   #record: RunRecord;
   /** When run.json was last written, by the clock of this process. */
   #updated = 0;
-  /** Descriptors of the files that lines are appended to: opening one may take longer than a small step. */
+  /** Open files to which lines are appended, since opening one may take longer than a small step. */
   readonly #appending = new Map<JsonlFile, number>();
-  /** Those whose last lines may not be on the disk yet. */
+  /** Files whose last lines may not have reached the disk yet. */
   readonly #unsettled = new Set<number>();
 
   private constructor(directory: string, record: RunRecord) {
@@ -70,7 +70,7 @@ export class RunStore {
     this.#record = record;
   }
 
-  /** Starts a run in a directory of its own. Throws what `assertFree` throws. */
+  /** Starts a run in a new directory. Throws the errors of `assertFree`. */
   static create({ directory, overwrite = false, configText, config, record }: CreateRunOptions): RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
@@ -79,7 +79,7 @@ export class RunStore {
       ...record,
       ...{ id: basename(absolute), status: 'starting', ...writer(process.pid), step: 0 },
     });
-    // First of all, so that what is left of a process that is killed now is known for a run.
+    // Written first, so that the directory is recognised as a run even if this process is killed now.
     store.update({});
     emptyRun(absolute);
     mkdirSync(join(absolute, runFiles.rollouts));
@@ -129,20 +129,20 @@ export class RunStore {
     return path;
   }
 
-  /** Changes run.json for the last time, if it can: on a full disk the run is taken for interrupted, and what filled the disk is what is told. */
+  /** Changes run.json for the last time, if possible. On a full disk the run counts as interrupted, and the original error is reported. */
   end(changes: Partial<RunRecord>): void {
     try {
       this.update(changes);
     } catch {}
   }
 
-  /** Tells how far the run is. run.json follows within a moment: replacing it may take longer than a small step. */
+  /** Records the step of the run. run.json is updated a moment later, since replacing it may take longer than a small step. */
   progress(step: number): void {
     this.#record = { ...this.#record, step };
     if (performance.now() - this.#updated > PROGRESS_MILLISECONDS) this.update({});
   }
 
-  /** @returns the line that is written */
+  /** @returns the line that was written */
   metrics(step: number, metrics: Metrics): MetricsRecord {
     const record = numbersOf(step, metrics);
     this.#append('metrics', record);
@@ -171,11 +171,11 @@ export class RunStore {
 
   rollouts(step: number, groups: readonly GroupOutcome[]): void {
     const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
-    // A step that was cut short is made again, so that a torn file is never read for good.
+    // A step that was interrupted is repeated, so that an incomplete file is always replaced.
     writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }
 
-  /** Returns when every line is on the disk, which takes several files at once little longer than one. */
+  /** Returns when all lines have reached the disk. Several files at once take little longer than one. */
   async settle(): Promise<void> {
     const descriptors = [...this.#unsettled];
     this.#unsettled.clear();
@@ -208,14 +208,14 @@ export class RunStore {
     replaceFile(pointerFile(this.directory, pointer), `${stepName(step)}\n`);
   }
 
-  /** Removes old checkpoints until `keep` are left besides the best. */
+  /** Removes old checkpoints until `keep` are left, not counting the best. */
   pruneCheckpoints(keep: number): void {
     const best = readCheckpointPointer(this.directory, 'best');
     const others = checkpointSteps(this.directory).filter((step) => step !== best);
     for (const step of others.slice(0, -keep)) removeCheckpoint(this.directory, step);
   }
 
-  /** Nothing is written after this. */
+  /** Closes all files; nothing may be written afterwards. */
   close(): void {
     for (const descriptor of this.#appending.values()) closeSync(descriptor);
     this.#appending.clear();
@@ -247,14 +247,14 @@ export class RunStore {
     for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
       if ((stepOf(name) ?? 0) > step) rmSync(join(this.directory, runFiles.rollouts, name));
     }
-    // A torn event must not swallow the next one.
+    // An incomplete last event must not run into the next one.
     const events = join(this.directory, runFiles.events);
     if (!existsSync(events)) return;
     replaceFile(events, readLines<object>(events).map(stringifyLine).join(''));
   }
 }
 
-/** The step, then finite numbers in alphabetical order: equal numbers give equal bytes, and what is no number is absent. */
+/** The step, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */
 function numbersOf(step: number, numbers: Metrics): MetricsRecord {
   const record: { step: number } & Record<string, number> = { step };
   for (const name of Object.keys(numbers).sort()) {
@@ -300,26 +300,26 @@ export function reserveRun(directory: string, pid: number, record?: CreateRunOpt
   replaceJson(join(directory, runFiles.run), { ...lasting, status: 'starting', ...writer(pid) });
 }
 
-/** Whether this process is the one that a run was reserved for. */
+/** Whether the run was reserved for this process. */
 export function isReserved(directory: string): boolean {
   if (!existsSync(join(directory, runFiles.run))) return false;
   const { status, pid } = readRun(directory);
   return status === 'starting' && pid === process.pid;
 }
 
-/** Ends a reserved run that could not begin. */
+/** Ends a reserved run that could not be started. */
 export function failReserved(directory: string, error: NonNullable<RunRecord['error']>): void {
   const record = { ...readRun(directory), status: 'failed', ended: new Date().toISOString(), error };
   replaceJson(join(directory, runFiles.run), record);
 }
 
-/** Ends a run that another machine writes and that is stopped from here. */
+/** Ends a run on another machine that was stopped from this one. */
 export function stopReserved(directory: string, reason: string): void {
   const record = { ...readRun(directory), status: 'stopped', ended: new Date().toISOString(), stop_reason: reason };
   replaceJson(join(directory, runFiles.run), record);
 }
 
-/** Removes everything but the logs and what says that there is a run. */
+/** Removes everything except the logs and run.json. */
 export function emptyRun(directory: string): void {
   const kept: readonly string[] = [runFiles.logs, runFiles.run];
   const names = readdirSync(directory).filter((name) => !kept.includes(name));
@@ -339,7 +339,7 @@ function writer(pid: number): Pick<RunRecord, 'pid' | 'pid_start'> {
   return { pid, ...(start !== undefined && { pid_start: start }) };
 }
 
-/** What stays true of a run that goes on. */
+/** The fields of run.json that a resumed run keeps. */
 function withoutOutcome({ ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting }: RunRecord) {
   return lasting;
 }

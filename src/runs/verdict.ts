@@ -10,15 +10,15 @@ import type {
   Verdict,
 } from './records.ts';
 
-/** Differences of accuracy within this are too small to matter. */
+/** Differences of accuracy within this margin do not count as a change. */
 export const accuracyMargin = 0.05;
 /**
  * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
  */
 const rewardMargin = 0.1;
-/** Fewer than this show nothing: intervals are not to be trusted. */
+/** With fewer problems than this, intervals cannot be trusted. */
 const fewestProblems = 10;
-/** Steps of a window: an eighth of the run within these bounds. */
+/** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
 export function learningVerdict(
@@ -42,14 +42,14 @@ export function learningVerdict(
   };
 }
 
-/** Compares the first evaluation with the last, on the problems that both could judge; undefined if there are no two on the same problems. */
+/** Compares the first and the last evaluation, on problems that both could judge; undefined without two evaluations of the same problems. */
 export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOutChange | undefined {
   const [first, last] = [evaluations[0], evaluations.at(-1)];
   if (!first || !last || first.step === last.step) return undefined;
   const accuracy = paired(first.per_problem, last.per_problem);
   const steps = [first.step, last.step] as const;
   const neverRight = accuracy.length > 0 && accuracy.every(([before, after]) => before === 0 && after === 0);
-  // Where nothing is ever quite right, the reward may still tell better from worse.
+  // If no answer is ever fully correct, the reward can still show a change.
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
   if (rewards.length > 0) {
     const margin = rewardMargin * deviation(rewards.flat());
@@ -105,7 +105,7 @@ export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
   return { before: mean(values.slice(0, window)), after: mean(values.slice(-window)), window };
 }
 
-/** How many steps at either end of a run of `steps` are compared. */
+/** The number of steps in the first and in the last window of a run of `steps` steps. */
 function windowSize(steps: number): number {
   return Math.min(longestWindow, Math.max(shortestWindow, Math.floor(steps / 8)));
 }
@@ -116,7 +116,7 @@ function classify([low, high]: Interval, margin: number): Learning {
   return low >= -margin && high <= margin ? 'flat' : 'inconclusive';
 }
 
-/** The same for an interval over problems: few show nothing. */
+/** Like `classify`, for an interval over problems; inconclusive if there are too few. */
 export function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
   return problems < fewestProblems ? 'inconclusive' : classify(interval, margin);
 }

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
 
-/** Milliseconds between two looks, at first and at most. */
+/** Milliseconds between two checks, at first and at most. */
 const [firstPause, longestPause] = [50, 1000];
 
 export interface WaitOptions {
-  /** Seconds. @default without end */
+  /** Seconds. @default no limit */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
   /** Called before each pause and once at the end. */
   readonly onLook?: (record: RunRecord) => void;
 }
 
-/** Looks at a run until it is over, or until the time is; the caller tells which by its status. */
+/** Waits until a run has ended or the time is over; the status of the run tells which. */
 export async function waitForRun(directory: string, options: WaitOptions = {}): Promise<RunRecord> {
   const { timeout = Number.POSITIVE_INFINITY, signal, onLook } = options;
   const end = performance.now() + 1000 * timeout;
@@ -40,7 +40,7 @@ export async function stopRun(
   try {
     process.kill(record.pid, 'SIGTERM');
   } catch {
-    // It has ended meanwhile.
+    // The process has ended in the meantime.
   }
   return { record: await waitForRun(directory, options), asked: true };
 }
