@@ -106,7 +106,7 @@ function readJson(folder: string, name: string): Json | undefined {
     return JSON.parse(text);
   } catch (cause) {
     throw new GradusError('MODEL_FILE_INVALID', `${path} is not JSON: ${messageOf(cause)}`, {
-      hint: 'fetch the model again',
+      hint: 'download the model again',
       path: 'model',
       cause,
     });

@@ -50,5 +50,5 @@ export function joinShards(
 }
 
 function invalid(fault: string): FormatError {
-  return new FormatError('SAFETENSORS_INDEX_INVALID', `the index ${fault}`, 'fetch the model again, all files of it');
+  return new FormatError('SAFETENSORS_INDEX_INVALID', `the index ${fault}`, 'download all files of the model again');
 }

@@ -130,7 +130,7 @@ function shardsOf(folder: string): string[] {
     if (!(error instanceof FormatError)) throw error;
     throw new GradusError(error.code, `${path}: ${error.message}`, {
       path,
-      hint: 'fetch the model again',
+      hint: 'download the model again',
       cause: error,
     });
   }
