@@ -109,8 +109,11 @@ export class Episode {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
     const judges = env && (isRemote(env) || env.metrics || env.score);
-    if (judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason)) return this.#judge(env);
-    if (isRemote(env)) env.release();
+    const isJudged = judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason);
+    const judged = isJudged ? this.#attempt(() => this.#judge(env)) : undefined;
+    return after(judged, () => {
+      if (isRemote(env)) env.release();
+    });
   }
 
   trajectory(): Trajectory {
@@ -124,15 +127,10 @@ export class Episode {
   }
 
   async #judge(env: Env): Promise<void> {
-    try {
-      [this.#metrics, this.#scores] = await Promise.all([
-        this.#ask((limit) => callEnv(env, 'metrics', limit)),
-        this.#ask((limit) => callEnv(env, 'score', limit)),
-      ]);
-    } catch (error) {
-      this.#fail(error);
-    }
-    if (isRemote(env)) env.release();
+    [this.#metrics, this.#scores] = await Promise.all([
+      this.#ask((limit) => callEnv(env, 'metrics', limit)),
+      this.#ask((limit) => callEnv(env, 'score', limit)),
+    ]);
   }
 
   /** Runs a part of the episode; an error ends the episode. */
