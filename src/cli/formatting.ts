@@ -26,12 +26,14 @@ export function interval95(interval: readonly [number, number] | undefined): str
   return interval === undefined ? '' : `(${interval[0].toFixed(2)}–${interval[1].toFixed(2)})`;
 }
 
-/** A text in one line, cut to a width. What a model writes must not steer the terminal: control characters are replaced. */
+/** Replaces control characters: what a model or a file says must not steer the terminal. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\ufffd');
+}
+
+/** A text in one line, cut to a width, without control characters. */
 export function oneLine(text: string, width = 100): string {
-  const flat = text
-    .trim()
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\p{Cc}/gu, '\ufffd');
+  const flat = withoutControls(text.trim().replaceAll(/\s+/g, ' '));
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }
 

@@ -1,6 +1,7 @@
 // Who may write where: results on stdout, everything else on stderr; under --json stdout holds one object and nothing else.
 import { GradusError, messageOf } from '../errors.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { withoutControls } from './formatting.ts';
 import { systemError } from './system-error.ts';
 
 export interface Stream {
@@ -93,11 +94,11 @@ export interface DescribedError {
 /** Any error as a code, one line and a hint. */
 export function describeError(error: unknown): DescribedError {
   const { code, hint } = error as { code?: unknown; hint?: unknown };
-  // Bytes of a file that a message tells may be anything, even what a terminal obeys.
-  const message = messageOf(error)
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .replaceAll(/\p{Cc}/gu, '\ufffd');
+  const message = withoutControls(
+    messageOf(error)
+      .trim()
+      .replaceAll(/\s*\n\s*/g, ' '),
+  );
   const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code);
   return {
     code: known ? code : 'UNEXPECTED',
