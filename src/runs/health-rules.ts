@@ -3,7 +3,7 @@
 // Rules look at windows of steps, and do not fire if a metric they need was not measured. The thresholds are based on axolotl's notes on
 // training stability, TRL's and prime-rl's documentation of their metrics, and the warning signs on which GRPO guides agree.
 import type { History } from './history.ts';
-import type { AlertLevel } from './records.ts';
+import type { AlertLevel, RewardChange } from './records.ts';
 import { signedDifference } from './verdict.ts';
 
 export interface HealthRule {
@@ -147,8 +147,7 @@ export const healthRules: readonly HealthRule[] = [
     check(history, { steps }) {
       const change = history.reward;
       if (history.steps < steps || change?.learning !== 'flat' || isSolved(history)) return undefined;
-      const { before, after, difference, interval, window } = change;
-      return `reward ${number(before)} in the first ${window} steps, ${number(after)} in the last: ${signedDifference(difference, interval)}`;
+      return rewardText(change);
     },
   }),
   rule({
@@ -158,12 +157,7 @@ export const healthRules: readonly HealthRule[] = [
     condition: () => 'the training reward of the last window is below that of the first by more than the margin',
     why: 'Training makes the policy worse at what it is rewarded for.',
     suggestion: 'Lower learning_rate or raise beta, and continue from the best checkpoint.',
-    check(history) {
-      const change = history.reward;
-      if (change?.learning !== 'regressed') return undefined;
-      const { before, after, difference, interval, window } = change;
-      return `reward ${number(before)} in the first ${window} steps, ${number(after)} in the last: ${signedDifference(difference, interval)}`;
-    },
+    check: ({ reward }) => (reward?.learning === 'regressed' ? rewardText(reward) : undefined),
   }),
   rule({
     id: 'reward_spread_gone',
@@ -251,11 +245,7 @@ export const healthRules: readonly HealthRule[] = [
       `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off`,
     why: 'A completion that is cut off before its answer scores low because of its length.',
     suggestion: 'Raise max_completion_length, or reward short completions.',
-    check(history, { steps, fraction }) {
-      const clipped = history.lastMean('completions/clipped_ratio', steps);
-      if (clipped === undefined || clipped <= fraction) return undefined;
-      return `${percent(clipped)} of completions in the last ${steps} steps were cut off`;
-    },
+    check: (history, { steps, fraction }) => clippedText(history, steps, fraction),
   }),
   rule({
     id: 'completions_never_end',
@@ -265,11 +255,8 @@ export const healthRules: readonly HealthRule[] = [
       `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off, and the reward has not improved`,
     why: 'The policy hardly ever writes an end token. Often the chat template is not applied, or the wrong token counts as the end.',
     suggestion: 'Check the chat template (gradus preflight); if it is right, raise max_completion_length.',
-    check(history, { steps, fraction }) {
-      const clipped = history.lastMean('completions/clipped_ratio', steps);
-      if (clipped === undefined || clipped <= fraction || !history.hasNotImproved) return undefined;
-      return `${percent(clipped)} of completions in the last ${steps} steps were cut off`;
-    },
+    check: (history, { steps, fraction }) =>
+      history.hasNotImproved ? clippedText(history, steps, fraction) : undefined,
   }),
   rule({
     id: 'length_drift',
@@ -394,6 +381,17 @@ export const healthRules: readonly HealthRule[] = [
     check: (history, { steps, nats }) => mismatchText(history, steps, nats),
   }),
 ];
+
+function rewardText({ before, after, difference, interval, window }: RewardChange): string {
+  return `reward ${number(before)} in the first ${window} steps, ${number(after)} in the last: ${signedDifference(difference, interval)}`;
+}
+
+function clippedText(history: History, steps: number, limit: number): string | undefined {
+  const clipped = history.lastMean('completions/clipped_ratio', steps);
+  return clipped === undefined || clipped <= limit
+    ? undefined
+    : `${percent(clipped)} of completions in the last ${steps} steps were cut off`;
+}
 
 function klText(history: History, steps: number, limit: number): string | undefined {
   const kl = history.lastMean('kl', steps);
