@@ -1,38 +1,31 @@
-// Turns the system's errors of failed writes into errors that say what to do.
+// Turns the system's errors of failed writes to a run directory into errors that say what to do.
 import { resolve } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
+import { type SystemFault, systemFaults } from './system-faults.ts';
 
-/** The meaning of the system's error codes, and what to do about them. */
-const meanings: Readonly<Record<string, readonly [code: string, fault: string, hint: string]>> = {
-  ENOSPC: ['DISK_FULL', 'there is no space left on its disk', 'free some space, then continue with --resume'],
-  EDQUOT: ['DISK_FULL', 'the disk quota is used up', 'free some space, then continue with --resume'],
-  EFBIG: [
-    'FILE_TOO_LARGE',
-    'a file has reached the size limit',
-    'raise the limit (ulimit -f), then continue with --resume',
-  ],
-  EIO: ['DISK_FAILED', 'its disk reports an error', 'check the disk, then continue with --resume'],
-  ENOTDIR: ['DIRECTORY_NOT_WRITABLE', 'a part of its path is a file', 'choose another directory with --out'],
-  ENAMETOOLONG: ['DIRECTORY_NOT_WRITABLE', 'its name is too long', 'choose a shorter one with --name or --out'],
-  EROFS: ['DIRECTORY_NOT_WRITABLE', 'its disk is read-only', 'choose another directory with --out'],
-  EACCES: [
-    'DIRECTORY_NOT_WRITABLE',
-    'writing to it is not permitted',
-    'change its permissions, or choose another directory with --out',
-  ],
-  EPERM: [
-    'DIRECTORY_NOT_WRITABLE',
-    'writing to it is not permitted',
-    'change its permissions, or choose another directory with --out',
-  ],
+const freeSpace = { hint: 'free some space, then continue with --resume' };
+const unwritable = { code: 'DIRECTORY_NOT_WRITABLE', hint: 'choose another directory with --out' };
+const forbidden = {
+  ...unwritable,
+  fault: 'writing to it is not permitted',
+  hint: 'change its permissions, or choose another directory with --out',
+};
+
+/** What the system's error codes mean for a run directory. */
+const faults: Readonly<Record<string, SystemFault>> = {
+  ENOSPC: { ...systemFaults.ENOSPC, ...freeSpace },
+  EDQUOT: { ...systemFaults.EDQUOT, ...freeSpace },
+  EFBIG: { ...systemFaults.EFBIG, hint: 'raise the limit (ulimit -f), then continue with --resume' },
+  EIO: { ...systemFaults.EIO, hint: 'check the disk, then continue with --resume' },
+  ENOTDIR: { ...unwritable, fault: 'a part of its path is a file' },
+  ENAMETOOLONG: { ...systemFaults.ENAMETOOLONG, ...unwritable, hint: 'choose a shorter one with --name or --out' },
+  EROFS: { ...systemFaults.EROFS, ...unwritable },
+  EACCES: forbidden,
+  EPERM: forbidden,
 };
 
 /** Creating a directory fails with ENOENT on a read-only disk and at broken links. */
-const nowhere = [
-  'DIRECTORY_NOT_WRITABLE',
-  'its disk is read-only, or a link in its path is broken',
-  'choose another directory with --out',
-] as const;
+const nowhere = { ...unwritable, fault: 'its disk is read-only, or a link in its path is broken' };
 
 /** Returns the error unchanged if it is not about writing. */
 export function storageError(error: unknown, directory: string): unknown {
@@ -40,17 +33,13 @@ export function storageError(error: unknown, directory: string): unknown {
   const { code: said = '', syscall, path } = error as NodeJS.ErrnoException;
   if (said === 'ENOENT' && syscall !== 'mkdir' && path?.startsWith(resolve(directory))) {
     return new GradusError('DIRECTORY_LOST', `${directory} was removed or moved during the run`, {
-      ...{
-        hint: 'put it back and continue with --resume, or start a new run',
-        path: directory,
-        kind: 'failed',
-        cause: error,
-      },
+      hint: 'put it back and continue with --resume, or start a new run',
+      ...{ path: directory, kind: 'failed', cause: error },
     });
   }
-  const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : meanings[said];
+  const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : faults[said];
   if (!meaning) return error;
-  const [code, fault, hint] = meaning;
+  const { code, fault, hint } = meaning;
   return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {
     ...{ hint, path: directory, kind: 'failed', cause: error },
   });

@@ -1,0 +1,59 @@
+// What the system's error codes (errno) about files and disks mean, and what to do about them: one table for every error made of them.
+import type { ErrorKind } from '../errors.ts';
+
+export interface SystemFault {
+  /** The code of the `GradusError`. */
+  readonly code: string;
+  /** What is wrong, said of the path. */
+  readonly fault: string;
+  readonly hint: string;
+  /** @default 'invalid' */
+  readonly kind?: ErrorKind;
+}
+
+const forbidden = {
+  code: 'PATH_NOT_ACCESSIBLE',
+  fault: 'you do not have permission to read or write it',
+  hint: 'change its permissions, or use another path',
+};
+const occupied = {
+  code: 'PATH_NOT_USABLE',
+  fault: 'there is a file where a folder is expected',
+  hint: 'use another path, or remove the file',
+};
+const full = {
+  ...{ code: 'DISK_FULL', fault: 'there is no space left on its disk', hint: 'free some space, then try again' },
+  kind: 'failed',
+} as const;
+
+export const systemFaults = {
+  ENOENT: { code: 'PATH_NOT_FOUND', fault: 'there is no such file or folder', hint: 'check the path' },
+  EACCES: forbidden,
+  EPERM: forbidden,
+  EROFS: { code: 'PATH_NOT_ACCESSIBLE', fault: 'its disk is read-only', hint: 'use a path on another disk' },
+  EISDIR: { ...occupied, fault: 'there is a folder where a file is expected', hint: 'use the path of a file' },
+  ENOTDIR: occupied,
+  EEXIST: occupied,
+  ELOOP: { ...occupied, fault: 'its symbolic links form a loop', hint: 'use another path, or fix the links' },
+  ENAMETOOLONG: { ...occupied, fault: 'its name is too long', hint: 'use a shorter name' },
+  ENOSPC: full,
+  EDQUOT: { ...full, fault: 'the disk quota is used up' },
+  EFBIG: {
+    code: 'FILE_TOO_LARGE',
+    fault: 'a file has reached the size limit',
+    hint: 'raise the limit (ulimit -f), then try again',
+    kind: 'failed',
+  },
+  EIO: {
+    code: 'DISK_FAILED',
+    fault: 'its disk reports an error',
+    hint: 'check the disk, then try again',
+    kind: 'failed',
+  },
+  EMFILE: {
+    code: 'TOO_MANY_FILES',
+    fault: 'this process has too many open files',
+    hint: 'raise the limit (ulimit -n)',
+    kind: 'failed',
+  },
+} satisfies Readonly<Record<string, SystemFault>>;
