@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
+import { decodeUtf8 } from '../utf8.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
@@ -197,11 +198,7 @@ function readText(file: string): string {
       path: file,
     });
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new GradusError('CONFIG_SYNTAX', `${file} is not UTF-8`, { hint: 'save the file as UTF-8', path: file });
-  }
+  return decodeUtf8(bytes, file, 'CONFIG_SYNTAX');
 }
 
 function readBytes(file: string): Uint8Array {

@@ -9,6 +9,7 @@ import { partOf, placedFiles } from '../../hub/placed-files.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
+import { decodeUtf8 } from '../../utf8.ts';
 
 export interface LoadRowsOptions {
   /** Of a folder, the files to read, by its card or by their names: see `placedFiles`. A single file is its own `train` split. @default 'train' */
@@ -163,14 +164,8 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
   return stats && (stats.isDirectory() ? 'folder' : 'file');
 }
 
-/** Without the byte order mark that some editors put first. */
 function textOf(bytes: Uint8Array, path: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    const [before] = new TextDecoder().decode(bytes).split('\ufffd', 1);
-    throw malformed(path, `line ${before!.split('\n').length}`, 'it is not UTF-8', 'save the file as UTF-8');
-  }
+  return decodeUtf8(bytes, path, 'DATASET_MALFORMED');
 }
 
 async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
@@ -234,9 +229,10 @@ function valueFault(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-const example = 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}';
-
-function malformed(path: string, where: string, fault: string, hint = example): GradusError {
+function malformed(path: string, where: string, fault: string): GradusError {
   const message = `${where} of ${path} is no row: ${fault.replaceAll(/\s+/g, ' ')}`;
-  return new GradusError('DATASET_MALFORMED', message, { hint, path });
+  return new GradusError('DATASET_MALFORMED', message, {
+    hint: 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
+    path,
+  });
 }

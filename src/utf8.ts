@@ -1,0 +1,17 @@
+// Decodes the text of files that users write: bytes that are not UTF-8 are an error, never replaced by U+FFFD.
+import { GradusError } from './errors.ts';
+
+/**
+ * Leaves out the byte order mark that some editors put first.
+ * Throws a `GradusError` with `code` and the first line that is not UTF-8, counted from 1.
+ * @param path of the file, for the error
+ */
+export function decodeUtf8(bytes: Uint8Array, path: string, code: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    const [before] = new TextDecoder().decode(bytes).split('\ufffd', 1);
+    const line = before!.split('\n').length;
+    throw new GradusError(code, `line ${line} of ${path} is not UTF-8`, { hint: 'save the file as UTF-8', path });
+  }
+}
