@@ -29,14 +29,13 @@ export function clipMetrics({ ratio, advantages, mask, total, lowest, highest }:
   const low = and(less(ratio, lowest), less(advantages, 0));
   const high = and(greater(ratio, highest), greater(advantages, 0));
   const [lowMean, highMean] = [fractionOf(low, { mask, total }), fractionOf(high, { mask, total })];
-  const counts = sumTokens(mask); // [R, 1]
-  const bySequence = (clipped: Tensor) => div(sumTokens(ones(clipped, mask)), maximum(counts, 1)); // [R, 1]
+  const bySequence = (clipped: Tensor) => meanOfTokens(ones(clipped, mask), mask); // [R, 1]
   return {
     'clip_ratio/low_mean': lowMean,
     'clip_ratio/high_mean': highMean,
     'clip_ratio/region_mean': add(lowMean, highMean),
     // A sequence without ratios must not count as the minimum.
-    'clip_ratio/low_min': neg(reduceMax(neg(where(greater(counts, 0), bySequence(low), 1)))),
+    'clip_ratio/low_min': neg(reduceMax(neg(where(greater(sumTokens(mask), 0), bySequence(low), 1)))),
     'clip_ratio/high_max': reduceMax(bySequence(high)),
   } satisfies Record<string, Tensor>;
 }
@@ -73,4 +72,14 @@ export function foldMetrics(microBatches: readonly Readonly<Record<string, numbe
 /** [R, C] → [R, 1] */
 export function sumTokens(x: Tensor): Tensor {
   return reduceSum(x, { axes: [1], keepDimensions: true });
+}
+
+/** The mean over the tokens of each sequence, [R, C] → [R, 1]; 0 for a sequence without any. `x` is 0 where the mask is. */
+export function meanOfTokens(x: Tensor, mask: Tensor): Tensor {
+  return div(sumTokens(x), maximum(sumTokens(mask), 1));
+}
+
+/** [R, C] → [R, 1]: 1 for the sequences with a token in the mask, else 0. */
+export function nonEmpty(mask: Tensor): Tensor {
+  return cast(greater(sumTokens(mask), 0), 'float32');
 }

@@ -4,7 +4,6 @@ import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
   and,
-  cast,
   div,
   exp,
   greater,
@@ -18,7 +17,7 @@ import {
   where,
 } from '../tensor/ops.ts';
 import { klDivergence } from './kl.ts';
-import { sumTokens } from './loss-metrics.ts';
+import { meanOfTokens, nonEmpty, sumTokens } from './loss-metrics.ts';
 import type { LossSettings, LossType } from './loss-settings.ts';
 import { samplingCorrection } from './sampling-correction.ts';
 import { cappedWeight, clippedRatio, gammaWeight, type Surrogate, softGate } from './surrogates.ts';
@@ -75,13 +74,12 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   const oldLogprobs = unpadded(inputs.oldLogprobs);
   const samplerLogprobs = inputs.samplerLogprobs && unpadded(inputs.samplerLogprobs);
   const logRatio = sub(logprobs, oldLogprobs); // [R, C]
-  const lengths = sumTokens(mask); // [R, 1]
   const sizes = {
-    lengths: maximum(lengths, 1),
+    lengths: maximum(sumTokens(mask), 1), // [R, 1]
     tokens: maximum(totals.tokens, 1),
     sequences: maximum(totals.sequences, 1),
   };
-  const level = importanceLevel(settings.importance_sampling_level, logRatio, { mask, lengths, totals });
+  const level = importanceLevel(settings.importance_sampling_level, logRatio, { mask, totals });
   const correction = settings.sampling_correction
     ? samplingCorrection(
         { oldLogprobs, samplerLogprobs: needed(samplerLogprobs, 'samplerLogprobs'), mask, totals },
@@ -99,7 +97,7 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
   let tokenLoss = plainLoss; // [R, C] or [R, 1]
   if (settings.off_policy_mask_threshold !== null) {
     const distance = sub(samplerLogprobs ?? oldLogprobs, stopGradient(logprobs));
-    const isStale = greater(div(sumTokens(distance), sizes.lengths), settings.off_policy_mask_threshold);
+    const isStale = greater(meanOfTokens(distance, mask), settings.off_policy_mask_threshold);
     tokenLoss = where(and(isStale, less(advantages, 0)), 0, tokenLoss);
   }
   if (entropyMask) tokenLoss = mul(tokenLoss, entropyMask);
@@ -125,14 +123,10 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
 function importanceLevel(
   level: LossSettings['importance_sampling_level'],
   logRatio: Tensor,
-  { mask, lengths, totals }: Pick<LossInputs, 'mask' | 'totals'> & { readonly lengths: Tensor },
+  { mask, totals }: Pick<LossInputs, 'mask' | 'totals'>,
 ) {
   if (level === 'token') return { ratio: exp(logRatio), mask, total: totals.tokens };
-  return {
-    ratio: exp(div(sumTokens(logRatio), maximum(lengths, 1))),
-    mask: cast(greater(lengths, 0), 'float32'),
-    total: totals.sequences,
-  };
+  return { ratio: exp(meanOfTokens(logRatio, mask)), mask: nonEmpty(mask), total: totals.sequences };
 }
 
 interface LossDefinition {

@@ -3,7 +3,6 @@ import type { Tensor } from '../tensor/graph.ts';
 import {
   abs,
   and,
-  cast,
   clip,
   div,
   exp,
@@ -18,7 +17,7 @@ import {
   sub,
   where,
 } from '../tensor/ops.ts';
-import { sumTokens } from './loss-metrics.ts';
+import { nonEmpty, sumTokens } from './loss-metrics.ts';
 
 /** Named like TRL's correction for vLLM, which this is. */
 export interface SamplingCorrection {
@@ -57,9 +56,7 @@ export function samplingCorrection(
   const ratio = mode.endsWith('mask')
     ? where(or(greater(raw, clip_max), less(raw, lowest)), 0, raw)
     : clip(raw, lowest, clip_max);
-  const counted = ofSequences
-    ? { mask: cast(greater(sumTokens(mask), 0), 'float32'), total: totals.sequences }
-    : { mask, total: totals.tokens };
+  const counted = ofSequences ? { mask: nonEmpty(mask), total: totals.sequences } : { mask, total: totals.tokens };
   const distance = mul(abs(difference), mask);
   const metrics: Record<string, Tensor> = {
     'sampling/sampling_logp_difference/mean': div(reduceSum(distance), maximum(totals.tokens, 1)),

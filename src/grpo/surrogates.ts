@@ -3,7 +3,6 @@ import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
   and,
-  cast,
   clip,
   div,
   exp,
@@ -21,7 +20,7 @@ import {
   sub,
   where,
 } from '../tensor/ops.ts';
-import { type Counted, clipMetrics, fractionOf, sumTokens } from './loss-metrics.ts';
+import { type Counted, clipMetrics, fractionOf, nonEmpty, sumTokens } from './loss-metrics.ts';
 import type { LossSettings } from './loss-settings.ts';
 
 export interface SurrogateInputs {
@@ -103,10 +102,9 @@ export const gammaWeight: Surrogate = ({ logprobs, logRatio, advantages, mask, s
   const k = where(good, settings.vespo_k_pos, settings.vespo_k_neg);
   const lambda = where(good, settings.vespo_lambda_pos, settings.vespo_lambda_neg);
   const phi = stopGradient(exp(add(mul(k, logWeight), mul(lambda, sub(1, exp(logWeight))))));
-  const counted = cast(greater(sumTokens(mask), 0), 'float32');
   return {
     tokenLoss: neg(mul(mul(phi, advantages), logprobs)),
-    metrics: { 'vespo/phi_seq_mean': div(reduceSum(mul(phi, counted)), maximum(sequences, 1)) },
+    metrics: { 'vespo/phi_seq_mean': div(reduceSum(mul(phi, nonEmpty(mask))), maximum(sequences, 1)) },
   };
 };
 
