@@ -127,7 +127,8 @@ function filesOf(directory: string): string[] {
     .sort();
 }
 
-function differences(a: string, b: string): string[] {
+/** The files that only one of two runs has, or that are not the same in both. */
+export function differences(a: string, b: string): string[] {
   const files = new Set([...filesOf(a), ...filesOf(b)]);
   const same = (file: string) =>
     [a, b].every((directory) => existsSync(join(directory, file))) &&

@@ -62,6 +62,15 @@ export async function writeCheckpoint(
   }
 }
 
+/** Replaces a checkpoint's state, all but the list of its files; returns the checkpoint's folder. */
+export function amendCheckpoint(directory: string, state: Omit<CheckpointState, 'files'>): string {
+  const folder = checkpointFolder(directory, state.step);
+  const path = join(folder, checkpointFiles.state);
+  const { files } = readJson<CheckpointState>(path);
+  replaceJson(path, { ...state, files });
+  return folder;
+}
+
 /** Renames the folder before removing it, so that a partly removed checkpoint is never taken for one. */
 export function removeCheckpoint(directory: string, step: number): void {
   const folder = checkpointFolder(directory, step);
@@ -124,7 +133,7 @@ export function checkpointSteps(directory: string): number[] {
 export function forgetCheckpointsAfter(directory: string, step: number): void {
   const folder = join(directory, runFiles.checkpoints);
   for (const name of readdirSync(folder)) {
-    const isLater = (checkpointStep(name) ?? 0) > step;
+    const isLater = (checkpointStep(name) ?? step) > step;
     if (isLater || name.endsWith('.tmp')) rmSync(join(folder, name), { recursive: true });
   }
   for (const pointer of ['latest', 'best'] as const) {

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { findCheckpoint } from './checkpoints.ts';
 import { isAlive, processStart } from './processes.ts';
-import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun } from './read-run.ts';
+import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun, readSamples } from './read-run.ts';
 import { assertFree, failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
@@ -194,15 +194,26 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   );
 });
 
+test('without a checkpoint, a run forgets even what it made before its first step, which may be incomplete', () => {
+  const store = create('unsaved');
+  const sample = { prompt: [], completion: '', stop_reason: 'completed', reward: 0, rewards: {}, example: {} } as const;
+  store.sample({ step: 0, ...sample });
+  store.update({ status: 'stopped' });
+  writeFileSync(join(store.directory, 'checkpoints', 'notes.txt'), 'mine');
+  assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.step, 0);
+  assert.deepEqual(readSamples(store.directory), []);
+  assert.ok(existsSync(join(store.directory, 'checkpoints', 'notes.txt')));
+});
+
 test('a run that another process is writing is left alone', () => {
   const store = create('busy');
   store.update({ pid: process.ppid, pid_start: processStart(process.ppid)! });
-  assert.throws(() => RunStore.reopen(store.directory, 0, { config: {} }), { code: 'RUN_ACTIVE' });
+  assert.throws(() => RunStore.reopen(store.directory, undefined, { config: {} }), { code: 'RUN_ACTIVE' });
   assert.throws(() => create('busy', true), { code: 'RUN_ACTIVE' });
   // A process that was killed left `running` behind.
   store.update({ pid: spawnSync(process.execPath, ['--version']).pid });
   assert.equal(readRun(store.directory).status, 'interrupted');
-  assert.equal(RunStore.reopen(store.directory, 0, { config: {} }).record.pid, process.pid);
+  assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.pid, process.pid);
 });
 
 test('runs are found by directory, by name and as the latest', () => {

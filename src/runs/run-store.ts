@@ -19,6 +19,7 @@ import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
 import type { GroupOutcome } from '../rl.ts';
 import {
+  amendCheckpoint,
   checkpointSteps,
   forgetCheckpointsAfter,
   readCheckpointPointer,
@@ -91,18 +92,23 @@ export class RunStore {
   }
 
   /**
-   * Goes on with a run at `step`: what it wrote about later steps is removed, so that they can be made again.
+   * Goes on with a run from the checkpoint of `step`, or from its beginning: what it wrote afterwards is removed, so that it can be made again.
    * Throws `RUN_ACTIVE` if another process still writes it.
    */
-  static reopen(directory: string, step: number, changes: Partial<RunRecord> & { readonly config: object }): RunStore {
+  static reopen(
+    directory: string,
+    step: number | undefined,
+    changes: Partial<RunRecord> & { readonly config: object },
+  ): RunStore {
     const { config, ...rest } = changes;
     const record = readRun(directory);
     assertInactive(directory, record);
     const store = new RunStore(resolve(directory), {
       ...withoutOutcome(record),
-      ...{ ...rest, status: 'running', ...writer(process.pid), step },
+      ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
     });
-    store.#rewind(step);
+    // Even what was made before the first step may be incomplete.
+    store.#rewind(step ?? -1);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
     store.update({});
     return store;
@@ -204,6 +210,14 @@ export class RunStore {
     return folder;
   }
 
+  /**
+   * Replaces the state of a checkpoint whose model is the same.
+   * @returns the checkpoint's folder
+   */
+  amendCheckpoint(state: Omit<CheckpointState, 'files'>): string {
+    return amendCheckpoint(this.directory, state);
+  }
+
   point(pointer: CheckpointPointer, step: number): void {
     replaceFile(pointerFile(this.directory, pointer), `${stepName(step)}\n`);
   }
@@ -237,7 +251,7 @@ export class RunStore {
     }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
-    if (step > 0) this.point('latest', step);
+    if (step >= 0) this.point('latest', step);
     for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples'] as const) {
       const path = join(this.directory, runFiles[file]);
       if (!existsSync(path)) continue;
@@ -245,7 +259,7 @@ export class RunStore {
       replaceFile(path, kept.map(stringifyLine).join(''));
     }
     for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
-      if ((stepOf(name) ?? 0) > step) rmSync(join(this.directory, runFiles.rollouts, name));
+      if ((stepOf(name) ?? step) > step) rmSync(join(this.directory, runFiles.rollouts, name));
     }
     // An incomplete last event must not run into the next one.
     const events = join(this.directory, runFiles.events);

@@ -72,8 +72,7 @@ export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'v
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
-  const checkpoint = lastCheckpoint(directory);
-  return RunStore.reopen(directory, checkpoint?.state.step ?? 0, {
+  return RunStore.reopen(directory, lastCheckpoint(directory)?.state.step, {
     ...{ config, max_steps, versions },
     code: hashUserFiles(config),
     changed_files: changedFiles(readRun(directory).code, config),

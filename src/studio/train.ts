@@ -139,19 +139,19 @@ async function* recorded(
 ): AsyncGenerator<TimedEvent, TrainResult> {
   const now = () => new Date().toISOString();
   let outcome: Outcome | undefined = { status: 'stopped', stop_reason: 'the program that ran it' };
+  let end: Outcome = { status: 'completed' };
   try {
     for await (const event of events) {
       const timed = { time: now(), ...event };
       store.event(timed);
-      if (event.type === 'stop') outcome = { status: 'stopped', stop_reason: event.reason };
+      if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
       yield timed;
     }
     await store.settle();
-    if (store.record.step >= store.record.max_steps) outcome = { status: 'completed' };
-    const end = { ...outcome, ended: now() };
-    const result = conclude({ ...store.record, ...end });
+    const ending = { ...end, ended: now() };
+    const result = conclude({ ...store.record, ...ending });
     store.result(result);
-    store.update({ ...end, verdict: result.verdict });
+    store.update({ ...ending, verdict: result.verdict });
     outcome = undefined;
     return result;
   } catch (error) {

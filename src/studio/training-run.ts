@@ -48,7 +48,7 @@ export class TrainingRun {
   #evaluated: number | undefined;
   #sampled: number | undefined;
   #saved: number | undefined;
-  /** The best value so far of the metric `save.best`, and its step. */
+  /** The best value so far of the metric `save.best`, and its step until that is saved as the best. */
   #best = Number.NEGATIVE_INFINITY;
   #bestStep: number | undefined;
 
@@ -93,7 +93,8 @@ export class TrainingRun {
     if (config.eval) yield* this.#evaluate(step);
     if (config.sample_every_steps !== null) yield* this.#sample(step);
     yield* this.#save(step);
-    if (this.#signal?.aborted) yield { type: 'stop', step, reason: String(this.#signal.reason) };
+    const isFinished = step >= this.#store.record.max_steps && !this.#lacks(step);
+    if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: String(this.#signal.reason) };
   }
 
   /** Reads the checkpoints of a run that is resumed. */
@@ -115,6 +116,8 @@ export class TrainingRun {
     if (name !== undefined) {
       yield { type: 'stage', step: from, name, method, stage: index + 1, steps: stage.to - stage.from };
     }
+    // A signal may have kept a run that is resumed from finishing its last step.
+    if (from > stage.from) yield* this.#finishStep(from, stage);
     const steps = this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
@@ -122,19 +125,36 @@ export class TrainingRun {
       yield* this.#alert(this.#health.step(record));
       countErrors(report.groups);
       assertSamplerAgrees(record, samplerTolerance(config));
-      const { step } = report;
-      if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
-      if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
-      // The next stage starts from this one's checkpoint.
-      const handsOver = step === stage.to && step < this.#store.record.max_steps;
-      if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
+      yield* this.#finishStep(report.step, stage);
     }
   }
 
-  /** The stages that are not finished. */
+  /** Makes the evaluation, the samples and the checkpoint that are due after a step. */
+  async *#finishStep(step: number, stage: Stage): Events {
+    const { config } = this.#setup;
+    if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
+    if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
+    // The next stage starts from this one's checkpoint.
+    const handsOver = step === stage.to && step < this.#store.record.max_steps;
+    if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
+  }
+
+  /** The stages that are not finished: they have steps left, or lack what is due after their last one. */
   #stagesLeft(): readonly Stage[] {
     const { step, max_steps } = this.#store.record;
-    return stagesOf(this.#setup.config, max_steps).filter(({ to }) => to > step);
+    const stages = stagesOf(this.#setup.config, max_steps);
+    return stages.filter(({ from, to }) => to > step || (to === step && from < step && this.#lacks(step)));
+  }
+
+  /** Whether an evaluation or samples that are due after a step have not been made. */
+  #lacks(step: number): boolean {
+    const { eval: evaluation, sample_every_steps } = this.#setup.config;
+    const isWanted = (every: number | null | undefined, made: number | undefined) =>
+      made !== step && (step >= this.#store.record.max_steps || isDue(step, every));
+    return (
+      (evaluation !== null && isWanted(evaluation.every_steps, this.#evaluated)) ||
+      (sample_every_steps !== null && isWanted(sample_every_steps, this.#sampled))
+    );
   }
 
   /**
@@ -225,14 +245,18 @@ export class TrainingRun {
   }
 
   async *#save(step: number): Events {
-    if (this.#saved === step) return;
     const { config, model } = this.#setup;
     const best = this.#bestStep === step;
+    if (this.#saved === step && !best) return;
     const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
-    const state = { step, ...this.#trainer?.state };
-    const directory = await this.#store.checkpoint({ ...state, ...metric }, (folder) => model.save(folder));
+    const state = { step, ...this.#trainer?.state, ...metric };
+    const directory =
+      this.#saved === step
+        ? this.#store.amendCheckpoint(state)
+        : await this.#store.checkpoint(state, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
+    this.#bestStep = undefined;
     this.#prune();
     yield { type: 'checkpoint', step, directory, best };
   }

@@ -1,0 +1,62 @@
+// A run that a signal stops at an awkward moment and that is resumed leaves the same behind as in one piece.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { ConfigInput } from '../src/config/schema.ts';
+import { findCheckpoint } from '../src/runs/checkpoints.ts';
+import { readEvaluations, readRun } from '../src/runs/read-run.ts';
+import { train } from '../src/studio/train.ts';
+import { differences } from './resume-trials.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-stopped-'));
+after(() => rmSync(folder, { recursive: true }));
+const place = (name: string) => join(folder, name);
+
+const preflight = false;
+const config: ConfigInput = {
+  ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 6, learning_rate: 0.5, sample_every_steps: 3 },
+  ...{ eval: { limit: 8, every_steps: 3 }, save: { every_steps: 3, best: 'eval/sampled_reward' } },
+};
+before(() => train(config, { out: place('whole'), preflight }));
+
+/** Trains until an event, at which a signal comes. */
+async function stopAt(type: string, step: number) {
+  const out = place(`${type}-${step}`);
+  const controller = new AbortController();
+  const result = await train(config, {
+    ...{ out, preflight, signal: controller.signal },
+    onEvent: (event) => event.type === type && event.step === step && controller.abort('SIGTERM'),
+  });
+  return { out, result };
+}
+
+for (const [when, type, step] of [
+  ['before an evaluation', 'step', 3],
+  ['before samples', 'evaluation', 3],
+  ['before the last evaluation', 'step', 6],
+  ['before the last samples', 'evaluation', 6],
+] as const) {
+  test(`stopped ${when}, a run makes it when it goes on`, async () => {
+    const { out, result } = await stopAt(type, step);
+    assert.deepEqual([result.run.status, result.run.step, result.error?.code], ['stopped', step, 'RUN_STOPPED']);
+    const resumed = await train(config, { out, preflight, resume: true });
+    assert.equal(resumed.run.status, 'completed');
+    assert.deepEqual(differences(place('whole'), out), []);
+  });
+}
+
+test('a run that has made everything when the signal comes is complete', async () => {
+  const { out, result } = await stopAt('samples', 6);
+  assert.deepEqual([result.ok, readRun(out).status], [true, 'completed']);
+});
+
+test('the best checkpoint is that of the best evaluation, even if it was saved before it was evaluated', async () => {
+  const out = place('best');
+  await train({ ...config, eval: { limit: 8, every_steps: 4 } }, { out, preflight });
+  const last = readEvaluations(out).at(-1)!;
+  const { state } = findCheckpoint(out, 'best');
+  assert.deepEqual([state.step, last.step], [6, 6]);
+  assert.equal(state.metric!.value, last.metrics['eval/sampled_reward']);
+});
