@@ -1,12 +1,13 @@
-// Ctrl-C, SIGTERM and a terminal that is closed: the first signal asks the work to stop in good order, the second leaves at once.
+// Ctrl-C, SIGTERM and a terminal that is closed: the first signal asks the work to stop in good order, a Ctrl-C after it leaves at once.
 import { ofSignal, type StopSignal } from './exit-codes.ts';
 
 /** Runs work under a signal whose reason is the name of whatever stopped it. */
 export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals) => {
-    if (controller.signal.aborted) process.exit(ofSignal[name as StopSignal]);
-    controller.abort(name);
+    if (!controller.signal.aborted) controller.abort(name);
+    // Only people press a key again because they will not wait; what programs send twice, such as `runs stop`, asks for the same.
+    else if (name === 'SIGINT') process.exit(ofSignal.SIGINT);
   };
   const names = Object.keys(ofSignal) as StopSignal[];
   for (const name of names) process.on(name, stop);

@@ -15,6 +15,11 @@ export function replaceFile(path: string, text: string): void {
   }
 }
 
+/** Whether a file is what `replaceFile` had written of another one when its process was killed. */
+export function isTemporaryOf(name: string, found: string): boolean {
+  return found.startsWith(`${name}.`) && found.endsWith('.tmp');
+}
+
 export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }

@@ -58,6 +58,10 @@ test('a taken directory is an error, unless it is a run that may be overwritten'
   assert.throws(() => create('taken'), { code: 'RUN_EXISTS' });
   assert.equal(create('taken', true).record.step, 0);
 
+  const unborn = mkdtempSync(join(root, 'unborn-'));
+  writeFileSync(join(unborn, 'run.json.123.tmp'), '{"ba');
+  assertFree(unborn, false);
+
   const other = mkdtempSync(join(root, 'documents-'));
   writeFileSync(join(other, 'thesis.txt'), 'irreplaceable');
   assert.throws(() => RunStore.create({ directory: other, overwrite: true, configText: '', config: {}, record }), {

@@ -26,7 +26,7 @@ import {
   removeCheckpoint,
   writeCheckpoint,
 } from './checkpoints.ts';
-import { readLines, replaceFile, replaceJson } from './files.ts';
+import { isTemporaryOf, readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,
@@ -107,10 +107,11 @@ export class RunStore {
       ...withoutOutcome(record),
       ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
     });
+    // Written first, so that another process that would go on with it sees that it is taken.
+    store.update({});
     // Even what was made before the first step may be incomplete.
     store.#rewind(step ?? -1);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
-    store.update({});
     return store;
   }
 
@@ -286,7 +287,9 @@ export function assertFree(directory: string, overwrite: boolean): void {
   if (!statSync(directory).isDirectory()) {
     throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
   }
-  if (readdirSync(directory).every((name) => name === runFiles.logs)) return;
+  // A process that was killed while it wrote its first file left only that, under another name.
+  const isNothing = (name: string) => name === runFiles.logs || isTemporaryOf(runFiles.run, name);
+  if (readdirSync(directory).every(isNothing)) return;
   if (isReserved(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {

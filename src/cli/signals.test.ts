@@ -1,0 +1,44 @@
+// Signals, sent to a process that takes its time to stop.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+
+/** Says when it works and when it hears SIGTERM; works until SIGUSR1. */
+const script = `
+import { withStopSignals } from ${JSON.stringify(join(import.meta.dirname, 'signals.ts'))};
+process.on('SIGTERM', () => console.log('heard'));
+await withStopSignals(async (signal) => {
+  const work = setInterval(() => {}, 1000);
+  console.log('working');
+  await new Promise((done) => process.once('SIGUSR1', done));
+  clearInterval(work);
+  console.log('stopped by ' + signal.reason);
+});
+`;
+
+/** What the process says, and its exit code; each line is answered with the next signal. */
+async function told(...signals: readonly NodeJS.Signals[]) {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 2] });
+  const ended = once(child, 'close');
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    const next = signals[lines.length];
+    lines.push(line);
+    if (next) child.kill(next);
+  }
+  return { lines, code: (await ended)[0] };
+}
+
+test('what is asked to stop twice, as by `runs stop`, still stops in good order', async () => {
+  assert.deepEqual(await told('SIGTERM', 'SIGTERM', 'SIGUSR1'), {
+    lines: ['working', 'heard', 'heard', 'stopped by SIGTERM'],
+    code: 0,
+  });
+});
+
+test('Ctrl-C while it stops leaves at once', async () => {
+  assert.deepEqual(await told('SIGTERM', 'SIGINT'), { lines: ['working', 'heard'], code: 130 });
+});
