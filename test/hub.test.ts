@@ -41,6 +41,7 @@ test('a plan needs the description of a model and not its weights', async () => 
   assert.ok((plan.parameters as { total: number }).total > 0);
   assert.deepEqual(plan.model, { name: 'org/tiny', path: null, download_bytes: files['model.safetensors']!.length });
   assert.ok(existsSync(join(snapshots, readdirSync(snapshots)[0]!, 'config.json')));
+  assert.equal(hub.requests.filter((request) => request.includes('/revision/')).length, 1, 'it is looked up once');
   assert.ok(!hub.requests.some((request) => request.endsWith('model.safetensors')));
 });
 

@@ -4,6 +4,7 @@ import type { Model } from '../model.ts';
 import type { Architecture } from '../models/families.ts';
 import type { Renderer } from '../rendering.ts';
 import type { SessionRun } from '../runtime/recording.ts';
+import type { ModelPlace } from './find-model.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep: trained in this process, with weights in checkpoints. */
@@ -56,6 +57,8 @@ export interface ModelDescription extends ModelInterface {
   readonly device: string;
   /** Absent where there is no language model. */
   readonly architecture?: Architecture;
+  /** Absent where there is no language model. */
+  readonly place?: ModelPlace;
   /** The peak of the whole process in bytes, by what takes them; an estimate. */
   memory(workload: Workload): Readonly<Record<string, number>>;
   time(workload: Workload): TimeEstimate;

@@ -2,7 +2,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { cachedModel, type FetchModelOptions, fetchModel as fetchFromHub, missingWeights } from '../hub/fetch-model.ts';
+import {
+  cachedModel,
+  type FetchModelOptions,
+  fetchDescription,
+  fetchModel as fetchFromHub,
+} from '../hub/fetch-model.ts';
 import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { type Environment, hubSettings } from '../hub/hub-settings.ts';
 
@@ -54,15 +59,26 @@ export interface ModelPlace {
   readonly download_bytes: number;
 }
 
-/** Throws what `obtainModel` throws; asks the hub only about what is not here, and downloads no weights. */
-export async function placeOfModel(name: string, environment: Environment = process.env): Promise<ModelPlace> {
+export interface DescribableModel {
+  /** Of the model if it is on this machine, else of a folder with its description only. */
+  readonly path: string;
+  readonly place: ModelPlace;
+}
+
+/** Like `obtainModel`, and throws what it throws, but downloads no weights. */
+export async function describableModel(
+  name: string,
+  environment: Environment = process.env,
+): Promise<DescribableModel> {
   const settings = hubSettings(environment);
   const found = lookFor(name, environment);
   if (typeof found !== 'object' || settings.offline) {
-    return { name, path: findModel(name, environment), download_bytes: 0 };
+    const path = findModel(name, environment);
+    return { path, place: { name, path, download_bytes: 0 } };
   }
-  const missing = await missingWeights(settings, found);
-  return { name, path: null, download_bytes: missing.reduce((sum, { size }) => sum + size, 0) };
+  const { folder, missingWeights } = await fetchDescription(settings, found);
+  const download_bytes = missingWeights.reduce((sum, { size }) => sum + size, 0);
+  return { path: folder, place: { name, path: null, download_bytes } };
 }
 
 /** The path, or the id of what is not here; undefined for a path that leads nowhere. */

@@ -17,7 +17,7 @@ import { type TestContext, test } from 'node:test';
 import { COMMIT, type HubServer, type HubServerRepo, refuse, send, startHubServer } from '../../test/hub-server.ts';
 import { GradusError } from '../errors.ts';
 import { type DownloadProgress, onDownload } from './downloads.ts';
-import { cachedModel, fetchModel } from './fetch-model.ts';
+import { cachedModel, fetchDescription, fetchModel } from './fetch-model.ts';
 import { parseHubId } from './hub-id.ts';
 
 import { type HubSettings, hubSettings } from './hub-settings.ts';
@@ -134,7 +134,7 @@ test('of several GGUF files one is named', async (t) => {
   assert.equal(readFileSync(file, 'utf8'), 'GGUF8');
   assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q8_0.gguf')), file);
   assert.equal(cachedModel(settings.cache, id('org/ggufs/a-q4_0.gguf')), undefined);
-  await assert.rejects(fetchModel(settings, id('org/one-gguf'), { what: 'description' }), { code: 'MODEL_NOT_FOUND' });
+  await assert.rejects(fetchDescription(settings, id('org/one-gguf')), { code: 'MODEL_NOT_FOUND' });
   assert.deepEqual(readdirSync(await fetchModel(settings, id('org/one-gguf'))), ['a-q4_0.gguf']);
   await assert.rejects(fetchModel(settings, id('org/ggufs/b.gguf')), { code: 'HUB_NOT_FOUND', hint: /a-q4_0/ });
 });
@@ -153,7 +153,7 @@ test('a model that is refused is refused before its weights come', async (t) => 
   };
   await assert.rejects(fetchModel(settings, id('org/tiny'), { inspect }), { code: 'MODEL_UNSUPPORTED' });
   assert.ok(!server.requests.some(isWeights));
-  await fetchModel(settings, id('org/tiny'), { what: 'description' });
+  await fetchDescription(settings, id('org/tiny'));
   assert.ok(!server.requests.some(isWeights));
 });
 

@@ -12,8 +12,6 @@ import { described, type HubSubject } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
 export interface FetchModelOptions {
-  /** `description`: everything but the weights. @default 'everything' */
-  readonly what?: 'everything' | 'description';
   /** Called with the folder before the weights are downloaded; if it throws, they are not. */
   readonly inspect?: (folder: string) => Promise<unknown>;
   readonly signal?: AbortSignal;
@@ -49,22 +47,29 @@ function isComplete(folder: string): boolean {
 export async function fetchModel(
   settings: HubSettings,
   id: HubId,
-  { what = 'everything', inspect, signal }: FetchModelOptions = {},
+  { inspect, signal }: FetchModelOptions = {},
 ): Promise<string> {
-  const { repo, folder, weights } = await fetchDescription(settings, id, signal);
+  const { repo, folder, weights } = await openDescription(settings, id, signal);
   if (existsSync(join(folder, 'config.json'))) await inspect?.(folder);
-  else if (what === 'description') throw notDownloaded(repo.subject);
-  if (what === 'everything') await fetchFiles(settings, repo, weights(), signal);
+  await fetchFiles(settings, repo, weights(), signal);
   return id.file === undefined ? folder : join(folder, id.file);
 }
 
-/** The weights that `fetchModel` would download. Downloads the description if it is missing. Throws the same errors. */
-export async function missingWeights(settings: HubSettings, id: HubId): Promise<readonly HubFile[]> {
-  const { repo, weights } = await fetchDescription(settings, id);
-  return missingFiles(settings, repo, weights());
+export interface FetchedDescription {
+  /** The folder of the model in the cache, with everything but perhaps the weights. */
+  readonly folder: string;
+  /** The weights that `fetchModel` would download. */
+  readonly missingWeights: readonly HubFile[];
 }
 
-async function fetchDescription(settings: HubSettings, id: HubId, signal?: AbortSignal) {
+/** Downloads everything but the weights. Throws what `fetchModel` throws, and `MODEL_NOT_FOUND` if only the weights, a GGUF file, describe the model. */
+export async function fetchDescription(settings: HubSettings, id: HubId): Promise<FetchedDescription> {
+  const { repo, folder, weights } = await openDescription(settings, id);
+  if (!existsSync(join(folder, 'config.json'))) throw notDownloaded(repo.subject);
+  return { folder, missingWeights: missingFiles(settings, repo, weights()) };
+}
+
+async function openDescription(settings: HubSettings, id: HubId, signal?: AbortSignal) {
   const repo = await openHubRepo(settings, { ...id, type: 'model' }, signal);
   const found = weightsOf(repo);
   const description = repo.files.filter(({ path }) => DESCRIPTION.test(path));

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
-import { type ModelPlace, placeOfModel } from '../backends/find-model.ts';
+import type { ModelPlace } from '../backends/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -133,7 +133,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     ...{ config, origins },
     ...{ backend: config.backend, compute: config.compute, parameters: model.parameters },
     ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
-    ...(config.model !== null && !rental && { model: await placeOfModel(config.model) }),
+    ...(model.place && !rental && { model: model.place }),
     problems: { train: problems.train.length, eval: problems.eval.length },
     ...{ run: { dir, exists }, steps, per_step },
     ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),

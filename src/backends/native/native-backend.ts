@@ -4,7 +4,7 @@ import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
 import type { Backend } from '../backend.ts';
-import { obtainModel } from '../find-model.ts';
+import { describableModel, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
 import { loraSettings } from './lora-settings.ts';
 import { memoryPlan } from './memory-plan.ts';
@@ -14,7 +14,10 @@ import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
-  describe: async (config) => describeNativeModel(config, await obtainModel(config.model!, { what: 'description' })),
+  async describe(config) {
+    const { path, place } = await describableModel(config.model!);
+    return { ...(await describeNativeModel(config, path)), place };
+  },
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
     const text = await openModelText(modelPath, config.chat_template);

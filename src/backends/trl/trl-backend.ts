@@ -6,7 +6,7 @@ import { GradusError } from '../../errors.ts';
 import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
-import { type ObtainModelOptions, obtainModel } from '../find-model.ts';
+import { describableModel, obtainModel } from '../find-model.ts';
 import { readArchitecture } from '../native/model-files.ts';
 import { openModelText } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
@@ -17,10 +17,11 @@ import { openTrlModel } from './trl-model.ts';
 export const trlBackend: Backend = {
   check: assertDivides,
   async describe(config) {
-    return describeTrlModel(config, await modelFolder(config, { what: 'description' }));
+    const { path, place } = await describableModel(config.model!);
+    return { ...(await describeTrlModel(config, withoutGguf(path))), place };
   },
   async open(config, signal) {
-    const folder = await modelFolder(config, signal && { signal });
+    const folder = withoutGguf(await obtainModel(config.model!, signal && { signal }));
     const text = await openModelText(folder, config.chat_template);
     const worker = await startWorker(workerOptions(config));
     try {
@@ -62,8 +63,7 @@ async function trainedNames({ trainable }: Config, folder: string): Promise<stri
 }
 
 /** transformers reads folders. */
-async function modelFolder(config: Config, options?: ObtainModelOptions): Promise<string> {
-  const path = await obtainModel(config.model!, options);
+function withoutGguf(path: string): string {
   if (!holdsGguf(path)) return path;
   throw new GradusError('MODEL_UNSUPPORTED', `${path} is a GGUF file, which TRL does not train`, {
     hint: 'give a folder with config.json and model.safetensors, or set backend: native',
