@@ -21,7 +21,9 @@ await withStopSignals(async (signal) => {
 
 /** What the process says, and its exit code; each line is answered with the next signal. */
 async function told(...signals: readonly NodeJS.Signals[]) {
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 2] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'close');
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
