@@ -121,6 +121,7 @@ async function answer(
       seed: streamSeed(seed, 'evaluation', start),
       ...(signal && { signal }),
     });
+    // One group after the other: so many at once would exceed the time limits of rewards that start programs or ask a judge.
     for (const [i, example] of examples.entries()) {
       const rewards = await rewardModel.score(example, trajectories[i]!, progress);
       groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));
