@@ -1,7 +1,8 @@
 // Writes docs/health.md from the table of rules.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HealthRule, healthRules } from '../src/runs/health-rules.ts';
+import type { HealthRule } from '../src/runs/health-rules/health-rule.ts';
+import { healthRules } from '../src/runs/health-rules.ts';
 
 const introduction = `# Run health
 

@@ -83,6 +83,13 @@ export class History {
     return this.reward !== undefined && this.reward.learning !== 'improved';
   }
 
+  /** Whether most groups are all good and hardly any all bad, so that a lack of progress is no problem. */
+  get isSolved(): boolean {
+    const good = this.lastMean('groups/frac_all_good', 10) ?? 0;
+    const bad = this.lastMean('groups/frac_all_bad', 10) ?? 1;
+    return good >= 0.5 && bad < 0.1;
+  }
+
   /** How held-out accuracy changed; undefined while there are no two evaluations. */
   get heldOut(): HeldOutChange | undefined {
     this.#heldOut ??= { change: heldOutChange(this.#evaluations) };

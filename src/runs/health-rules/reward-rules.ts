@@ -1,0 +1,82 @@
+// Rules about the training reward: rewards that fail or say nothing, and how the reward changes.
+import type { RewardChange } from '../records.ts';
+import { signedDifference } from '../verdict.ts';
+import { type HealthRule, number, percent, rule } from './health-rule.ts';
+
+export const rewardRules: readonly HealthRule[] = [
+  rule({
+    id: 'reward_never_given',
+    level: 'warning',
+    thresholds: { steps: 20 },
+    condition: ({ steps }) => `a reward function returned 0 for every completion in the last ${steps} steps`,
+    why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
+    suggestion:
+      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run.',
+    check(history, { steps }) {
+      const zero = (values: readonly number[] | undefined) => values?.every((value) => value === 0);
+      const names = history.rewardNames.filter(
+        (name) => zero(history.last(`rewards/${name}/mean`, steps)) && zero(history.last(`rewards/${name}/std`, steps)),
+      );
+      return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion in the last ${steps} steps`;
+    },
+  }),
+  rule({
+    id: 'reward_errors',
+    level: 'warning',
+    thresholds: { steps: 10, fraction: 0.01 },
+    condition: ({ fraction, steps }) =>
+      `rewards failed for at least ${percent(fraction)} of completions in the last ${steps} steps`,
+    why: 'Completions whose reward failed are not trained on, even if they are the ones that should score low.',
+    suggestion:
+      'Read the errors in rollouts/ and fix the reward. max_error_fraction sets how many failures end the run.',
+    check(history, { steps, fraction }) {
+      const failed = history.lastMean('frac_reward_errors', steps);
+      if (failed === undefined || failed < fraction) return undefined;
+      return `rewards failed for ${number(100 * failed)} % of completions in the last ${steps} steps`;
+    },
+  }),
+  rule({
+    id: 'reward_flat',
+    level: 'warning',
+    thresholds: { steps: 50 },
+    condition: ({ steps }) =>
+      `after at least ${steps} steps, the training reward of the last window differs from that of the first by no more than the margin, and the task is not solved`,
+    why: 'Training has not changed the reward so far: the whole interval of the change lies within the margin.',
+    suggestion:
+      'Check that grad_norm is above 0 and that enough groups are mixed (groups/frac_mixed), or raise learning_rate.',
+    check(history, { steps }) {
+      const change = history.reward;
+      if (history.steps < steps || change?.learning !== 'flat' || history.isSolved) return undefined;
+      return rewardText(change);
+    },
+  }),
+  rule({
+    id: 'reward_fell',
+    level: 'warning',
+    thresholds: {},
+    condition: () => 'the training reward of the last window is below that of the first by more than the margin',
+    why: 'Training makes the policy worse at what it is rewarded for.',
+    suggestion: 'Lower learning_rate or raise beta, and continue from the best checkpoint.',
+    check: ({ reward }) => (reward?.learning === 'regressed' ? rewardText(reward) : undefined),
+  }),
+  rule({
+    id: 'reward_spread_gone',
+    level: 'warning',
+    thresholds: { steps: 10, share: 0.1 },
+    condition: ({ share, steps }) =>
+      `reward_std in the last ${steps} steps is below ${percent(share)} of its value in the first ${steps} steps, and the reward has not improved`,
+    why: 'All completions have nearly the same reward; the policy may have collapsed to a single response.',
+    suggestion: 'Read samples to see whether they are all alike. Raise temperature or beta, or lower learning_rate.',
+    check(history, { steps, share }) {
+      const first = history.firstMean('reward_std', steps);
+      const last = history.lastMean('reward_std', steps);
+      if (first === undefined || last === undefined || last >= share * first) return undefined;
+      if (!history.hasNotImproved) return undefined;
+      return `reward_std fell from ${number(first)} to ${number(last)} (means over ${steps} steps)`;
+    },
+  }),
+];
+
+function rewardText({ before, after, difference, interval, window }: RewardChange): string {
+  return `reward ${number(before)} in the first ${window} steps, ${number(after)} in the last: ${signedDifference(difference, interval)}`;
+}
