@@ -2,14 +2,14 @@
 // python/gradus_worker/channel.py implements the other side.
 import { z } from 'zod';
 
-/** Both sides must have the same; it grows with every change that the other side could misunderstand. */
+/** The version of the protocol, which must be equal on both sides. Raise it with every change that an older side would misunderstand. */
 export const protocolVersion = 1;
 
-/** The first line of a worker. */
+/** The first line that a worker writes. */
 const hello = z.strictObject({
   protocol: z.int(),
   worker: z.string(),
-  /** Of the packages it computes with. */
+  /** The versions of the worker's packages, by name. */
   versions: z.record(z.string(), z.string()),
 });
 
@@ -20,17 +20,17 @@ const failure = z.strictObject({
   kind: z.enum(['failed', 'invalid', 'not_ready', 'credentials']).default('failed'),
 });
 
-/** Each side counts its own calls: an id in an answer is that of a call of whoever reads it. */
+/** The number of a call. Each side numbers its own calls, so an answer carries a number that its reader has given. */
 const id = z.int().nonnegative();
 
 const message = z.union([
   z.strictObject({ hello }),
-  /** In place of a hello, or at the end: why the worker cannot go on. */
+  /** Why the worker cannot start or continue; its last line. */
   z.strictObject({ fatal: failure }),
   z.strictObject({ id, call: z.string(), params: z.unknown() }),
   z.strictObject({ id, result: z.unknown() }),
   z.strictObject({ id, error: failure }),
-  /** The answer to that call may be cut short. */
+  /** Asks to end that call early. The call is still answered, perhaps with less. */
   z.strictObject({ cancel: id }),
 ]);
 
@@ -39,7 +39,7 @@ export type Failure = z.output<typeof failure>;
 export type Message = z.output<typeof message>;
 export type OutgoingMessage = z.input<typeof message>;
 
-/** Undefined for whatever is not of the protocol. */
+/** Parses one line. Returns undefined if it is not a message of the protocol. */
 export function parseMessage(line: string): Message | undefined {
   try {
     return message.safeParse(JSON.parse(line)).data;

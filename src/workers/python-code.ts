@@ -1,24 +1,24 @@
-// A worker that runs Python code of users. It gets one call at a time, and is replaced when it hangs or exits.
+// Runs Python code of users in a worker process. It makes one call at a time, and replaces a process that hangs or exits.
 import { fileURLToPath } from 'node:url';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 
 export interface PythonCodeOptions {
-  /** The interpreter. @default $GRADUS_PYTHON, or else `python3`: that of the virtual environment, if one is active */
+  /** The Python interpreter. @default $GRADUS_PYTHON, or else `python3`, which is that of the virtual environment if one is active */
   readonly interpreter?: string;
-  /** What user code may ask for while it works. */
+  /** The calls that user code may make to this process, by name. */
   readonly handlers?: Readonly<Record<string, CallHandler>>;
 }
 
-/** Nothing in the working directory is taken for a module of Python's own. */
+/** Puts our packages in place of the working directory, whose files could otherwise hide modules of Python's library. */
 const program = 'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start()';
 const packages = fileURLToPath(new URL('../../python', import.meta.url));
 
-/** Ends the processes of those who are no longer needed. */
+/** Ends the process of a `PythonCode` that has been garbage-collected. */
 const abandoned = new FinalizationRegistry<Worker>((worker) => worker.close());
 
-/** Starts with the first call, and ends when nobody refers to it any more. What user code prints goes to stderr. */
+/** The process starts with the first call, and ends when this object is garbage-collected. What user code prints appears on stderr. */
 export class PythonCode {
-  /** Calls that have no answer yet. */
+  /** The number of calls that have no answer yet. */
   waiting = 0;
   readonly #options: PythonCodeOptions;
   #worker: Promise<Worker> | undefined;
@@ -29,9 +29,9 @@ export class PythonCode {
   }
 
   /**
-   * Waits for its turn, then for its answer. Throws what `startWorker` throws, `LOAD_FAILED` and `USER_CODE_FAILED` with what was raised and where,
-   * `WORKER_DIED` and `WORKER_TIMED_OUT`; after these the next call starts another process.
-   * @param timeout milliseconds that it may take once it is its turn
+   * Makes a call after all earlier ones have ended. Throws `LOAD_FAILED` or `USER_CODE_FAILED` if user code raises an exception, with its text and
+   * place. Throws what `startWorker` throws, `WORKER_DIED` or `WORKER_TIMED_OUT`; the next call then starts a new process.
+   * @param timeout in milliseconds, not counting the wait for earlier calls
    */
   call(name: string, params: object, timeout: number): Promise<unknown> {
     this.waiting++;

@@ -3,11 +3,12 @@ import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
+/** A log that never throws: a worker must not fail because its log cannot be written. */
 export class WorkerLog {
   #path: string;
   #tail = '';
 
-  /** @param name of the worker. Until `moveTo` the file is a temporary one. */
+  /** Writes to a temporary file until `moveTo` is called. @param name of the worker */
   constructor(name: string) {
     this.#path = join(tmpdir(), `gradus-${name}-${process.pid}-${performance.now().toString(36)}.log`);
   }
@@ -20,12 +21,12 @@ export class WorkerLog {
     try {
       appendFileSync(this.#path, text);
     } catch {
-      // A full disk is for whoever writes what matters to tell.
+      // If the disk is full, the files of the run report it.
     }
     this.#tail = (this.#tail + text).slice(-4096);
   }
 
-  /** Goes on in another file, with all that was written so far. */
+  /** Moves what was written so far to another file, and continues there. */
   moveTo(path: string): void {
     mkdirSync(dirname(path), { recursive: true });
     if (existsSync(this.#path)) {
@@ -35,12 +36,12 @@ export class WorkerLog {
     this.#path = path;
   }
 
-  /** Whoever needs it no longer, because all went well; a file that was moved stays. */
+  /** Deletes the file if it is still the temporary one. */
   discard(): void {
     if (dirname(this.#path) === tmpdir()) rmSync(this.#path, { force: true });
   }
 
-  /** The last line that says anything. */
+  /** The last line that is not blank. */
   get lastLine(): string | undefined {
     return this.#tail
       .split('\n')

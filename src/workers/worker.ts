@@ -7,30 +7,30 @@ import { GradusError, messageOf } from '../errors.ts';
 import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
-/** Answers a call of the worker's. What it throws is the worker's to handle. */
+/** Answers a call that the worker makes. If it throws, the worker receives the error. */
 export type CallHandler = (params: unknown) => unknown;
 
 export interface WorkerOptions {
-  /** What it says it is in its hello; also in errors and in the name of its log. */
+  /** The name that the worker's hello must have. It also appears in errors and in the name of the log. */
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Besides those of this process. */
+  /** Environment variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What the worker may call. */
+  /** The calls that the worker may make, by name. */
   readonly handlers?: Readonly<Record<string, CallHandler>>;
-  /** How long it may take to say hello, in milliseconds. @default 120000 */
+  /** The time limit for the hello, in milliseconds. @default 120_000 */
   readonly startTimeout?: number;
-  /** Where its stderr goes: into a log of its own, or to that of this process. @default 'log' */
+  /** Where the worker's stderr goes: to a log file, or to the stderr of this process. @default 'log' */
   readonly stderr?: 'log' | 'inherit';
-  /** The hint of the error if the worker cannot start. */
+  /** The hint of errors because of which the worker cannot start. */
   readonly fix?: string;
 }
 
 export interface CallOptions {
-  /** Tells the worker that the answer may be cut short; the answer is still waited for. */
+  /** Asks the worker to end the call early. The answer is still awaited. */
   readonly signal?: AbortSignal;
-  /** Milliseconds after which the worker is ended, and with it all calls. @default no limit */
+  /** In milliseconds. When the time is over, the worker is killed and all its calls fail. @default no limit */
   readonly timeout?: number;
 }
 
@@ -39,12 +39,12 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** How long a worker whose stdin was closed may take to end, in milliseconds. */
+/** Milliseconds from closing a worker's stdin until it is killed. */
 const grace = 3000;
 
 /**
- * Starts a process and waits for its hello. Errors of it are not ready (`WORKER_MISSING`, `WORKER_MISMATCH`, or what the worker itself says) or
- * failures (`WORKER_DIED`, `WORKER_TIMED_OUT`, `WORKER_UNINTELLIGIBLE`).
+ * Starts a process and waits for its hello. Throws `WORKER_MISSING` if the command cannot be run, `WORKER_MISMATCH` if it is another worker or has
+ * another protocol, `WORKER_DIED`, `WORKER_TIMED_OUT`, `WORKER_UNINTELLIGIBLE`, or the error that the worker itself reports.
  */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const worker = new Worker(options);
@@ -58,17 +58,17 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-/** Ends with this process, if not before. One that is asked nothing keeps no program running. */
+/** A worker process. It ends with this process at the latest, and does not keep this process running unless a call is waiting for its answer. */
 export class Worker {
   readonly log: WorkerLog;
-  /** Once it is there. */
+  /** Resolves when the hello arrives. */
   readonly hello: Promise<Hello>;
   readonly #options: WorkerOptions;
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable | null>;
   readonly #pending = new Map<number, Pending>();
   readonly #greeting: { resolve(hello: Hello): void; reject(error: Error): void };
   #calls = 0;
-  /** Why it takes no more calls. */
+  /** The reason why it accepts no more calls. */
   #ended: Error | undefined;
   #closed = false;
 
@@ -77,19 +77,19 @@ export class Worker {
     this.log = new WorkerLog(options.name);
     const { promise, resolve, reject } = Promise.withResolvers<Hello>();
     [this.hello, this.#greeting] = [promise, { resolve, reject }];
-    // A group of its own: Ctrl-C is for this process to act on, and whatever the worker starts ends with it.
+    // A process group of its own: Ctrl-C then reaches this process only, and what the worker starts can be killed with it.
     this.#process = spawn(options.command, options.args, {
       env: { ...process.env, ...options.environment },
       stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
       detached: true,
     }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
-    // All output has been read by then, so that the last line is the last.
+    // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       if (this.#closed) this.log.discard();
       this.end(this.#died(code, signal));
     });
-    this.#process.stdin.on('error', () => {}); // a worker that died: 'close' tells
+    this.#process.stdin.on('error', () => {}); // the worker died, which 'close' reports
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => this.log.write(text));
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#receive(line));
   }
@@ -98,7 +98,7 @@ export class Worker {
     return this.#process.pid;
   }
 
-  /** Asks the worker for something; rejects with its error, or with how it ended. */
+  /** Makes a call and returns its answer. Throws the worker's error, or the reason why the worker ended. */
   async call(name: string, params: unknown, { signal, timeout }: CallOptions = {}): Promise<unknown> {
     if (this.#ended) throw this.#ended;
     const id = this.#calls++;
@@ -123,7 +123,7 @@ export class Worker {
     }
   }
 
-  /** Lets it end by itself, and ends it if it does not. */
+  /** Closes the worker's stdin, so that it exits; kills it if it takes longer than three seconds. */
   close(): void {
     this.#ended ??= new GradusError('WORKER_CLOSED', `the ${this.#options.name} worker was closed`, { kind: 'failed' });
     this.#closed = true;
@@ -132,7 +132,7 @@ export class Worker {
     setTimeout(() => this.#kill(), grace).unref();
   }
 
-  /** Ends it at once: this is what calls under way, and calls to come, are told. */
+  /** Kills the worker. Waiting calls and later ones fail with `reason`. */
   end(reason: Error): void {
     this.#ended ??= reason;
     this.#greeting.reject(this.#ended);
@@ -140,7 +140,7 @@ export class Worker {
     this.#kill();
   }
 
-  /** Whether this program goes on for the sake of the worker. */
+  /** Makes the worker keep this process running, or not. */
   #hold(busy: boolean): void {
     const { stdin, stdout, stderr } = this.#process;
     const handles = [this.#process, stdin, stdout, ...(stderr ? [stderr] : [])];
