@@ -16,16 +16,17 @@ import type { Problems } from './problems.ts';
 export interface DataCheck {
   readonly checks: readonly Check[];
   readonly problems: { readonly train: number; readonly eval: number };
-  /** In tokens, with the template applied; absent where nothing is read. */
+  /** In tokens, with the chat template applied; absent if prompts have no tokens, as with the built-in table. */
   readonly prompt_lengths?: LengthDistribution;
 }
 
-/** Answers that are scored at most; fewer where tests or a function of the user's, which may be slow, score them. */
+/** The maximum number of answers that are scored. Fewer are, if a reward may be slow: one that runs code, or a function of the user's. */
 const scoredAnswers = 5000;
 const scoredSlowly = 64;
+/** The maximum number of problems in each split whose episodes are started, since an environment may be slow. */
 const openedEpisodes = 500;
 
-/** Throws what opening the data, the rewards and the tokenizer throws. */
+/** Checks the data of a configuration. Throws if the data, the rewards or the tokenizer cannot be opened. */
 export async function checkData(config: Config): Promise<DataCheck> {
   const task = await openTask(config);
   const problems = openedProblems(task.problems, config);
@@ -55,7 +56,6 @@ export async function checkData(config: Config): Promise<DataCheck> {
   };
 }
 
-/** Of environments, whose beginnings may take a while, those of the first problems are looked at. */
 function openedProblems(problems: Problems, { environment }: Config): Problems {
   if (environment === null) return problems;
   const { train, eval: heldOut } = problems;
@@ -64,10 +64,10 @@ function openedProblems(problems: Problems, { environment }: Config): Problems {
 
 type Prompt = (row: Example) => readonly Message[];
 
-/** What chat templates write between messages: in a prompt it would be written twice. */
+/** The markers that chat templates write between messages. A prompt that contains one has had a template applied to it already. */
 const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
 
-/** Whether prompts go through the model's chat template, once. */
+/** Checks that the model's chat template, if it has one, is applied to prompts exactly once. */
 export function templateCheck(template: TemplateUse, rows: readonly Example[], prompt: Prompt): Check {
   const id = 'chat_template';
   const marked = template === 'applied' && rows.some((row) => prompt(row).some(({ content }) => marker.test(content)));
@@ -82,7 +82,10 @@ export function templateCheck(template: TemplateUse, rows: readonly Example[], p
   return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
 }
 
-/** @param verdict on some or all rows @param tolerated the fraction of rollouts that may fail in training */
+/**
+ * Judges how a reward scored the right answers.
+ * @param tolerated the fraction of rollouts whose reward may fail in training
+ */
 export function goldAnswers({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
   const id = `gold_answers/${reward}`;
   const { full, zero, failed: errors, example } = counts;
@@ -112,7 +115,7 @@ function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
   );
 }
 
-/** A task set has as many different problems as it has. */
+/** Repeated prompts of a task set are not a fault: it may have fewer different problems than a run needs. */
 function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
   const id = 'prompt_duplicates';
   const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
@@ -127,7 +130,7 @@ function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }:
   );
 }
 
-/** Held-out prompts among those trained on or the examples before every prompt; also where only case, spaces and full stops differ. */
+/** Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. */
 function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
   const id = 'leakage';
   const { train, eval: heldOut, leftOut = 0 } = problems;
@@ -139,7 +142,7 @@ function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Conf
   };
   const leaked = among(shown, (text) => text);
   const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on or shown as examples`;
-  // A task set of one problem says so itself.
+  // A task set may have too few different problems to hold some of them out.
   if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
   const apart = 'take them out of one of the two, or give an eval_dataset with others';
   if (leaked > 0) return failed(id, 'error', detail, apart);

@@ -6,7 +6,10 @@ import { requireColumns } from './data-files.ts';
 
 type Condition = Config['filter'][string];
 
-/** Throws `COLUMN_MISSING` for columns that rows lack, and `DATASET_EMPTY` where no row is left. `path` names the data set. */
+/**
+ * Applies `columns`, then `filter`. Throws `COLUMN_MISSING` if a row lacks a column that they name, and `DATASET_EMPTY` if no row passes the filter.
+ * @param path of the data set, for errors
+ */
 export function chooseRows(rows: readonly Example[], { columns, filter }: Config, path: string): readonly Example[] {
   const renamed = withColumns(rows, columns, path);
   const conditions = Object.entries(filter);
@@ -21,7 +24,7 @@ export function chooseRows(rows: readonly Example[], { columns, filter }: Config
   });
 }
 
-/** The old column stays, so that two may be made of one. */
+/** Adds columns under new names. The old column stays, so that it can have several new names. */
 function withColumns(rows: readonly Example[], columns: Config['columns'], path: string): readonly Example[] {
   const names = Object.entries(columns);
   if (names.length === 0) return rows;

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 
-/** Commas, quotes as in RFC 4180, blank lines skipped. Throws `DATASET_MALFORMED` with the line's number. */
+/** Parses CSV as in RFC 4180, with commas and double quotes, and skips blank lines. Throws `DATASET_MALFORMED` with the number of the line. */
 export function parseCsv(text: string, path: string): Example[] {
   try {
     return parse<Record<string, string>>(text, {
@@ -16,7 +16,7 @@ export function parseCsv(text: string, path: string): Example[] {
   }
 }
 
-/** What csv-parse's codes mean to whoever wrote the file. */
+/** The meaning of csv-parse's error codes. */
 const faults: Readonly<Record<string, string>> = {
   CSV_RECORD_INCONSISTENT_COLUMNS: 'it has more or fewer values than the first line has names',
   CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',

@@ -12,9 +12,9 @@ import type { Example } from '../../rl.ts';
 import { decodeUtf8 } from '../../utf8.ts';
 
 export interface LoadRowsOptions {
-  /** Of a folder, the files to read, by its card or by their names: see `placedFiles`. A single file is its own `train` split. @default 'train' */
+  /** The split to read. In folders, the data set card or the names of files say which files it has; a single file is `train`. @default 'train' */
   readonly split?: string;
-  /** One of several that a folder or a data set of the hub has. A folder that has none is read as it is. */
+  /** The name of one of several configurations, as data sets on the hub have them. Ignored for folders without configurations of this name. */
   readonly config?: string;
 }
 
@@ -27,7 +27,7 @@ const readers: Readonly<Record<string, Reader>> = {
   '.parquet': parseParquet,
 };
 
-/** How deep values may lie in one another: enough for any data, and for all that is done to rows. */
+/** The maximum depth of nested values, so that functions that walk a row cannot exhaust the stack. */
 const DEEPEST = 200;
 
 const formats = Object.keys(readers).join(', ');
@@ -37,8 +37,11 @@ function isDataFile(path: string): boolean {
 }
 
 /**
- * All rows of a data set: a file, a folder, or an id of the hub, `org/name` or `org/name@revision`. Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_AMBIGUOUS`, `DATASET_FORMAT_UNKNOWN`,
- * `DATASET_MALFORMED` (with the line's number) or `DATASET_EMPTY`, and what requests to the hub throw.
+ * Reads all rows of a data set into memory.
+ *
+ * Throws `DATASET_NOT_FOUND`, `DATASET_SPLIT_NOT_FOUND`, `DATASET_AMBIGUOUS`, `DATASET_FORMAT_UNKNOWN`, `DATASET_MALFORMED` with the number of the
+ * line, `DATASET_EMPTY`, and the errors of requests to the hub.
+ * @param path of a file or a folder, or an id on the hub: `org/name` or `org/name@revision`
  */
 export async function loadRows(path: string, options: LoadRowsOptions = {}): Promise<Example[]> {
   const parts: Example[][] = [];
@@ -56,7 +59,7 @@ async function readRows(file: string): Promise<Example[]> {
       path: file,
     });
   }
-  // A pipe would be waited for, perhaps for ever.
+  // Reading a pipe may block for ever.
   if (!(await stat(file)).isFile()) {
     throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: it is no ordinary file`, {
       hint: 'write the rows to a file first',
@@ -73,7 +76,10 @@ async function readRows(file: string): Promise<Example[]> {
   return (await reader(bytes, file)) as Example[];
 }
 
-/** Throws `COLUMN_MISSING` for the first of `columns` that a row lacks. `path` names the data set in the message. */
+/**
+ * Throws `COLUMN_MISSING` for the first of `columns` that a row lacks.
+ * @param path of the data set, for the message
+ */
 export function requireColumns(rows: readonly Example[], columns: readonly string[], path: string): void {
   for (const column of columns) {
     const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
@@ -87,18 +93,18 @@ export function requireColumns(rows: readonly Example[], columns: readonly strin
 }
 
 export interface SplitRowsOptions {
-  /** The part of the rows to hold out. @default 0.1 */
+  /** The fraction of the rows to hold out. @default 0.1 */
   readonly fraction?: number;
-  /** The most rows to hold out. @default 256 */
+  /** The maximum number of rows to hold out. @default 256 */
   readonly atMost?: number;
   readonly seed: number;
-  /** What a row asks: rows that ask the same are on one side. @default all of the row */
+  /** The question of a row. Rows with equal questions are never on both sides. @default the whole row */
   readonly identity?: (row: Example) => string;
 }
 
 /**
- * Holds out rows at random, at least one; both parts keep their order. Rows that ask what a held-out one asks are left out of training.
- * Throws `DATASET_TOO_SMALL` if nothing is left to train on.
+ * Holds out rows at random, at least one. Other rows with the question of a held-out row are in neither part. Both parts keep the order of the rows.
+ * Throws `DATASET_TOO_SMALL` if no row is left to train on.
  */
 export function splitRows<E extends Example>(
   rows: readonly E[],
@@ -147,7 +153,7 @@ async function filesInFolder(folder: string, split: string, config: string | und
   const paths = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/'));
   const files = paths.filter(isDataFile).sort();
   const placed = placedFiles(files, readCard(folder));
-  // Where no name tells of any split, all of it is one.
+  // If no file name contains a split, all files are the split `train`.
   const known = placed.length > 0 ? placed : files.map((file) => ({ path: file, config: 'default', split: 'train' }));
   if (known.length === 0) {
     throw new GradusError('DATASET_SPLIT_NOT_FOUND', `${folder} has no split ${JSON.stringify(split)}`, {
@@ -212,12 +218,12 @@ function parseJson(text: string, path: string, where: string): unknown {
   }
 }
 
-/** What is wrong with what JSON says as a row. */
+/** Says why a value from JSON is not a row; undefined if it is one. */
 function rowFault(value: unknown): string | undefined {
   return isObject(value) ? valueFault(value, 0) : 'it is no object';
 }
 
-/** What JSON.parse lets pass and JSON cannot say again: `1e999`, and depth. */
+/** Finds values that JSON.parse accepts but JSON.stringify cannot write: `1e999`, which is parsed as infinity, and very deep ones. */
 function valueFault(value: unknown, depth: number): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number in it is too large';
   if (typeof value !== 'object' || value === null) return undefined;

@@ -5,18 +5,18 @@ import type { Example } from '../../rl.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
 
-/** What one reward made of the gold answers. */
+/** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {
   readonly reward: string;
-  /** Whether it is known to compare with the answer; a function of the user's may reward something else. */
+  /** Whether the reward is known to compare completions with the answer; a function of the user's may reward something else. */
   readonly compares: boolean;
-  /** Rows that have an answer. */
+  /** The number of rows that have an answer and to which the reward applies. */
   readonly rows: number;
-  /** Of them: those that scored at least 1, those that scored 0 or less, those on which the reward failed. */
+  /** The numbers of these rows on which the best score is at least 1, on which it is at most 0, and on which the reward failed. */
   readonly full: number;
   readonly zero: number;
   readonly failed: number;
-  /** The first that scored less than 1. */
+  /** The first row that scored less than 1 or failed. */
   readonly example?: {
     readonly row: number;
     readonly answer: string;
@@ -27,7 +27,7 @@ export interface GoldVerdict {
 
 type Prompt = (row: Example) => readonly Message[];
 
-/** Ways to say an answer; a reward is satisfied if it likes one of them. */
+/** Wordings of an answer. Rewards expect different ones, so the best score counts. */
 const wordings: readonly ((answer: string) => string)[] = [
   (answer) => answer,
   (answer) => `The answer is ${finalOf(answer)}.`,
@@ -37,14 +37,14 @@ const wordings: readonly ((answer: string) => string)[] = [
   (answer) => `<reasoning>\nIt follows.\n</reasoning>\n<answer>\n${finalOf(answer)}\n</answer>`,
 ];
 
-/** What is behind the `####` of a worked solution. */
+/** The part after the `####` of a worked solution, as in GSM8K. */
 function finalOf(answer: string): string {
   return answer.split('####').at(-1)!.trim();
 }
 
 /**
- * Scores the answer of each row, worded in several ways, by each reward that may compare with it; the best wording counts.
- * Left out are rewards that judge the form alone, those whose pattern no wording here has, and those for which no row has an answer.
+ * Scores the right answer of each row, in several wordings, with each reward that may compare completions with it. The best wording counts.
+ * Rewards are skipped that judge only the form of a completion, whose pattern matches none of the wordings, or for which no row has an answer.
  */
 export async function scoreGoldAnswers(
   rows: readonly Example[],
@@ -74,7 +74,7 @@ async function judge(
     if (answer === undefined) continue;
     const texts = ways.map((say) => say(answer));
     const { score, error } = await bestScore(reward, columns, prompt(columns), texts);
-    // It does not apply to this row.
+    // The reward does not apply to this row.
     if (score === null && error === undefined) continue;
     counts.rows++;
     if (error !== undefined) counts.failed++;
@@ -85,7 +85,7 @@ async function judge(
   return { reward: reward.name, compares: reward.judges === 'answer', ...counts, ...(example && { example }) };
 }
 
-/** The best of some completions; the first, which is the answer as it stands, is mostly enough. A failure ends it. */
+/** The best score of some completions. Stops at the first that scores 1 or fails; mostly that is the first, the answer as it is. */
 async function bestScore(
   { name, score }: OpenReward,
   columns: Example,
@@ -109,14 +109,14 @@ function answerOf(row: Example, { answerColumn }: OpenReward): string | undefine
   return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : undefined;
 }
 
-/** Wordings that the reward's pattern, if it has one, can find an answer in. */
+/** The wordings that match the reward's pattern, if it has one. */
 function wordingsFor({ pattern }: OpenReward): typeof wordings {
   if (pattern === undefined) return wordings;
   const expression = new RegExp(pattern);
   return [...wordings, (answer: string) => spell(pattern, finalOf(answer))].filter((say) => expression.test(say('7')));
 }
 
-/** A text that a simple pattern with one group matches: the answer in place of the group, the rest as it is written. */
+/** A text that a simple pattern with one group matches: the pattern's literal text, with the answer in place of the group. */
 function spell(pattern: string, answer: string): string {
   const [before, after] = pattern.split(/\((?!\?).*\)/s);
   const literal = (source = '') =>

@@ -2,27 +2,30 @@
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
 
+/** Lengths are in tokens. */
 export interface LengthDistribution {
-  /** Prompts that were measured, of how many there are. */
+  /** The number of prompts that were measured. */
   readonly measured: number;
+  /** The number of all prompts. */
   readonly prompts: number;
   readonly min: number;
   readonly mean: number;
   readonly p50: number;
   readonly p95: number;
   readonly max: number;
-  /** Lengths from `from` to `to`, both included. */
+  /** The number of prompts by length; `from` and `to` are included. */
   readonly histogram: readonly { readonly from: number; readonly to: number; readonly count: number }[];
 }
 
-/** Of more prompts than this, a sample of them is measured: every so many, and the longest texts. */
+/** If there are more prompts than this, only every n-th of them is measured, and those with the longest texts. */
 const mostMeasured = 2000;
 const longestMeasured = 50;
 const bins = 10;
 
 /**
- * `undefined` where there is no prompt. The maximum is that of the longest texts, and as good as certain.
- * @param opening what the episode of a row begins with
+ * Measures the lengths of prompts, or of a sample if there are many. Returns undefined if there is none. The maximum is practically exact, since the
+ * prompts with the longest texts are always measured.
+ * @param opening returns the state in which the episode of a row begins
  */
 export function promptLengths(
   rows: readonly Example[],

@@ -19,20 +19,21 @@ import { isCorrect } from '../evaluate-policy.ts';
 import { chooseRows } from './choose-rows.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 
-/** Problems of a task set that a run may have: they are made at the start, and kept. */
+/** The maximum number of problems that a task set may be asked for, since all are made at the start and kept in memory. */
 const MOST_PROBLEMS = 4_000_000;
 
 export interface Problems {
   readonly train: readonly Example[];
-  /** Held out: no stage of training sees them. Empty where nothing is evaluated. */
+  /** The held-out problems, which no stage trains on. Empty if the configuration has no evaluations. */
   readonly eval: readonly Example[];
-  /** Rows that are not trained on, because a held-out one asks the same. @default 0 */
+  /** The number of rows that are not trained on because a held-out row has the same question. @default 0 */
   readonly leftOut?: number;
 }
 
 /**
- * Loads or makes the problems and holds some out.
- * @param columns those that every problem must have, besides the prompt's
+ * Returns the problems of a configuration: from its data set, its task set, or its environment. Some are held out for evaluations.
+ * Throws the errors of `loadRows`, `chooseRows`, `splitRows` and `openTaskset`, and `CONFIG_CONFLICT`, `CONFIG_MISSING` or `COLUMN_MISSING`.
+ * @param columns that every problem must have, besides those of the prompt
  */
 export async function loadProblems(
   config: Config,
@@ -54,7 +55,7 @@ export async function loadProblems(
   return problems;
 }
 
-/** The task set of a configuration, if it has one. Throws `CONFIG_INVALID` for a name that does not exist, or wrong settings of it. */
+/** Opens the task set of a configuration, if it has one. Throws `CONFIG_INVALID` for an unknown name or wrong settings. */
 export function openTaskset({ taskset: name, taskset_config }: Config): Taskset | undefined {
   if (name === null) return undefined;
   const taskset = named(tasksets, name);
@@ -85,7 +86,7 @@ function makeProblems({ rows }: Taskset, config: Config): Problems {
   };
 }
 
-/** Those that the environment brings, where there is no other data. */
+/** The problems that the environment itself brings, for configurations without a data set or task set. */
 async function bringProblems(environment: Environment | undefined, config: Config): Promise<Problems> {
   if (!environment?.buildDataset) {
     throw new GradusError('CONFIG_MISSING', 'dataset or taskset is missing: the environment brings no problems', {
@@ -124,7 +125,7 @@ function split(rows: readonly Example[], config: Config): Problems {
   return { train: limited(train, config), eval: heldOut.slice(0, evaluation!.limit), leftOut };
 }
 
-/** What is held out must not be trained on, even where both files have it. */
+/** The training and held-out rows of a data set that has both; rows that occur in both are only held out. */
 function apart(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
   const identity = identityOf(config);
   const train = without(rows, identity, new Set(heldOut.map(identity)));
@@ -141,12 +142,12 @@ function without(rows: readonly Example[], identity: (row: Example) => string, k
   });
 }
 
-/** What a row asks: what its prompt is made of, or all of it where an environment makes the prompt. */
+/** The question of a row, as text: the columns of its prompt, or the whole row if an environment makes the prompt. */
 function identityOf(config: Config): (row: Example) => string {
   if (config.environment !== null) return (row) => JSON.stringify(row);
   const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
   const columns = promptColumns(config);
-  // A row that lacks one is told of later.
+  // That a column is missing is reported later.
   const isWhole = (row: Example) => columns.every((column) => Object.hasOwn(row, column));
   return (row) => JSON.stringify(isWhole(row) ? columns.map((column) => trimmed(row[column])) : row);
 }
@@ -169,12 +170,15 @@ const dataKeys = [
   ],
 ] as const satisfies readonly (keyof Config)[];
 
-/** Whether the problems of two configurations come from one place. */
+/** Whether two configurations have the same problems to train on. */
 export function haveSameData(a: Config, b: Config): boolean {
   return dataKeys.every((key) => isDeepStrictEqual(a[key], b[key]));
 }
 
-/** The problems of a stage: those of the run where the data are the same, and else its own, without any that the run holds out. */
+/**
+ * The problems of a stage: those of the run if both have the same data, else the stage's own without those that the run holds out. Throws
+ * `DATASET_TOO_SMALL` if none of them is left.
+ */
 export function stageProblems(stage: Config, own: Problems, run: Config, { train, eval: heldOut }: Problems): Problems {
   if (haveSameData(stage, run)) return { train, eval: heldOut };
   const known = new Set(heldOut.map(identityOf(run)));
@@ -182,8 +186,9 @@ export function stageProblems(stage: Config, own: Problems, run: Config, { train
 }
 
 /**
- * Hands out the problems. Those of a task set are in random order already, and more of them must not change which come first.
- * @param decisive the reward that tells whether a problem was solved
+ * Returns the loader that hands out the problems of a run: by its curriculum if it has one, else in random order. The problems of a task set are
+ * random already and are handed out as they are, so that a longer run begins like a shorter one.
+ * @param decisive the name of the reward that decides whether a problem was solved
  */
 export function problemLoader(config: Config, rows: readonly Example[], decisive: string): DataLoader {
   const { taskset, seed, curriculum: wanted } = config;
@@ -197,23 +202,26 @@ function solvedFraction({ rewards }: Group, decisive: string): number | null {
   return correct.length > 0 ? mean(correct) : null;
 }
 
-/** How many steps a configuration asks for; where it asks for epochs, that depends on the rows. */
+/** The number of steps of a run: `max_steps`, or as many as its epochs over the training problems take. */
 export function stepCount(config: Config, { train }: Problems): number {
   const { num_train_epochs: epochs, max_steps, prompts_per_step } = config;
   return epochs === null ? max_steps! : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
 }
 
-/** The conversation that a problem starts: system prompt, examples, and the prompt of its row: a text, or messages as they are. */
+/**
+ * Returns the function that makes the conversation with which a problem starts: the system prompt, the few-shot examples, and the prompt of the
+ * row, which is a text or a list of messages.
+ */
 export function promptOf(config: Config): (row: Example) => readonly Message[] {
   const { system_prompt, few_shot } = config;
   const { prompt_column, prompt_template } = config;
   const asked = (row: Example): readonly Message[] => {
-    // Data sets of conversations hold the messages themselves.
+    // In data sets of conversations, the column holds messages.
     if (prompt_template === null && isConversation(row[prompt_column])) return row[prompt_column];
     return [{ role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) }];
   };
   const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
-  // Each completion of a group asks again.
+  // Cached, since each completion of a group asks for it.
   const known = new WeakMap<Example, readonly Message[]>();
   return (row) => {
     const messages = known.get(row) ?? [...system, ...few_shot, ...asked(row)];
@@ -230,7 +238,7 @@ function isConversation(value: unknown): value is Message[] {
   );
 }
 
-/** Of several environments each row names its own. */
+/** The columns that environments need: if there are several, each row names its own. */
 function environmentColumns({ environment, environment_column }: Config): string[] {
   return typeof environment === 'string' ? [] : [environment_column];
 }

@@ -9,13 +9,14 @@ import type { Problems } from './problems.ts';
 export interface PromptContext {
   readonly prompt: (row: Example) => readonly Message[];
   readonly renderer: Renderer;
-  /** Tokens that the model can hold, prompt and completion together. */
+  /** The maximum number of tokens of a prompt and its completion together. */
   readonly contextLength: number;
 }
 
 /**
- * Problems whose prompts fit, and a renderer that keeps them fitting. Throws `PROMPT_TOO_LONG` with the row, and `CONTEXT_TOO_SHORT` if the
- * completion alone would fill the context.
+ * Applies `overlong_prompts`: returns the problems whose prompts are short enough, and a renderer that truncates prompts if it is to.
+ * Throws `PROMPT_TOO_LONG` with the row, `CONTEXT_TOO_SHORT` if a completion alone may fill the context, and `DATASET_EMPTY` if every prompt is
+ * dropped.
  */
 export function fitPrompts(
   config: Config,
@@ -31,7 +32,7 @@ export function fitPrompts(
       path: 'max_completion_length',
     });
   }
-  // An environment's prompts are known when its episodes begin: those that are too long end as context_overflow.
+  // The prompts of an environment are not known before its episodes start. Too long ones end as context_overflow.
   if (config.environment !== null) return { problems, renderer };
   const limit = Math.min(room, max_prompt_tokens ?? room);
   if (overlong_prompts === 'truncate_left') return { problems, renderer: truncatingRenderer(renderer, limit) };
@@ -55,7 +56,7 @@ export function fitPrompts(
   return { problems, renderer };
 }
 
-/** Whether a prompt is too long. A token is at least a byte of text, so that short ones need no tokenizer. */
+/** Returns a test for prompts that are too long. As each token has at least one byte of text, short prompts need not be tokenised. */
 function lengthTest(
   prompt: PromptContext['prompt'],
   lengthOf: (row: Example) => number,
@@ -63,7 +64,7 @@ function lengthTest(
 ): (row: Example) => boolean {
   let template: number | undefined;
   return (row) => {
-    // What the template adds is at most as long as a whole rendered prompt.
+    // An upper bound of the tokens that the template adds: the length of a whole rendered prompt.
     template ??= lengthOf(row);
     const bytes = prompt(row).reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
     return bytes + template > limit && lengthOf(row) > limit;

@@ -5,8 +5,8 @@ import { stringifyLine } from '../../formats/jsonl.ts';
 import type { Example } from '../../rl.ts';
 
 /**
- * Writes rows as JSON lines, one after another as they come, so that none of them need be held. The file is there when all of them are.
- * It is what makes such a run one that can be resumed and evaluated:
+ * Writes rows as JSON lines, each as soon as it comes, so that they need not fit into memory. The file appears when all rows are written. A run whose
+ * data are in a file can be resumed and evaluated, unlike one whose rows exist only in a program:
  *
  * ```ts
  * const dataset = await saveRows('data/questions.jsonl', questions());
