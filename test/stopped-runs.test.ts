@@ -52,11 +52,15 @@ test('a run that has made everything when the signal comes is complete', async (
   assert.deepEqual([result.ok, readRun(out).status], [true, 'completed']);
 });
 
-test('the best checkpoint is that of the best evaluation, even if it was saved before it was evaluated', async () => {
-  const out = place('best');
-  await train({ ...config, eval: { limit: 8, every_steps: 4 } }, { out, preflight });
-  const last = readEvaluations(out).at(-1)!;
+test('the last checkpoint is written after everything else, and may be the best', async () => {
+  const out = place('last');
+  const events: string[] = [];
+  await train(
+    { ...config, eval: { limit: 8, every_steps: 4 } },
+    { out, preflight, onEvent: ({ type, step }) => step === 6 && type !== 'alert' && events.push(type) },
+  );
+  assert.deepEqual(events, ['step', 'evaluation', 'samples', 'checkpoint']);
   const { state } = findCheckpoint(out, 'best');
-  assert.deepEqual([state.step, last.step], [6, 6]);
-  assert.equal(state.metric!.value, last.metrics['eval/sampled_reward']);
+  assert.equal(state.step, 6);
+  assert.equal(state.metric!.value, readEvaluations(out).at(-1)!.metrics['eval/sampled_reward']);
 });

@@ -201,7 +201,7 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
 test('without a checkpoint, a run forgets even what it made before its first step, which may be incomplete', () => {
   const store = create('unsaved');
   const sample = { prompt: [], completion: '', stop_reason: 'completed', reward: 0, rewards: {}, example: {} } as const;
-  store.sample({ step: 0, ...sample });
+  store.samples([{ step: 0, ...sample }]);
   store.update({ status: 'stopped' });
   writeFileSync(join(store.directory, 'checkpoints', 'notes.txt'), 'mine');
   assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.step, 0);

@@ -168,8 +168,9 @@ export class RunStore {
     this.#append('alerts', alert);
   }
 
-  sample(record: SampleRecord): void {
-    this.#append('samples', record);
+  /** Records the samples of a step with one write, so that a process that is killed leaves all of them or none. */
+  samples(records: readonly SampleRecord[]): void {
+    this.#append('samples', ...records);
   }
 
   event(event: object): void {
@@ -236,13 +237,13 @@ export class RunStore {
     this.#appending.clear();
   }
 
-  #append(file: JsonlFile, value: object): void {
+  #append(file: JsonlFile, ...values: readonly object[]): void {
     let descriptor = this.#appending.get(file);
     if (descriptor === undefined) {
       descriptor = openSync(join(this.directory, runFiles[file]), 'a');
       this.#appending.set(file, descriptor);
     }
-    appendFileSync(descriptor, stringifyLine(value));
+    appendFileSync(descriptor, values.map(stringifyLine).join(''));
     this.#unsettled.add(descriptor);
   }
 

@@ -90,10 +90,8 @@ export class TrainingRun {
     }
 
     const { step } = this.#store.record;
-    if (config.eval) yield* this.#evaluate(step);
-    if (config.sample_every_steps !== null) yield* this.#sample(step);
     yield* this.#save(step);
-    const isFinished = step >= this.#store.record.max_steps && !this.#lacks(step);
+    const isFinished = this.#isLast(step) && !this.#lacks(step);
     if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: String(this.#signal.reason) };
   }
 
@@ -129,14 +127,28 @@ export class TrainingRun {
     }
   }
 
-  /** Makes the evaluation, the samples and the checkpoint that are due after a step. */
+  /** Makes what is due after a step: the checkpoint last, so that all that was made before is kept with it. */
   async *#finishStep(step: number, stage: Stage): Events {
     const { config } = this.#setup;
-    if (isDue(step, config.eval?.every_steps)) yield* this.#evaluate(step);
-    if (isDue(step, config.sample_every_steps)) yield* this.#sample(step);
+    if (this.#isEvaluationDue(step)) yield* this.#evaluate(step);
+    if (this.#isSampleDue(step)) yield* this.#sample(step);
     // The next stage starts from this one's checkpoint.
-    const handsOver = step === stage.to && step < this.#store.record.max_steps;
+    const handsOver = step === stage.to;
     if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
+  }
+
+  #isEvaluationDue(step: number): boolean {
+    const { eval: evaluation } = this.#setup.config;
+    return evaluation !== null && (this.#isLast(step) || isDue(step, evaluation.every_steps));
+  }
+
+  #isSampleDue(step: number): boolean {
+    const { sample_every_steps } = this.#setup.config;
+    return sample_every_steps !== null && (this.#isLast(step) || isDue(step, sample_every_steps));
+  }
+
+  #isLast(step: number): boolean {
+    return step >= this.#store.record.max_steps;
   }
 
   /** The stages that are not finished: they have steps left, or lack what is due after their last one. */
@@ -148,12 +160,8 @@ export class TrainingRun {
 
   /** Whether an evaluation or samples that are due after a step have not been made. */
   #lacks(step: number): boolean {
-    const { eval: evaluation, sample_every_steps } = this.#setup.config;
-    const isWanted = (every: number | null | undefined, made: number | undefined) =>
-      made !== step && (step >= this.#store.record.max_steps || isDue(step, every));
     return (
-      (evaluation !== null && isWanted(evaluation.every_steps, this.#evaluated)) ||
-      (sample_every_steps !== null && isWanted(sample_every_steps, this.#sampled))
+      (this.#isEvaluationDue(step) && this.#evaluated !== step) || (this.#isSampleDue(step) && this.#sampled !== step)
     );
   }
 
@@ -240,7 +248,7 @@ export class TrainingRun {
     });
     if (samples.length === 0) return;
     this.#sampled = step;
-    for (const sample of samples) this.#store.sample(sample);
+    this.#store.samples(samples);
     yield { type: 'samples', step, samples };
   }
 
