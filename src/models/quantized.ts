@@ -31,27 +31,46 @@ export function quantize(
 ): void {
   const blocks = Math.ceil(inner / block);
   const middle = 2 ** (bits - 1);
-  const perByte = 8 / bits;
+  const highest = 2 * middle - 1;
+  const bitsOfWeight = new Int32Array(weight.buffer, weight.byteOffset, weight.length);
+  const levels = new Uint8Array(block);
   for (let row = 0; row < rows; row++) {
     for (let b = 0; b < blocks; b++) {
       const start = row * inner + b * block;
-      const end = Math.min(start + block, (row + 1) * inner);
-      let extreme = 0;
-      for (let i = start; i < end; i++) if (Math.abs(weight[i]!) > Math.abs(extreme)) extreme = weight[i]!;
+      const size = Math.min(block, inner - b * block);
+      const extreme = weight[indexOfExtreme(bitsOfWeight, start, start + size)]!;
       if (!Number.isFinite(extreme))
         throw new GradusError('WEIGHT_NOT_FINITE', 'a weight is not finite', { kind: 'failed' });
       const scale = extreme / -middle;
       const inverse = scale === 0 ? 0 : 1 / scale;
+      for (let i = 0; i < size; i++) {
+        const level = (weight[start + i]! * inverse + middle + 0.5) | 0; // never negative, so that this rounds
+        levels[i] = Math.min(level, highest);
+      }
+      levels.fill(middle, size);
       const place = row * blocks + b;
       into.scales[place] = scale;
-      for (let i = 0; i < block; i++) {
-        const number = start + i < end ? weight[start + i]! : 0;
-        const level = Math.min(2 * middle - 1, Math.round(number * inverse) + middle);
-        const byte = (place * block + i) / perByte;
-        if (perByte === 1) into.packed[byte] = level;
-        else if (i % 2 === 0) into.packed[byte] = level;
-        else into.packed[Math.floor(byte)]! |= level << 4;
-      }
+      if (bits === 8) into.packed.set(levels, place * block);
+      else packPairs(levels, into.packed, (place * block) / 2);
     }
   }
+}
+
+/** Where the number with the largest magnitude is, or one that is not finite: without their sign, floats are ordered as their bits are. */
+function indexOfExtreme(bits: Int32Array, start: number, end: number): number {
+  let largest = -1;
+  let index = start;
+  for (let i = start; i < end; i++) {
+    const magnitude = bits[i]! & 0x7fff_ffff;
+    if (magnitude > largest) {
+      largest = magnitude;
+      index = i;
+    }
+  }
+  return index;
+}
+
+/** Two levels of 4 bits to a byte, the first in the lower half. */
+function packPairs(levels: Uint8Array, into: Uint8Array, start: number): void {
+  for (let i = 0; i < levels.length; i += 2) into[start + i / 2] = levels[i]! | (levels[i + 1]! << 4);
 }

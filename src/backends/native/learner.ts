@@ -204,7 +204,8 @@ function compile(
   name: string,
 ): CompiledGraph {
   // Without prepacking, training reads the sampler's memory instead of a copy; its large products would gain little.
-  return compileGraph(outputs, frozen, { ...session, name, prepack: false });
+  // Lowering has fused already what can be: ONNX Runtime's own optimisations take most of a second and change nothing in a run.
+  return compileGraph(outputs, frozen, { ...session, name, prepack: false, optimization: 'none' });
 }
 
 function sumGraph(shape: Shape) {
