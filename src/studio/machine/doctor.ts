@@ -9,26 +9,27 @@ type Backend = Config['backend'];
 type Compute = Config['compute'];
 
 export interface DoctorOptions {
-  /** @default the configuration's, or 'native' */
+  /** The backend to check for, in place of the configuration's. @default the configuration's, or 'native' */
   readonly backend?: Backend;
-  /** A config file: judge what it needs. @default what the backend needs at least */
+  /** The path of a configuration, to check what it needs. @default none: check what the backend needs for any configuration */
   readonly config?: string;
-  /** Whether to run commands that fix required checks which failed, and check again. @default false */
+  /** Run the commands that fix required checks which failed, and check again. @default false */
   readonly fix?: boolean;
-  /** @default process.env */
+  /** Environment variables. @default process.env */
   readonly environment?: CheckSubject['environment'];
-  /** Told of each command before it runs. */
+  /** Called with each command before it is run. */
   readonly onCommand?: (command: string) => void;
 }
 
 export interface CheckResult {
   readonly id: CheckId;
   readonly ok: boolean;
-  /** Whether the backend, or the configuration, cannot do without it. */
+  /** Whether training fails without it. */
   readonly required: boolean;
   readonly detail: string;
+  /** What to do if it is not ok. */
   readonly fix?: string;
-  /** Present and true if `fix` made it ok. */
+  /** Present and true if a command of `--fix` has made it ok. */
   readonly fixed?: boolean;
 }
 
@@ -42,7 +43,7 @@ export interface DoctorResult {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
-/** What every backend needs, and what each needs besides. */
+/** The checks that every backend requires, and those that each requires in addition. */
 const always: readonly CheckId[] = ['node', 'disk'];
 const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
   builtin: [],
@@ -54,7 +55,7 @@ const neededBy: Readonly<Record<Backend, readonly CheckId[]>> = {
 };
 const credentialChecks: readonly CheckId[] = ['hf_token', 'modal_token', 'tinker_key'];
 
-/** Never throws for what is missing; throws what loading the configuration throws. */
+/** Checks this machine. What is missing is part of the result and not thrown. Throws if the configuration cannot be loaded. */
 export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult> {
   const { fix = false, environment = process.env } = options;
   const settings = options.backend === undefined ? [] : [`backend=${options.backend}`];
@@ -75,10 +76,10 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   };
 }
 
-/** What a backend on a computer of some kind cannot do without. */
+/** The checks that must be ok to train with a backend, on this machine or on a rented one. */
 export function requirements(backend: Backend, compute: Compute, config?: Config): ReadonlySet<CheckId> {
   const { device } = config?.native ?? {};
-  // The rented machine has the engine and fetches the model.
+  // A rented machine brings its own engine and downloads the model.
   if (compute === 'modal') return new Set([...always, 'uv', 'modal_token']);
   return new Set([
     ...always,
@@ -89,12 +90,15 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
   ]);
 }
 
-/** Whether TRL is told to do what no CPU does. */
+/** Whether the configuration of TRL has settings that work only on a GPU. */
 function needsGpu({ trl }: Config): boolean {
   return trl.bf16 === true || trl.load_in_4bit || trl.use_vllm;
 }
 
-/** `CREDENTIALS_MISSING` where nothing but credentials is missing, else `NOT_READY`. */
+/**
+ * The error for required checks that failed: `CREDENTIALS_MISSING` if all of them are about credentials, else `NOT_READY`.
+ * @param what is not ready, for the message
+ */
 export function notReady(
   failing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[],
   what: string,

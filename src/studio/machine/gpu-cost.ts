@@ -3,22 +3,23 @@ import { named } from '../../nearest.ts';
 
 export interface GpuWork {
   readonly steps: number;
-  /** Of the whole model. */
+  /** The number of parameters of the whole model. */
   readonly parameters: number;
-  /** Read and written in one step. */
+  /** The number of tokens that are read and sampled in one step. */
   readonly tokensPerStep: number;
-  /** Of one completion, at most. */
+  /** The maximum number of tokens of one completion. */
   readonly completionTokens: number;
   readonly useVllm: boolean;
-  /** Seconds after which the machine is given back, whatever has happened. */
+  /** Seconds after which the machine is stopped in any case. */
   readonly timeout: number;
 }
 
+/** Estimates for a whole run, in US dollars. */
 export interface GpuCost {
   readonly gpu: string;
   readonly hours: number;
   readonly usd: number;
-  /** What the time limit lets it cost. */
+  /** The cost if the run takes as long as its time limit. */
   readonly usd_at_most: number;
   readonly usd_per_hour: number;
 }
@@ -26,13 +27,13 @@ export interface GpuCost {
 interface RentedGpu {
   /** Modal's list price, May 2026. */
   readonly usdPerHour: number;
-  /** Of dense bfloat16 (T4: float16) multiplications, a second. */
+  /** Floating-point operations per second, dense, in bfloat16 (T4: float16). */
   readonly flops: number;
-  /** Bytes a second. */
+  /** Memory bandwidth, in bytes per second. */
   readonly bandwidth: number;
 }
 
-/** By the names that configurations give them; speeds from NVIDIA's data sheets. */
+/** GPUs by their names in configurations, with speeds from NVIDIA's data sheets. */
 const rented: Readonly<Record<string, RentedGpu>> = {
   T4: { usdPerHour: 0.59, flops: 65e12, bandwidth: 320e9 },
   L4: { usdPerHour: 0.8, flops: 121e12, bandwidth: 300e9 },
@@ -44,25 +45,25 @@ const rented: Readonly<Record<string, RentedGpu>> = {
   H200: { usdPerHour: 4.54, flops: 989e12, bandwidth: 4800e9 },
 };
 
-/** Seconds until the first step: the container starts, packages and weights are loaded. */
+/** Seconds until the first step, in which the container starts and packages and weights are loaded. */
 export const rentalStart = 180;
-/** Seconds that sampling one token of every completion takes at least, in Python: transformers' generate, or vLLM. */
+/** The least time, in seconds, that transformers' `generate` or vLLM takes to sample the next token of all completions of a batch. */
 const slowestToken = { transformers: 0.03, vllm: 0.008 };
-/** Part of a GPU's multiplications that training makes use of. */
+/** The fraction of a GPU's operations per second that training reaches. */
 const utilisation = 0.3;
-/** Forward 2, again for gradient checkpointing 2, backward 4: multiplications and additions of a parameter and a token. */
+/** Operations per parameter and token: forward pass 2, the same again for gradient checkpointing 2, backward pass 4. */
 const flopsPerParameterAndToken = 8;
 const bytesPerParameter = 2;
 
 export const rentedGpus: readonly string[] = Object.keys(rented);
 
-/** `H100:2` is two of them. */
+/** Splits the name of a GPU from the number of GPUs: `H100:2` stands for two. */
 export function splitGpu(gpu: string): { readonly name: string; readonly count: number } {
   const [name, count = '1'] = gpu.split(':') as [string, string?];
   return { name, count: Number(count) };
 }
 
-/** `undefined` for a GPU that is not known. Several cost more; that they are faster is not counted on. */
+/** Estimates the time and cost of a run. Several GPUs cost more, but are assumed not to be faster. Returns undefined for an unknown GPU. */
 export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
   const { name, count } = splitGpu(gpu);
   const machine = named(rented, name);

@@ -4,30 +4,32 @@ import { volume } from '../../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';
 
 export interface GpuWorkload {
-  /** Completions of a prompt, which are learnt from together. */
+  /** The number of completions of a prompt, which are trained on together. */
   readonly generations: number;
+  /** The maximum number of tokens of a prompt, and of a completion. */
   readonly promptTokens: number;
   readonly completionTokens: number;
+  /** The number of parameters that are trained. */
   readonly trainable: number;
-  /** Whether these are adapters, or parameters of the model itself. */
+  /** Whether these belong to adapters, or else to the model itself. */
   readonly adapters: boolean;
-  /** Whether a second copy of the weights is kept to measure the divergence from. */
+  /** Whether the KL divergence from the initial model is measured, which needs a second copy of it if it has no adapters. */
   readonly reference: boolean;
 }
 
 export interface GpuEstimate {
   readonly gpu: string;
-  /** In bytes. */
+  /** The memory of the GPU, and what training needs of it, in bytes. */
   readonly memory: number;
   readonly needed: number;
   readonly fits: boolean;
-  /** The largest group that fits; 0 where not even the weights do. */
+  /** The largest number of completions per prompt that fits; 0 if not even the weights fit. */
   readonly largest_num_generations: number;
 }
 
 const GIBIBYTE = 2 ** 30;
 
-/** Memory of the GPUs that can be rented, by the names that configurations give them. */
+/** The memory of GPUs, in bytes, by their names in configurations. */
 const gpus: Readonly<Record<string, number>> = {
   T4: 16 * GIBIBYTE,
   L4: 24 * GIBIBYTE,
@@ -39,11 +41,11 @@ const gpus: Readonly<Record<string, number>> = {
   H200: 141 * GIBIBYTE,
 };
 
-/** CUDA's context, kernels and workspaces, and the part of the rest that the allocator's pieces leave unused. */
+/** Bytes for CUDA's context, kernels and workspaces. For everything else, the allocator takes more than is used, by a fraction of it. */
 const CONTEXT = 1.2 * GIBIBYTE;
 const UNUSED = 0.1;
 
-/** `undefined` for a GPU that is not known. */
+/** Returns undefined for an unknown GPU. */
 export function gpuEstimate(
   gpu: string,
   config: ModelConfig,
@@ -63,8 +65,8 @@ export function gpuEstimate(
 }
 
 /**
- * Trained weights in float32 with their gradient and Adam's two moments; the model under adapters in bfloat16, one that is trained itself in float32,
- * whether all of it is trained or not.
+ * The bytes of weights and optimiser. Trained parameters are in float32, with their gradient and Adam's two moments. The model itself is in bfloat16
+ * if adapters are trained, else in float32, even if only a part of it is trained.
  */
 function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters, reference }: GpuWorkload): number {
   const total = parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
@@ -73,9 +75,9 @@ function fixedBytes(parameters: readonly ParameterSpec[], { trainable, adapters,
 }
 
 /**
- * The larger of what a completion takes while it is sampled (keys and values in bfloat16, all completions at once) and while it is learnt
- * from: with gradient checkpointing what goes in of every layer in bfloat16, one layer in full, and of each completion token three rows of
- * logits in float32: themselves, their gradient, and the softmax in between.
+ * The bytes of one completion, the larger of two phases. While it is sampled, it needs its keys and values in bfloat16. While it is trained on with
+ * gradient checkpointing, it needs the inputs of all layers in bfloat16, all activations of one layer, and for each completion token three rows as
+ * wide as the vocabulary in float32: the logits, their softmax and their gradient.
  */
 function completionBytes(config: ModelConfig, parameters: readonly ParameterSpec[], workload: GpuWorkload): number {
   const { layers, hiddenSize, keyValueHeads, headSize, vocabularySize } = config;

@@ -1,5 +1,5 @@
-// The ways to train a configuration on a GPU: what would run where, what is missing, and what it would take (`gradus gpu-train`). Nothing is
-// started, installed or spent.
+// The ways to train a configuration on a GPU (`gradus gpu-train`): for each, what would run where, what is missing, and estimates of memory, time
+// and cost. Nothing is started, installed or spent.
 import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { assertSupported } from '../../config/support.ts';
@@ -13,16 +13,16 @@ import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
 
 export interface GpuPlace {
   readonly id: PlaceId;
-  /** What would run where. */
+  /** What would run where, in words. */
   readonly description: string;
-  /** Changes to the configuration that choose it, as `--set` takes them. */
+  /** The changes to the configuration that choose this place, in the form of `--set`. */
   readonly settings: readonly string[];
   readonly command: string;
   readonly ready: boolean;
   readonly missing: readonly Pick<CheckResult, 'id' | 'detail' | 'fix'>[];
-  /** Why the configuration cannot be trained there, whatever is installed; absent where it can. */
+  /** Why the configuration cannot be trained there even if nothing is missing; absent if it can. */
   readonly refused?: string;
-  /** Estimates; absent where the GPU is not known, or the plan could not be made. */
+  /** Estimates for a rented GPU; absent if the GPU is unknown or the run cannot be planned on this machine. */
   readonly memory?: GpuEstimate;
   readonly cost?: GpuCost;
 }
@@ -33,11 +33,11 @@ export interface GpuPathResult {
   readonly command: 'gpu-train';
   readonly model: string;
   readonly data: string;
-  /** The way that the configuration chooses, or would by default. */
+  /** The place that the configuration chooses, or `trl-local` if it does not choose a GPU. */
   readonly chosen: PlaceId;
   readonly places: readonly GpuPlace[];
   readonly note: string;
-  /** Present where `chosen` is not ready. */
+  /** Present if `chosen` is not ready. */
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
@@ -45,9 +45,9 @@ type PlaceId = keyof typeof places;
 
 interface Place {
   readonly description: (config: Config) => string;
-  /** Keys in dots. */
+  /** Values of keys, which are paths with dots. */
   readonly settings: Readonly<Record<string, string>>;
-  /** What it needs besides what its backend does. */
+  /** The checks that it requires in addition to those of its backend. */
   readonly needs: readonly CheckId[];
   readonly rented?: boolean;
 }
@@ -84,7 +84,7 @@ const placeIds = Object.keys(places) as PlaceId[];
 const note =
   'nothing was started, installed or spent; time and cost are estimates by the formula in docs/gpu.md, evaluations not counted, with list prices that may have changed';
 
-/** Throws what loading the configuration throws, and `GPU_POINTLESS` where it names no model. */
+/** Throws `GPU_POINTLESS` if the configuration has no model, and the errors of loading it. */
 export async function explainGpuPath(
   file: string,
   environment: CheckSubject['environment'] = process.env,
@@ -139,7 +139,7 @@ function dataOf({ dataset, taskset, environment }: Config): string {
   return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
 }
 
-/** What its backend, or whoever rents it, would refuse. */
+/** The error with which the backend or the rental would refuse the configuration, if any. */
 function refusal({ settings, rented }: Place, config: Config, file: string): string | undefined {
   const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
   try {
@@ -151,7 +151,7 @@ function refusal({ settings, rented }: Place, config: Config, file: string): str
   }
 }
 
-/** The configuration's own way; TRL, where it names no GPU at all. */
+/** The place that the configuration chooses; `trl-local` if it does not choose a GPU. */
 function choiceOf({ backend, compute, native }: Config): PlaceId {
   if (compute === 'modal') return 'trl-modal';
   if (backend !== 'native' || native.device === 'cpu') return 'trl-local';
@@ -166,7 +166,7 @@ function needsOf(id: PlaceId, config: Config): ReadonlySet<CheckId> {
   return new Set([...requirements(backend, settings.compute as Config['compute'], changed), ...needs]);
 }
 
-/** Steps and tokens are the same wherever it runs. Undefined where the model or the data are not on this machine. */
+/** Plans the run for this machine, since steps and tokens are the same everywhere. Undefined if the model or the data cannot be opened. */
 async function planIfPossible(loaded: LoadedConfig): Promise<Plan | undefined> {
   try {
     const config: Config = { ...loaded.config, backend: 'native', compute: 'local' };

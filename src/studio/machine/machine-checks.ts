@@ -1,4 +1,4 @@
-// The checks of this machine. Each takes a second at most and changes nothing.
+// The checks of this machine that `gradus doctor` makes. They change nothing, and each takes about a second.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -17,21 +17,21 @@ import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { volume } from '../../tensor/shape.ts';
 import { gradusVersion } from '../versions.ts';
 
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
   readonly ok: boolean;
-  /** What is there, or what is missing, in one line; never a secret. */
+  /** What was found or is missing, in one line and without secrets. */
   readonly detail: string;
-  /** What would make it ok. */
+  /** What the user can do to make it ok. */
   readonly fix?: string;
-  /** A command that makes it ok, where there is one that needs no decision: `doctor --fix` runs it. */
+  /** The program and arguments that make it ok, if no decision is needed. `doctor --fix` runs them. */
   readonly fixCommand?: readonly string[];
 }
 
-/** What the checks look at besides the machine. */
+/** What checks depend on besides the machine. */
 export interface CheckSubject {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Whose model is looked for, where there is one. */
+  /** The configuration whose model is checked. @default no model is checked */
   readonly config?: Config;
 }
 
@@ -41,14 +41,13 @@ type Check = (subject: CheckSubject) => Finding | Promise<Finding>;
 
 const run = promisify(execFile);
 const commandTimeout = 1500; // ms
-/** A driver is loaded in a process of its own, which on a busy machine takes its time. */
-const deviceTimeout = 10_000; // ms
+const deviceTimeout = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
 const hubTimeout = 1000; // ms
-const pythonTimeout = 5000; // ms, on a machine that does much else
+const pythonTimeout = 5000; // ms, also enough on a busy machine
 const oldestNode = [22, 18] as const;
-const leastMemory = 512 * 2 ** 20;
-const leastDisk = 2 ** 30;
-const float32 = 4;
+const leastMemory = 512 * 2 ** 20; // bytes, besides the weights
+const leastDisk = 2 ** 30; // bytes
+const float32 = 4; // bytes
 
 export const machineChecks = {
   node: () => {
@@ -64,7 +63,7 @@ export const machineChecks = {
   threads: () => ({ ok: true, detail: `${availableParallelism()} for this process` }),
   memory: async (subject) => {
     const available = process.availableMemory();
-    // A model that is missing is the business of another check.
+    // The check `model` reports a model that cannot be found.
     const model = subject.config && (await modelOf(subject.config).catch(() => undefined));
     const weights = model?.parameters;
     const needed = leastMemory + (weights ?? 0) * float32;
@@ -100,7 +99,7 @@ export const machineChecks = {
       const gpus = stdout.trim().split('\n').filter(Boolean);
       if (gpus.length > 0) return { ok: true, detail: gpus.join('; ') };
     } catch {
-      // No driver, no GPU, or one that does not answer: the same for whoever wants to train on it.
+      // There is no driver or no GPU, or the GPU does not respond. None of them can train.
     }
     return {
       ok: false,
@@ -171,13 +170,13 @@ async function hubFinding(environment: CheckSubject['environment']): Promise<Fin
   }
 }
 
-/** Whether what is wrong is that a model is on the hub and not here. */
+/** Whether the error is only that a model has not been downloaded yet, and it can be. */
 async function isDownloadable(error: unknown, environment: CheckSubject['environment']): Promise<boolean> {
   const isAbsent = error instanceof GradusError && error.code === 'MODEL_NOT_FOUND' && error.kind === 'not_ready';
   return isAbsent && !hubSettings(environment).offline && (await hubFinding(environment)).ok;
 }
 
-/** Whether ONNX Runtime exists for a platform, and whether we have been seen to work there. */
+/** Checks whether ONNX Runtime exists for a platform, and says so if Gradus has not been tested on it. */
 export function hardwareFinding(platform: string, arch: string, cpus: readonly { readonly model: string }[]): Finding {
   const model = cpus[0]?.model.trim() || 'unknown processor';
   const detail = `${platform} ${arch}, ${model}, ${cpus.length} cores`;
@@ -187,7 +186,7 @@ export function hardwareFinding(platform: string, arch: string, cpus: readonly {
   return { ok: true, detail: isTestedPlatform(platform, arch) ? detail : `${detail}; not tested on this platform` };
 }
 
-/** A check that fails with an error of ours is not ok, with what the error says. */
+/** Makes a check. If it throws a `GradusError`, the result is not ok and has the error's message and hint. */
 export async function findOut(id: CheckId, subject: CheckSubject): Promise<Finding> {
   try {
     return await machineChecks[id](subject);
@@ -203,7 +202,7 @@ interface FoundModel {
   readonly parameters: number;
 }
 
-/** Reads what the model's files say about it, no weights. Undefined where the configuration needs no model. */
+/** Reads the description of the configuration's model, but no weights. Undefined if the configuration has no model. */
 async function modelOf(config: Config): Promise<FoundModel | undefined> {
   if (config.model === null) return undefined;
   const path = findModel(config.model);
@@ -214,7 +213,7 @@ async function modelOf(config: Config): Promise<FoundModel | undefined> {
   return { path, type: architecture.config.modelType, parameters };
 }
 
-/** In a process of its own: a driver may print, or crash. */
+/** Asks ONNX Runtime for a device, in another process because a driver may print to stdout or crash. */
 async function device(name: Device): Promise<Finding> {
   const module = new URL(`../../runtime/device${extname(import.meta.filename)}`, import.meta.url);
   const script = `import { deviceStatus } from ${JSON.stringify(module.href)};
@@ -234,7 +233,7 @@ async function device(name: Device): Promise<Finding> {
   }
 }
 
-/** Asks for versions alone: importing the packages takes longer than a check may. */
+/** Compares the versions of TRL's packages with the tested ones. The packages are not imported, which would take too long. */
 async function trlEnvironment(environment: CheckSubject['environment']): Promise<Finding> {
   const python = trlPython(environment);
   const tested = testedVersions();
@@ -264,7 +263,10 @@ function missingEngine(name: string): Finding {
   };
 }
 
-/** Whether one of several places has credentials: a set of variables, or a file by its path. */
+/**
+ * Checks whether one of several places has credentials.
+ * @param places the name of each place, with the environment variables that it consists of; if there are none, the name is the path of a file
+ */
 function credentials(
   places: Readonly<Record<string, readonly string[]>>,
   environment: CheckSubject['environment'],
