@@ -1,7 +1,7 @@
 // Advantages: how much better a trajectory scored than the others in its group.
 import { GradusError } from '../errors.ts';
 
-/** What a score is compared with: the mean of its group, or the mean of the others in its group. */
+/** What a score is compared with: the mean of its group, or the mean of the other scores in its group. */
 export type AdvantageBaseline = 'group' | 'leave_one_out';
 
 /** What the difference is divided by: the standard deviation of the group or of the batch, nothing, or the mean of the group. */
@@ -14,7 +14,7 @@ export interface GroupAdvantagesOptions {
   readonly scaleRewards?: ScaleRewards;
 }
 
-/** One of several objectives. */
+/** One of several objectives, such as one reward function among others. */
 export interface Objective {
   readonly weight: number;
   /** For each group, the score of each trajectory; `null` if the objective does not apply. */
@@ -25,6 +25,7 @@ export interface Objective {
 const EPSILON = 1e-4;
 /** Standard deviations up to this are due to rounding. */
 const NO_SPREAD = 1e-8;
+/** Scores of at least this count as good in metrics. */
 const GOOD_SCORE = 0.5;
 
 /**
@@ -53,7 +54,7 @@ export function groupAdvantages(
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
     const center = mean(known)!;
-    // Compared with the mean of the others, every difference is larger by the same factor.
+    // Differences from the mean of the other scores are those from the mean of the group, times n / (n − 1).
     const stretch = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
     const scale = {
       group: deviation(known)! + EPSILON,
@@ -71,6 +72,7 @@ export function groupAdvantages(
  * GDPO, Liu et al. 2026, arXiv:2601.05242.
  *
  * @param scores for each group, the score of each trajectory; `null` for those that are left out
+ * @returns for each group, the advantage of each trajectory; 0 if it is left out
  */
 export function multiObjectiveAdvantages(
   scores: readonly (readonly (number | null)[])[],
@@ -144,11 +146,12 @@ function scored(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
 }
 
+/** Whether a score is at least halfway between the usual 0 for wrong and 1 for right. */
 export function isGood(score: number): boolean {
   return score >= GOOD_SCORE;
 }
 
-/** Whether values differ by more than rounding. */
+/** Whether values differ by more than rounding explains. */
 export function isMixed(values: readonly number[]): boolean {
   return (deviation(values) ?? 0) > NO_SPREAD;
 }

@@ -1,4 +1,4 @@
-// Decides which groups a step trains on, and why not on the others.
+// Decides which groups a step trains on, and gives the reason for each of the others.
 import { type Group, type GroupFate, type GroupOutcome, type GroupReason, wasPlayed } from '../rl.ts';
 import { isGood, isMixed } from './advantages.ts';
 import { isTruncated } from './metrics.ts';
@@ -10,13 +10,15 @@ import { isTruncated } from './metrics.ts';
 export type GroupPolicy = 'keep' | 'drop' | 'resample';
 
 export interface ReasonOptions {
+  /** Whether truncated trajectories are not trained on. */
   readonly maskTruncated: boolean;
-  /** Rewards that are objectives of their own, so that a group is mixed if any of them differs. */
+  /** The names of rewards that are objectives of their own, so that a group is mixed if any of them differs. */
   readonly objectives: readonly string[];
-  /** A group in which some trajectories failed needs at least this many scored ones. */
+  /** If some trajectories of a group failed, at least this many others must have a score. */
   readonly minGroup: number;
 }
 
+/** Says what can be learnt from a group: `mixed` if scores differ, else the reason why nothing can. */
 export function groupReason({ trajectories, rewards }: Group, options: ReasonOptions): GroupReason {
   const played = trajectories.filter(wasPlayed);
   if (options.maskTruncated && played.length > 0 && played.every(isTruncated)) return 'truncated';
@@ -30,7 +32,10 @@ export function groupReason({ trajectories, rewards }: Group, options: ReasonOpt
   return isGood(scores[0]!) ? 'all_good' : 'all_bad';
 }
 
-/** @param mayResample whether new problems may still be drawn */
+/**
+ * What happens to a group. A mixed group is always kept.
+ * @param mayResample whether this step may still replace groups
+ */
 export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample: boolean): GroupFate {
   if (reason === 'mixed') return 'kept';
   if (policy === 'keep') return reason === 'truncated' || reason === 'error' ? 'dropped' : 'kept';

@@ -2,7 +2,7 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { add, and, cast, div, greater, less, maximum, mul, neg, reduceMax, reduceSum, where } from '../tensor/ops.ts';
 
-/** The ratios that are counted. */
+/** The ratios over which a fraction is taken. */
 export interface Counted {
   /** 1 for the ratios that count, else 0: [R, C], or [R, 1] with one ratio per sequence. */
   readonly mask: Tensor;
@@ -11,7 +11,7 @@ export interface Counted {
 }
 
 export interface ClipMetricsInputs extends Counted {
-  /** As `mask`. */
+  /** Importance ratios, in the shape of `mask`. */
   readonly ratio: Tensor;
   /** [R, 1] */
   readonly advantages: Tensor;
@@ -69,7 +69,7 @@ export function foldMetrics(microBatches: readonly Readonly<Record<string, numbe
   return step;
 }
 
-/** [R, C] → [R, 1] */
+/** The sum over the tokens of each sequence, [R, C] → [R, 1]. */
 export function sumTokens(x: Tensor): Tensor {
   return reduceSum(x, { axes: [1], keepDimensions: true });
 }

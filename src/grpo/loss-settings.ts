@@ -2,7 +2,7 @@
 import type { KlEstimator } from './kl.ts';
 import type { SamplingCorrection } from './sampling-correction.ts';
 
-/** What each of them is: the table in losses.ts. */
+/** The loss; `losses.ts` has the definition and the paper of each. */
 export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo' | 'cispo' | 'sapo' | 'vespo' | 'luspo';
 
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
@@ -16,10 +16,11 @@ export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBo
   readonly epsilon_high: number | null;
   /** Upper bound of the ratio for negative advantages as well; must exceed 1 + epsilon_high. Prime Intellect 2025, arXiv:2505.07291. */
   readonly delta: number | null;
-  /** Weight of the KL divergence from the reference. */
+  /** The weight of the KL divergence from the reference model in the loss. */
   readonly beta: number;
   /** Measure the KL divergence even if `beta` is 0. */
   readonly log_kl: boolean;
+  /** See `klEstimators`. */
   readonly kl_estimator: KlEstimator;
   /** Multiply the KL estimate by the importance ratio: see `KlOptions`. */
   readonly use_bias_correction_kl: boolean;
@@ -86,8 +87,11 @@ export interface EntropyBonusSettings {
   readonly entropy_coef: number;
   /** Raise the coefficient by `entropy_coef_delta` while the entropy is at most `entropy_target`, else lower it: see entropy-control.ts. */
   readonly use_adaptive_entropy: boolean;
+  /** The bounds of an adaptive coefficient. */
   readonly entropy_coef_min: number;
   readonly entropy_coef_max: number;
+  /** By how much an adaptive coefficient changes in each step. */
   readonly entropy_coef_delta: number;
+  /** The entropy that an adaptive coefficient aims for, in nats per token. */
   readonly entropy_target: number;
 }

@@ -4,7 +4,7 @@
 export type LearningRateSchedule = 'constant' | 'linear' | 'cosine';
 
 export interface LearningRateOptions {
-  /** The peak of the schedule. */
+  /** The highest learning rate of the schedule. */
   readonly learning_rate: number;
   /** @default 'constant' */
   readonly lr_scheduler_type?: LearningRateSchedule;

@@ -47,6 +47,7 @@ export interface SurrogateLoss {
   readonly metrics: Readonly<Record<string, Tensor>>;
 }
 
+/** The loss of each token as a function of ratios and advantages. */
 export type Surrogate = (inputs: SurrogateInputs, settings: LossSettings) => SurrogateLoss;
 
 /** −min(ratio · A, clipped ratio · A), PPO's objective. Schulman et al. 2017, arXiv:1707.06347. */

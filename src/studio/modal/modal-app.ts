@@ -1,24 +1,24 @@
-// Writes the Modal app of a run: a Python file with the machine, the image, the files and the command.
+// Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 
-/** A file or, with a slash at its end, a folder: here, and where it is trained. */
+/** The paths of a file, here and on the rented machine. A path that ends with a slash is that of a folder. */
 export type Upload = readonly [here: string, there: string];
 
 export interface ModalApp {
-  /** What of the user's is uploaded. */
+  /** The files of the user that are uploaded. */
   readonly project: readonly Upload[];
-  /** Writes `app.py` and what it uploads into a folder; the path of `app.py`. */
+  /** Writes `app.py` and the configuration into a folder. Returns the path of `app.py`. */
   write(folder: string): string;
 }
 
-/** The root of the package, from the sources as from the build. */
+/** The root of the package; the same from `src` and from `dist`. */
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const template = join(root, 'python', 'modal', 'app.py');
-/** Of Gradus itself. */
+/** The files of Gradus itself that are uploaded, if they exist. */
 const packageParts = [
   'bin/',
   'src/',
@@ -28,14 +28,15 @@ const packageParts = [
   'package.json',
   'package-lock.json',
 ];
-/** What is never uploaded of a folder with rewards or environments. */
+/** Patterns of files that are never uploaded with a folder of rewards or environments. */
 const ignored = ['**/node_modules', '**/.git', '**/.venv', '**/__pycache__', '**/runs', '**/.cache', '**/.env*'];
-/** Where Modal's `uv_sync` puts the environment. */
+/** The interpreter of the environment that Modal's `uv_sync` creates. */
 const python = '/.uv/.venv/bin/python';
 
 /**
- * @param run the name of the run, on the volume as here
- * @param argv further arguments of `gradus train`
+ * Describes the app of a run; nothing is written before `write` is called.
+ * @param run the name of the run, which is also its name on Modal's volume
+ * @param argv additional arguments of `gradus train` on the rented machine
  */
 export function modalApp(config: Config, run: string, argv: readonly string[] = []): ModalApp {
   const project: Upload[] = [];
@@ -86,11 +87,11 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
   };
 }
 
-/** The configuration as it is trained there: on the machine itself, with the paths that files have there. */
+/** The configuration for the rented machine, with `compute: local` and the paths that uploaded files have there. */
 function onModal(config: Config, upload: (path: string) => string): Config {
   const file = <T extends string | null>(path: T) =>
     path !== null && isAbsolute(path) && existsSync(path) ? upload(path) : path;
-  // Code may import what lies beside it.
+  // The whole folder is uploaded, since code may import files beside it.
   const code = (reference: string) => {
     const [path, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
     return `${upload(dirname(path))}/${basename(path)}${name === undefined ? '' : `:${name}`}`;

@@ -1,4 +1,4 @@
-// Trains at Modal: checks the agreement to spend, the client and credentials, and copies the run to this machine while it grows.
+// Trains on a machine rented at Modal, and copies the run directory to this machine while it grows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
@@ -27,14 +27,14 @@ import { modalApp } from './modal-app.ts';
 
 export interface ModalRunOptions extends RunPlace {
   readonly requirements: readonly Requirement[];
-  /** Cancels what goes on at Modal. */
+  /** Cancels the run at Modal. */
   readonly signal?: AbortSignal;
 }
 
-/** The client that the app was tested with. */
+/** The command that runs Modal's client, in the version that the app was tested with. */
 const client = ['uvx', '--from', 'modal==1.6.4', 'modal'] as const;
 const lookEvery = 500; // ms
-/** Begins the lines that the app writes for us. */
+/** The beginning of those lines of the app's output that are reports in JSON. */
 const mark = 'gradus: ';
 
 const report = z.strictObject({
@@ -52,8 +52,8 @@ const report = z.strictObject({
 type Report = z.output<typeof report>;
 
 /**
- * Starts the run, or finds it still running after a lost connection, and tells its events as they are copied here. Throws `MODAL_CLIENT_MISSING`,
- * `CREDENTIALS_MISSING`, `MODAL_FAILED`, and what the run there failed with.
+ * Trains at Modal and yields the events of the run as they are copied here. With `resume`, it finds a run that goes on there after the connection
+ * was lost. Throws `MODAL_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `RUN_EXISTS`, `MODAL_FAILED`, and the error with which the run there failed.
  */
 export async function* trainAtModal(
   loaded: LoadedConfig,
@@ -99,15 +99,15 @@ export async function* trainAtModal(
   return result;
 }
 
-/** The client with the app; the last of what it reports. Everything that it prints is kept in a log. */
+/** Runs Modal's client with the app, writes its output to a log, and returns what the app has reported. Throws `MODAL_FAILED`. */
 async function runApp(app: string, directory: string, { resume, overwrite, signal }: ModalRunOptions): Promise<Report> {
   const mode = resume ? 'resume' : overwrite ? 'overwrite' : 'new';
   const [program, ...args] = [...client, 'run', '--detach', app];
   const child = spawn(program!, [...args, '--directory', directory, '--mode', mode, '--pid', String(process.pid)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // Ctrl-C is for this process to act on
+    detached: true, // so that Ctrl-C reaches this process only
   });
-  // uvx and the client that it started: the whole group.
+  // To the whole group: uvx, and the client that it has started.
   const cancel = () => child.exitCode === null && process.kill(-child.pid!, 'SIGINT');
   signal?.addEventListener('abort', cancel);
   const logFile = join(directory, runFiles.logs, 'modal.log');
@@ -137,7 +137,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
 
 const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
 
-/** What the run there failed with, told as if it had been here. */
+/** The error of the run there, with the code it would have had here. */
 function failureOf({ exit_code = 1, result }: Report): GradusError {
   const { code, message, hint } = result?.error ?? {
     code: 'MODAL_FAILED',

@@ -1,4 +1,4 @@
-// What renting a GPU at Modal for a run costs, and whether the user has agreed to it.
+// The cost of renting a GPU at Modal for a run, and the checks that it can be rented and that the user has agreed to pay.
 import { milliseconds } from '../../config/durations.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -7,25 +7,25 @@ import { type GpuCost, gpuCost, rentedGpus, splitGpu } from '../machine/gpu-cost
 import { modalApp } from './modal-app.ts';
 
 export interface Rental extends GpuCost {
-  /** Where weights and runs stay. */
+  /** The name of the Modal volume that keeps models and runs. */
   readonly volume: string;
-  /** By their names at Modal; what they hold is not known here. */
+  /** The names of the Modal secrets that the machine gets. */
   readonly secrets: readonly string[];
-  /** Files and folders of the user's. */
+  /** The paths of the user's files and folders that are uploaded. */
   readonly uploads: readonly string[];
 }
 
 export interface RentalWork {
   readonly steps: number;
   readonly parameters: { readonly total: number };
-  /** Tokens read and written in a step. */
+  /** The number of tokens that are read and sampled in a step. */
   readonly tokensPerStep: number;
 }
 
-/** A container lives no longer. */
+/** The longest that Modal lets a container run. */
 const longest = 24 * 3600; // s
 
-/** Undefined where nothing is rented. Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` for what cannot be. */
+/** What a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable`. */
 export function rentalOf(config: Config, run: string, work: RentalWork): Rental | undefined {
   if (config.compute !== 'modal') return undefined;
   assertRentable(config);
@@ -34,7 +34,7 @@ export function rentalOf(config: Config, run: string, work: RentalWork): Rental 
   return { ...runCost(config, work)!, volume, secrets, uploads };
 }
 
-/** Undefined for a GPU that is not known. */
+/** Estimates the cost of a run on the GPU that `modal.gpu` names. Undefined for an unknown GPU. */
 export function runCost({ modal, trl, max_completion_length }: Config, work: RentalWork): GpuCost | undefined {
   return gpuCost(modal.gpu, {
     ...{ steps: work.steps, parameters: work.parameters.total, tokensPerStep: work.tokensPerStep },
@@ -43,7 +43,10 @@ export function runCost({ modal, trl, max_completion_length }: Config, work: Ren
   });
 }
 
-/** Throws `CONFIRMATION_REQUIRED` where money would be spent that nobody agreed to spend, and what is wrong with what would be rented. */
+/**
+ * Throws `CONFIRMATION_REQUIRED` if a run would cost money and the user has not agreed, and the errors of `assertRentable`.
+ * @param yes whether the user has agreed
+ */
 export function assertConfirmed(config: Config, yes: boolean): void {
   if (config.compute !== 'modal') return;
   assertRentable(config);
@@ -59,7 +62,7 @@ export function assertConfirmed(config: Config, yes: boolean): void {
   );
 }
 
-/** Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` for what no machine at Modal would be rented for. */
+/** Throws `CONFIG_INVALID` or `CONFIG_CONFLICT` if the configuration cannot be trained on a machine rented at Modal. */
 export function assertRentable({ modal, trl }: Config): void {
   const { name, count } = splitGpu(modal.gpu);
   if (!rentedGpus.includes(name)) {

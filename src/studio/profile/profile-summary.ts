@@ -1,4 +1,4 @@
-// Summarises recorded steps: time and memory by phase, and by kind of operator within sessions.
+// Sums up recorded steps: time and memory by phase of a step, and time by kind of operator in each session of ONNX Runtime.
 import type { SessionRun } from '../../runtime/recording.ts';
 import type { Phase } from '../../training.ts';
 
@@ -9,21 +9,21 @@ export interface RecordedStep {
   readonly memory: readonly MemorySample[];
 }
 
-/** Resident memory of the process. */
+/** The resident memory of the process at one moment. */
 export interface MemorySample {
-  /** By `performance.now()`. */
+  /** In milliseconds, by `performance.now()`. */
   readonly time: number;
   readonly bytes: number;
 }
 
-/** All times are milliseconds. */
+/** A phase of all recorded steps together, such as sampling or the update. */
 export interface PhaseSummary {
   milliseconds: number;
-  /** What of it sessions ran for. */
+  /** Milliseconds of these in which sessions ran. */
   sessions: number;
-  /** What of it profiles were written for. */
+  /** Milliseconds of these in which profiles were written. */
   recording: number;
-  /** The most memory that was seen; absent where the phase was too short to be looked at. */
+  /** The most resident memory; absent if the phase was too short for a measurement. */
   peakBytes?: number;
 }
 
@@ -36,7 +36,7 @@ export interface SessionSummary {
 export interface OperatorSummary {
   count: number;
   milliseconds: number;
-  /** Put out. */
+  /** The size of all outputs. */
   bytes: number;
 }
 

@@ -1,6 +1,7 @@
-// The profile as tables in Markdown.
+// Writes a profile as tables in Markdown.
 import type { PhaseSummary, ProfileSummary, SessionSummary } from './profile-summary.ts';
 
+/** One table of phases, and one of operators for each session. */
 export function profileTable({ steps, phases, sessions }: ProfileSummary): string {
   const total = sum([...phases.values()].map(({ milliseconds }) => milliseconds));
   const [first, last] = [steps[0]!, steps.at(-1)!];

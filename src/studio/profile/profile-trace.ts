@@ -1,11 +1,11 @@
-// The profile as a trace that browsers show: chrome://tracing, ui.perfetto.dev. The format is Chrome's "Trace Event Format".
+// Writes a profile as a trace in Chrome's "Trace Event Format", which chrome://tracing and ui.perfetto.dev display.
 import type { SessionRun } from '../../runtime/recording.ts';
 import type { RecordedStep } from './profile-summary.ts';
 
-/** Operators that are shown one by one, in the order in which they ran: some 25 MB. Of later runs only the whole is shown. */
+/** The maximum number of operators in the trace, about 25 MB. Of runs after these, only the whole run is in it. */
 const OPERATOR_EVENTS = 200_000;
 
-/** Rows of the picture; each session has one of its own behind them. */
+/** The first rows of the display; each session has one of its own after them. */
 const STEPS = 0;
 const PHASES = 1;
 
@@ -13,7 +13,7 @@ export class ProfileTrace {
   readonly #events: object[] = [];
   readonly #rows = new Map<string, number>();
   #operators = 0;
-  /** Where the picture begins, by `performance.now()`. */
+  /** The time at which the trace begins, by `performance.now()`. */
   #origin: number | undefined;
 
   add({ step, phases, runs, memory }: RecordedStep): void {
@@ -28,7 +28,7 @@ export class ProfileTrace {
     }
   }
 
-  /** One event a line. */
+  /** The trace as JSON, with one event per line. */
   toString(): string {
     const rows = [['steps', STEPS], ['phases', PHASES], ...this.#rows] as const;
     const names = rows.map(([name, tid]) => ({ ph: 'M', pid: 1, tid, name: 'thread_name', args: { name } }));
@@ -53,7 +53,7 @@ export class ProfileTrace {
     this.#events.push({ ph: 'X', pid: 1, tid, name, ts: this.#time(start), dur, ...(args && { args }) });
   }
 
-  /** Microseconds since the picture begins. */
+  /** Microseconds since the beginning of the trace. */
   #time(time: number): number {
     return Math.round(1000 * (time - this.#origin!));
   }

@@ -1,4 +1,4 @@
-// Records where time and memory of the first steps go, except for the very first, which compiles graphs.
+// Records what takes time and memory in the first steps of a run, except for the very first, which also compiles graphs.
 import type { Profiler } from '../../backends/backend.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import type { StepReport } from '../../training.ts';
@@ -6,9 +6,11 @@ import { type MemorySample, ProfileSummary } from './profile-summary.ts';
 import { profileTable } from './profile-table.ts';
 import { ProfileTrace } from './profile-trace.ts';
 
+/** The number of steps that are recorded. */
 const STEPS = 3;
 const MEMORY_INTERVAL = 5; // ms
 
+/** Writes the profile into the run directory anew after each recorded step. */
 export class StepProfile {
   readonly #profiler: Profiler;
   readonly #store: RunStore;
@@ -25,7 +27,7 @@ export class StepProfile {
     this.#last = Math.min(this.#first + STEPS - 1, max_steps);
   }
 
-  /** Passes steps on as they are, and records those that it is about; what lies between them is not recorded. */
+  /** Passes all steps on, and records some of them. What happens between steps, such as evaluations, is not recorded. */
   async *watch(steps: AsyncGenerator<StepReport, void>): AsyncGenerator<StepReport, void> {
     try {
       for (let step = this.#store.record.step + 1; ; step++) {
