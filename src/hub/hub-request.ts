@@ -1,6 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { setTimeout as wait } from 'node:timers/promises';
-import { GradusError, messageOf } from '../errors.ts';
+import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
 
@@ -87,53 +87,64 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
 }
 
 async function refusal(settings: HubSettings, subject: HubSubject, response: Response): Promise<GradusError> {
-  const { status, headers } = response;
   // Frees the connection.
   await response.body?.cancel();
-  const what = described(subject);
-  const page = `${settings.endpoint}/${subject.type === 'dataset' ? 'datasets/' : ''}${subject.name}`;
+  const { code, message, hint, kind } = meaningOf(response, settings, subject);
+  return new GradusError(code, message, { hint, kind, path: subject.type });
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+  readonly kind: ErrorKind;
+}
+
+/** What the hub's status and its own code of an error mean. */
+function meaningOf(response: Response, { endpoint, token }: HubSettings, subject: HubSubject): Refusal {
+  const { status, headers } = response;
   const reason = headers.get('x-error-code');
-  const said = headers.get('x-error-message');
-  const error = (code: string, message: string, hint: string, kind: 'invalid' | 'credentials' | 'not_ready') =>
-    new GradusError(code, message, { hint, kind, path: subject.type });
+  const said = headers.get('x-error-message') ?? `status ${status}`;
+  const what = described(subject);
+  const page = `${endpoint}/${subject.type === 'dataset' ? 'datasets/' : ''}${subject.name}`;
+  const logIn = 'set HF_TOKEN (or: hf auth login)';
   if (reason === 'GatedRepo') {
-    const account = settings.token ? 'with the account of your HF_TOKEN' : 'then set HF_TOKEN (or: hf auth login)';
-    return error(
-      'HUB_GATED',
-      `${what} is gated: its owners want terms accepted`,
-      `accept them at ${page}, ${account}`,
-      'credentials',
-    );
+    return {
+      code: 'HUB_GATED',
+      message: `${what} is gated: its owners want terms accepted`,
+      hint: `accept them at ${page}, ${token ? 'with the account of your HF_TOKEN' : `then ${logIn}`}`,
+      kind: 'credentials',
+    };
   }
   if (status === 404 || reason === 'RepoNotFound' || reason === 'RevisionNotFound') {
-    const missing =
-      reason === 'RevisionNotFound' ? `has no revision ${subject.revision}` : 'does not exist, or is private';
-    return error(
-      'HUB_NOT_FOUND',
-      `${what} ${missing}`,
-      `check the spelling at ${page}; a private one needs HF_TOKEN`,
-      'invalid',
-    );
+    const noRevision = reason === 'RevisionNotFound';
+    return {
+      code: 'HUB_NOT_FOUND',
+      message: `${what} ${noRevision ? `has no revision ${subject.revision}` : 'does not exist, or is private'}`,
+      hint: `check the spelling at ${page}; a private one needs HF_TOKEN`,
+      kind: 'invalid',
+    };
   }
   if (status === 401 || status === 403) {
-    const hint = settings.token
-      ? 'check HF_TOKEN: it may be expired, or not meant for this'
-      : 'set HF_TOKEN (or: hf auth login)';
-    return error('HUB_UNAUTHORIZED', `the hub refuses ${what}: ${said ?? `status ${status}`}`, hint, 'credentials');
+    return {
+      code: 'HUB_UNAUTHORIZED',
+      message: `the hub refuses ${what}: ${said}`,
+      hint: token ? 'check HF_TOKEN: it may be expired, or not meant for this' : logIn,
+      kind: 'credentials',
+    };
   }
   if (status === 429) {
-    const seconds = Math.ceil(retryAfter(response));
-    return error(
-      'HUB_BUSY',
-      `the hub has had too many requests to give ${what}`,
-      `try again in ${seconds || 60} seconds`,
-      'not_ready',
-    );
+    return {
+      code: 'HUB_BUSY',
+      message: `the hub has had too many requests to give ${what}`,
+      hint: `try again in ${Math.ceil(retryAfter(response)) || 60} seconds`,
+      kind: 'not_ready',
+    };
   }
-  return error(
-    'HUB_FAILED',
-    `the hub fails to give ${what}: ${said ?? `status ${status}`}`,
-    'try again later',
-    'not_ready',
-  );
+  return {
+    code: 'HUB_FAILED',
+    message: `the hub fails to give ${what}: ${said}`,
+    hint: 'try again later',
+    kind: 'not_ready',
+  };
 }
