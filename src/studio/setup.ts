@@ -15,6 +15,7 @@ import type { Renderer } from '../rendering.ts';
 import { promptOf, stageProblems } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
+import { openStagedModel, type StagedModel } from './staged-model.ts';
 import { openings, openStageTask, openTask, type Task } from './task.ts';
 import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
@@ -48,57 +49,47 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   assertMetricExists(config, task.rewardNames);
   // Unsupported backends were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
+  const stages = stagesOf(config);
   // Errors in later stages should show now, not after the stages before them.
-  for (const stage of stagesOf(config)) {
+  for (const stage of stages) {
     backend.check?.(stage.config);
     if (stage.name !== undefined) await openStageTask(stage, calls);
   }
-  let entered = stagesOf(config)[0]!.index;
-  let opened = await backend.open(stagesOf(config)[0]!.config, signal);
-  let logs: string | undefined;
-  calls.policy = () => opened.model.policy();
-
-  const reopen = async ({ index, config: settings }: Stage) => {
-    opened.model.dispose();
-    opened = await backend.open(settings, signal);
-    entered = index;
-    if (logs !== undefined) opened.keepLogs?.(logs);
-  };
-  const setupOf = async (of: Config, { problems, ...taught }: Task): Promise<Setup> => {
-    const { renderer, template, contextLength, versions } = opened;
-    const fitted = fitPrompts(of, problems, { prompt: promptOf(of), renderer, contextLength });
-    if (of.environment !== null && of.max_turns > 1) await assertConversations({ ...taught, problems }, renderer);
-    return {
-      ...taught,
-      ...fitted,
-      ...{ config: of, template, versions },
-      get model() {
-        return opened.model;
-      },
-      keepLogs(folder) {
-        logs = folder;
-        opened.keepLogs?.(folder);
-      },
-      generator: (options) =>
-        new RolloutGenerator(taught.environment, fitted.renderer, { ...rolloutOptions(of), ...options }),
-      async enter(stage) {
-        if (stage.name === undefined) return this;
-        if (stage.index !== entered) await reopen(stage);
-        const own = await openStageTask(stage, calls);
-        return setupOf(stage.config, { ...own, problems: stageProblems(stage.config, own.problems, of, problems) });
-      },
-      dispose() {
-        opened.model.dispose();
-        calls.policy = undefined;
-      },
-    };
-  };
+  const model = await openStagedModel(backend, stages[0]!, signal);
+  calls.policy = () => model.opened.model.policy();
   try {
-    return await setupOf(config, task);
+    return await setupOf(config, task, model, calls);
   } catch (error) {
-    opened.model.dispose();
+    model.opened.model.dispose();
     throw error;
   }
+}
+
+/** The setup of a run or of one of its stages, with the model as it is open now. */
+async function setupOf(config: Config, task: Task, model: StagedModel, calls: PolicyCalls): Promise<Setup> {
+  const { renderer, template, contextLength, versions } = model.opened;
+  const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
+  if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
+  return {
+    ...{ ...task, ...fitted, config, template, versions },
+    get model() {
+      return model.opened.model;
+    },
+    keepLogs: model.keepLogs,
+    generator: (options) =>
+      new RolloutGenerator(task.environment, fitted.renderer, { ...rolloutOptions(config), ...options }),
+    async enter(stage) {
+      if (stage.name === undefined) return this;
+      await model.enter(stage);
+      const own = await openStageTask(stage, calls);
+      const problems = stageProblems(stage.config, own.problems, config, task.problems);
+      return setupOf(stage.config, { ...own, problems }, model, calls);
+    },
+    dispose() {
+      model.opened.model.dispose();
+      calls.policy = undefined;
+    },
+  };
 }
 
 /** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */
