@@ -12,28 +12,28 @@ export interface EvaluationOptions {
   readonly policy: Policy;
   readonly generator: (options: Partial<RolloutOptions>) => Generator;
   readonly rewardModel: RewardModel;
-  /** The first decides what is correct: a completion to which it gives at least 1. */
+  /** The names of the reward functions. A completion is correct if the first of them gives it at least 1. */
   readonly rewardNames: readonly string[];
-  /** pass@k for each of these; as many samples of each problem as the largest. */
+  /** The values of k for which pass@k is measured. Each problem is sampled as often as the largest says. */
   readonly k: readonly number[];
-  /** Of the samples. */
+  /** The temperature of samples. */
   readonly temperature: number;
   readonly seed: number;
-  /** Of the run whose policy it is, for rewards that go by it. */
+  /** How far training is, for rewards that depend on it. */
   readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }
 
-/** A completion with its verdict. */
+/** A trajectory with its reward. */
 interface Scored {
   readonly trajectory: Trajectory;
   readonly reward: Reward;
 }
 
-/** Completions that are asked for at once: enough to fill any batch, few enough to stop soon. */
+/** The number of completions that are sampled together: enough to fill any batch, but few enough that a cancelled evaluation ends soon. */
 const completionsAtOnce = 256;
 
-/** The metrics that an evaluation reports, whatever comes of it. */
+/** The names of the metrics that every evaluation may have; rewards and environments add their own. */
 export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
   return [
     ...['eval/accuracy', 'eval/reward', 'eval/sampled_accuracy', 'eval/sampled_reward'],
@@ -43,7 +43,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
 }
 
 /**
- * Answers each problem greedily once, and max(k) times by sampling. `undefined` if it was cancelled.
+ * Answers each problem greedily once, and max(k) times by sampling. Returns undefined if it was cancelled.
  *
  * - `eval/accuracy`, `eval/reward`: of the greedy answers
  * - `eval/sampled_accuracy`, `eval/sampled_reward`, `eval/rewards/<name>/mean`, `eval/num_turns/mean`, `eval/completions/…`: of
@@ -51,7 +51,7 @@ export function evaluationMetricNames(rewardNames: readonly string[], k: readonl
  * - `eval/pass@k`: the chance that at least one of k samples is correct (Chen et al. 2021, arXiv:2107.03374)
  * - `eval/<name>`: whatever rewards and environments log, of the samples; `numeric_match/lenient` beside `numeric_match/strict`, for example
  *
- * What no reward could judge counts in nothing but `eval/unscored`, its fraction among the samples.
+ * Completions that no reward could judge are left out of all metrics except `eval/unscored`, their fraction among the samples.
  */
 export async function evaluatePolicy(
   problems: readonly Example[],
@@ -99,13 +99,16 @@ export async function evaluatePolicy(
   };
 }
 
-/** 1 or 0, or `null` where the reward that decides does not apply or failed. */
+/**
+ * 1 if a completion is correct, else 0; `null` if the decisive reward does not apply or failed.
+ * @param decisive the name of that reward
+ */
 export function isCorrect({ parts }: Reward, decisive: string): number | null {
   const value = parts[decisive] ?? null;
   return value === null ? null : Number(value >= 1);
 }
 
-/** A group of scored completions for each problem. */
+/** Plays and scores episodes; returns a group of them for each problem, or fewer groups if it is cancelled. */
 async function answer(
   problems: readonly Example[],
   sampling: Partial<RolloutOptions>,
@@ -147,7 +150,7 @@ function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
   };
 }
 
-/** 1 − C(n − c, k) / C(n, k) for n samples of which c are correct; nothing where fewer than k could be judged. */
+/** [1 − C(n − c, k) / C(n, k)] for n samples of which c are correct; empty if fewer than k could be judged. */
 function passAt(k: number, correct: readonly number[]): number[] {
   const n = correct.length;
   if (n < k) return [];
@@ -158,8 +161,8 @@ function passAt(k: number, correct: readonly number[]): number[] {
 }
 
 /**
- * One value from 0 to 1 a problem. Samples of a problem are alike, so that problems are what is counted; values between 0 and 1 vary less
- * than the trials that Wilson's interval is for, which makes it rather too wide than too narrow.
+ * The interval of a mean of values from 0 to 1, one for each problem. Samples of one problem are not independent, so problems count as trials.
+ * Wilson's interval is for trials that are 0 or 1; values in between vary less, so that the interval is too wide rather than too narrow.
  */
 function proportionInterval(values: readonly number[]): Interval {
   return wilsonInterval(
