@@ -16,8 +16,8 @@ export interface HubServer extends Disposable {
   /** `GET /api/models/org/name`: what was asked, without the query. */
   readonly requests: string[];
   readonly headers: IncomingMessage['headers'][];
-  /** Sees each request first, and may answer it. */
-  intercept: (path: string, request: IncomingMessage, response: ServerResponse) => void;
+  /** Sees each request first, and may answer it; with `unanswered` nobody does. */
+  intercept: (path: string, request: IncomingMessage, response: ServerResponse) => unknown;
 }
 
 export const COMMIT = 'a'.repeat(40);
@@ -33,8 +33,8 @@ export async function startHubServer(repos: Readonly<Record<string, HubServerRep
     const path = decodeURIComponent(pathname);
     requests.push(`${request.method} ${path}`);
     headers.push(request.headers);
-    hub.intercept(path, request, response);
-    if (!response.headersSent) answer(path, searchParams, request, response);
+    const fate = hub.intercept(path, request, response);
+    if (fate !== 'unanswered' && !response.headersSent) answer(path, searchParams, request, response);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

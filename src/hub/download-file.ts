@@ -4,7 +4,7 @@ import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { ATTEMPTS, type HubSubject, hubRequest, pause, unreachable } from './hub-request.ts';
+import { ATTEMPTS, anyOf, breakAfterSilence, type HubSubject, hubRequest, pause, unreachable } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
 export interface HubFile {
@@ -26,9 +26,6 @@ export interface FileDownload {
   readonly onBytes: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
-
-/** A connection that is silent for this many milliseconds counts as broken. */
-const SILENCE = 30_000;
 
 /** Errors do not matter if another process has fetched the same file meanwhile. Throws `HUB_CHECKSUM_WRONG` if the hash is wrong twice, and what `hubRequest` throws. */
 export async function downloadFile(download: FileDownload): Promise<void> {
@@ -94,6 +91,8 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
       }
     }
     await handle.truncate(file.size);
+    // A blob is never looked into again, so that its bytes must be on the disk before it has its name.
+    await handle.sync();
   } finally {
     await handle.close();
   }
@@ -107,29 +106,29 @@ function newHash({ hash, size }: HubFile) {
 
 /** The rest of a file, or all of it if the server does not support ranges. */
 async function bytesFrom({ settings, subject, url, signal }: FileDownload, position: number) {
-  const silence = new AbortController();
+  const connection = new AbortController();
   const headers = { 'accept-encoding': 'identity', ...(position > 0 && { range: `bytes=${position}-` }) };
-  const response = await hubRequest(settings, subject, url, {
-    headers,
-    signal: signal ? AbortSignal.any([signal, silence.signal]) : silence.signal,
-  });
+  const response = await hubRequest(settings, subject, url, { headers, signal: anyOf(connection, signal) });
   const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
   const from = response.status === 206 ? Number(start ?? position) : 0;
-  return { body: chunksOf(response.body!, silence), from };
+  return { body: chunksOf(response.body!, settings, connection), from };
 }
 
 /** The chunks of a stream. Throws if it is silent for too long. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<Uint8Array> {
-  const listen = () => setTimeout(() => silence.abort(new Error('the connection went silent')), SILENCE);
-  let timer = listen();
+async function* chunksOf(
+  body: ReadableStream<Uint8Array>,
+  settings: HubSettings,
+  connection: AbortController,
+): AsyncGenerator<Uint8Array> {
+  let silence = breakAfterSilence(settings, connection);
   try {
     for await (const chunk of body) {
-      clearTimeout(timer);
+      clearTimeout(silence);
       yield chunk;
-      timer = listen();
+      silence = breakAfterSilence(settings, connection);
     }
   } finally {
-    clearTimeout(timer);
+    clearTimeout(silence);
   }
 }
 
@@ -142,5 +141,7 @@ async function writeAll(handle: FileHandle, chunk: Uint8Array, position: number)
 
 /** Disk errors, such as a full disk, for which a second attempt is pointless. */
 function isOfFiles(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EIO', 'EACCES', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code));
+  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EACCES', 'EROFS'].includes(
+    String((error as NodeJS.ErrnoException).code),
+  );
 }

@@ -48,7 +48,7 @@ async function open(t: TestContext) {
     server[Symbol.dispose]();
     rmSync(cache, { recursive: true });
   });
-  const settings = { endpoint: server.endpoint, cache, offline: false, firstWait: 1 };
+  const settings = { endpoint: server.endpoint, cache, offline: false, firstWait: 1, silence: 30_000 };
   const fetch = async (id: string, part: DatasetPart, offline = false) => {
     const files = await fetchDataset({ ...settings, offline }, parseHubId(id)!, part);
     return files.map((path) => readFileSync(path, 'utf8'));

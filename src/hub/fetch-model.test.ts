@@ -66,7 +66,10 @@ async function open(t: TestContext, more: Partial<HubSettings> = {}): Promise<Hu
     server[Symbol.dispose]();
     rmSync(cache, { recursive: true });
   });
-  return { server, settings: { endpoint: server.endpoint, cache, offline: false, firstWait: 1, ...more } };
+  return {
+    server,
+    settings: { endpoint: server.endpoint, cache, offline: false, firstWait: 1, silence: 30_000, ...more },
+  };
 }
 
 const id = (text: string) => parseHubId(text)!;
@@ -76,7 +79,7 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 /** Acts on the first requests for the weights, each in its way; the others are answered as they should be. */
 function misbehave(server: HubServer, ...ways: HubServer['intercept'][]): void {
   server.intercept = (path, request, response) => {
-    if (isWeights(path)) ways.shift()?.(path, request, response);
+    return isWeights(path) ? ways.shift()?.(path, request, response) : undefined;
   };
 }
 
@@ -224,6 +227,23 @@ test('a server without ranges sends it all again', async (t) => {
   assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
 });
 
+test('a server that goes silent, before it answers or in the middle, is asked again, and given up', async (t) => {
+  const { server, settings } = await open(t, { silence: 200 });
+  const unanswered = () => 'unanswered' as const;
+  const inTheMiddle: HubServer['intercept'] = (_, __, response) => {
+    response.writeHead(200, { 'content-length': weights.length }).write(weights.subarray(0, half));
+  };
+  misbehave(server, unanswered, inTheMiddle, unanswered);
+  const folder = await fetchModel(settings, id('org/tiny'));
+  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+
+  server.intercept = unanswered;
+  await assert.rejects(fetchModel(settings, id('org/sharded')), {
+    ...{ code: 'HUB_UNREACHABLE', kind: 'not_ready' },
+    message: /went silent$/,
+  });
+});
+
 test('a server that always breaks off at the same place is given up', async (t) => {
   const { server, settings } = await open(t);
   const always: HubServer['intercept'] = (_, __, response) => {
@@ -342,7 +362,14 @@ test('the environment is that of Python’s tools', (t) => {
   t.after(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, 'token'), 'from-file\n');
   assert.deepEqual(hubSettings({ HF_HOME: home, HF_ENDPOINT: 'https://mirror/' }), {
-    ...{ endpoint: 'https://mirror', token: 'from-file', cache: join(home, 'hub'), offline: false, firstWait: 1000 },
+    ...{
+      endpoint: 'https://mirror',
+      token: 'from-file',
+      cache: join(home, 'hub'),
+      offline: false,
+      firstWait: 1000,
+      silence: 30_000,
+    },
   });
   const given = hubSettings({ HF_HOME: home, HF_TOKEN: 'given', HF_HUB_CACHE: '/cache', HF_HUB_OFFLINE: 'YES' });
   assert.deepEqual([given.token, given.cache, given.offline], ['given', '/cache', true]);

@@ -29,7 +29,7 @@ test('snapshot_download finds our files without a network', { skip }, async (t) 
     hub[Symbol.dispose]();
     rmSync(home, { recursive: true });
   });
-  const settings = { endpoint: hub.endpoint, cache: join(home, 'hub'), offline: false, firstWait: 1 };
+  const settings = { endpoint: hub.endpoint, cache: join(home, 'hub'), offline: false, firstWait: 1, silence: 30_000 };
   const folders = [];
   for (const id of ['org/tiny', 'org/tiny@v1.0']) folders.push(await fetchModel(settings, parseHubId(id)!));
 

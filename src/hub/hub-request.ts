@@ -33,9 +33,11 @@ export async function hubRequest(
   const isOurs = new URL(url).origin === new URL(endpoint).origin;
   const authorization = token && isOurs ? { authorization: `Bearer ${token}` } : {};
   for (let attempt = 1; ; attempt++) {
-    const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: signal ?? null }).catch(
-      (error: unknown) => ({ error }),
-    );
+    const broken = new AbortController();
+    const silence = breakAfterSilence(settings, broken);
+    const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: anyOf(broken, signal) })
+      .catch((error: unknown) => ({ error }))
+      .finally(() => clearTimeout(silence));
     signal?.throwIfAborted();
     if (!('error' in outcome) && outcome.ok) return outcome;
     const last = attempt === ATTEMPTS;
@@ -46,6 +48,16 @@ export async function hubRequest(
     }
     await pause(settings, attempt, 'error' in outcome ? 0 : retryAfter(outcome), signal);
   }
+}
+
+/** Breaks a connection off that has been silent for too long from now on, unless the timer is cleared. */
+export function breakAfterSilence({ silence }: HubSettings, connection: AbortController): NodeJS.Timeout {
+  return setTimeout(() => connection.abort(new Error('the connection went silent')), silence);
+}
+
+/** The signal of a connection that is also given up with `signal`. */
+export function anyOf(connection: AbortController, signal: AbortSignal | undefined): AbortSignal {
+  return signal ? AbortSignal.any([signal, connection.signal]) : connection.signal;
 }
 
 /** Without a network, host names cannot be resolved, and waiting does not help. */

@@ -13,6 +13,8 @@ export interface HubSettings {
   readonly offline: boolean;
   /** Wait before the second attempt of a request, in milliseconds; it doubles each time. */
   readonly firstWait: number;
+  /** A connection that is silent for this many milliseconds counts as broken. */
+  readonly silence: number;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +29,7 @@ export function hubSettings(environment: Environment = process.env): HubSettings
     cache: environment.HF_HUB_CACHE ?? join(home, 'hub'),
     offline: /^(1|true|yes|on)$/i.test(environment.HF_HUB_OFFLINE ?? ''),
     firstWait: 1000,
+    silence: 30_000,
   };
 }
 
