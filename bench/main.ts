@@ -6,6 +6,7 @@ import { benchmarkGrowth } from './growth/growth.ts';
 import { benchmarkLearning } from './learning/learning.ts';
 import { benchmarkPasses } from './passes/passes.ts';
 import { benchmarkShapes } from './shapes/shapes.ts';
+import { benchmarkStartUp } from './start-up/start-up.ts';
 import { benchmarkTimeToReward } from './time-to-reward/time-to-reward.ts';
 import { benchmarkVsTrl } from './vs-trl/vs-trl.ts';
 
@@ -36,6 +37,10 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   shapes: {
     about: 'GRPO steps of a model of Qwen2.5-0.5B’s shape with random weights: time and memory',
     run: benchmarkShapes,
+  },
+  'start-up': {
+    about: 'how long it takes until a model can sample and learn, and until a command has answered',
+    run: benchmarkStartUp,
   },
   'time-to-reward': {
     about: 'seconds until SmolLM2-135M is mostly right at arithmetic, against TRL',
