@@ -74,7 +74,7 @@ test('a taken directory is an error, unless it is a run that may be overwritten'
 test('metrics lines have their keys in one order and no value that is not a number', () => {
   const store = create('metrics');
   store.metrics(1, { reward: 0.5, loss: Number.NaN, entropy: 1, grad_norm: Number.POSITIVE_INFINITY });
-  store.metrics(2, { entropy: 1, reward: 0.5 });
+  store.metrics(2, { entropy: 1, reward: 0.5, step: 99 });
   assert.equal(
     readFileSync(join(store.directory, 'metrics.jsonl'), 'utf8'),
     '{"step":1,"entropy":1,"reward":0.5}\n{"step":2,"entropy":1,"reward":0.5}\n',

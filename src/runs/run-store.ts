@@ -270,11 +270,11 @@ export class RunStore {
   }
 }
 
-/** The step, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */
+/** The step, whatever else is called so, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */
 function numbersOf(step: number, numbers: Metrics): MetricsRecord {
   const record: { step: number } & Record<string, number> = { step };
   for (const name of Object.keys(numbers).sort()) {
-    if (Number.isFinite(numbers[name])) record[name] = numbers[name]!;
+    if (name !== 'step' && Number.isFinite(numbers[name])) record[name] = numbers[name]!;
   }
   return record;
 }

@@ -78,6 +78,16 @@ test('what could not be judged at all is absent, not 0', async () => {
   assert.deepEqual(per_problem, [null]);
 });
 
+test('what a reward logs under the name of an estimate does not take its place', async () => {
+  const boasts = { ...verdicts.wrong!, metrics: { accuracy: 1, reward: 9, 'pass@1': 1, own: 3 } };
+  const rewardModel = { score: async (_: Example, { length }: readonly Trajectory[]) => Array(length).fill(boasts) };
+  const { metrics } = (await evaluatePolicy(problems.slice(1, 2), 0, { ...options, rewardModel }))!;
+  assert.deepEqual(
+    ['accuracy', 'reward', 'pass@1', 'own'].map((name) => metrics[`eval/${name}`]),
+    [0, 0.2, 0, 3],
+  );
+});
+
 test('a cancelled evaluation is none', async () => {
   assert.equal(await evaluatePolicy(problems, 0, { ...options, signal: AbortSignal.abort() }), undefined);
 });

@@ -84,6 +84,12 @@ export async function evaluatePolicy(
     ),
   };
   const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
+  // Rewards and environments log under names of their choice, which must not take the place of an estimate.
+  const others = Object.fromEntries(
+    Object.entries(sampleMetrics(sampled.flat())).flatMap(([name, value]) =>
+      `eval/${name}` in estimates ? [] : [[`eval/${name}`, value]],
+    ),
+  );
   return {
     step,
     problems: problems.length,
@@ -91,7 +97,7 @@ export async function evaluatePolicy(
     temperature,
     metrics: {
       ...Object.fromEntries(measured.map(([name, { values }]) => [name, mean(values)])),
-      ...prefixed('eval/', sampleMetrics(sampled.flat())),
+      ...others,
     },
     intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
     per_problem: perProblem,
@@ -177,8 +183,4 @@ function meanOrNull(values: readonly number[]): number | null {
 
 function known(values: readonly (number | null)[]): number[] {
   return values.filter((value) => value !== null);
-}
-
-function prefixed(prefix: string, metrics: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [prefix + name, value]));
 }
