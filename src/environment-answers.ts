@@ -56,7 +56,8 @@ function checkedNumbers(method: string, answer: unknown, isRight: (value: unknow
 }
 
 function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {
-  const found = typeof got === 'number' || typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);
+  const found =
+    typeof got === 'number' ? String(got) : typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);
   return new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: ${what} ${found}, not ${wanted}`, {
     hint: 'gradus env check plays an environment without a model',
   });

@@ -1,7 +1,7 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
 import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
-import { messageOf } from './errors.ts';
+import { messageOf, stackOf } from './errors.ts';
 import type { Renderer } from './rendering.ts';
 import {
   assertGoesOn,
@@ -156,6 +156,7 @@ export class Episode {
 
   #fail(error: unknown): void {
     this.#stopReason = error instanceof TimeLimitError ? 'timeout' : 'error';
-    this.#error = { message: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) };
+    const stack = stackOf(error);
+    this.#error = { message: messageOf(error), ...(stack !== undefined && { stack }) };
   }
 }

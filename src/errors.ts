@@ -38,13 +38,25 @@ export class GradusError extends Error {
   }
 }
 
-/** The message of anything that was thrown, even if it is not an `Error`. */
+/** The message of anything that was thrown, even if it is not an `Error`; the beginning of a very long one. */
 export function messageOf(error: unknown): string {
   try {
-    return String(error instanceof Error ? error.message : error);
+    return beginning(String(error instanceof Error ? error.message : error));
   } catch {
     return kindOf(error);
   }
+}
+
+/** The stack of anything that was thrown, if it has one; the beginning of a very long one. */
+export function stackOf(error: unknown): string | undefined {
+  return error instanceof Error && typeof error.stack === 'string' ? beginning(error.stack) : undefined;
+}
+
+/** Errors are recorded with every completion that caused them, and some of user code hold all that it had read. */
+const mostCharacters = 8192;
+
+function beginning(text: string): string {
+  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}… (${text.length} characters)`;
 }
 
 /** The kind of a value, for messages: `undefined`, `an array`, `a string`. */

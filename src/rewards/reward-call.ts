@@ -1,6 +1,6 @@
 // Calls a reward function once and returns its scores, or what went wrong.
 import type { Soon } from '../env-call.ts';
-import { kindOf, messageOf } from '../errors.ts';
+import { kindOf, messageOf, stackOf } from '../errors.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
 import { isPromiseLike } from '../time-limits.ts';
@@ -31,7 +31,7 @@ export function callReward(score: RewardFunction, judged: Judged): Soon<RewardOu
 
 /** What was thrown, with those lines of its stack that are not in Gradus itself. */
 function faultOf(error: unknown): Fault {
-  const frames = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
   const stack = frames.slice(0, Math.max(own, 0)).filter((frame) => !frame.includes('(node:internal/'));
   return { message: messageOf(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };

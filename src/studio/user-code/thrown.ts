@@ -1,5 +1,5 @@
 // Errors of user code, in a form that can be sent from one process to another.
-import { type ErrorDetails, GradusError, messageOf } from '../../errors.ts';
+import { type ErrorDetails, GradusError, messageOf, stackOf } from '../../errors.ts';
 import { TimeLimitError } from '../../time-limits.ts';
 
 export interface Thrown {
@@ -13,11 +13,12 @@ export interface Thrown {
 
 export function describeThrown(error: unknown): Thrown {
   const message = messageOf(error);
-  const stack = error instanceof Error && typeof error.stack === 'string' ? { stack: error.stack } : {};
-  if (error instanceof TimeLimitError) return { message, ...stack, timedOut: true };
-  if (!(error instanceof GradusError)) return { message, ...stack };
+  const stack = stackOf(error);
+  const thrown = { message, ...(stack !== undefined && { stack }) };
+  if (error instanceof TimeLimitError) return { ...thrown, timedOut: true };
+  if (!(error instanceof GradusError)) return thrown;
   const { code, hint, path, kind } = error;
-  return { message, ...stack, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
+  return { ...thrown, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
 }
 
 export function errorOf({ message, stack, timedOut, code, details }: Thrown): Error {

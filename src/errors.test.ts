@@ -1,0 +1,25 @@
+// What is kept of anything that was thrown.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { messageOf, stackOf } from './errors.ts';
+
+test('anything that was thrown has a message', () => {
+  const unreadable = new Proxy({}, { get: () => assert.fail() });
+  assert.deepEqual([new TypeError('no'), 'text', null, 3n, unreadable].map(messageOf), [
+    'no',
+    'text',
+    'null',
+    '3',
+    'an object',
+  ]);
+});
+
+test('of a message or a stack as long as a file the beginning is kept', () => {
+  const error = new Error('m'.repeat(1e6));
+  for (const text of [messageOf(error), stackOf(error)!]) {
+    assert.ok(text.length < 10_000);
+    assert.match(text, /m… \(10\d+ characters\)$/);
+  }
+  assert.match(stackOf(new Error('no'))!, /^Error: no\n +at /);
+  assert.equal(stackOf('no'), undefined);
+});
