@@ -1,6 +1,6 @@
 // Whole training runs on environments of several turns, in this process: they learn, repeat themselves, go on, and survive bad environments.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -165,6 +165,19 @@ test('files that change under a run are told, when it goes on and when it is eva
   assert.deepEqual([resumed.changed_files, starts], [[own], [[own]]]);
   const again = await train({ ...changing, max_steps: 4 }, { out, resume: true });
   assert.equal(again.changed_files, undefined);
+});
+
+test('so are files of data', async () => {
+  const out = place('fresh-rows');
+  const data = place('rows');
+  mkdirSync(data);
+  const rows = join(data, 'train.jsonl');
+  writeFileSync(rows, '{"start":"say 1"}\n{"start":"say 2"}\n');
+  const reading: ConfigInput = { ...short, dataset: data };
+  await train({ ...reading, max_steps: 1 }, { out, preflight: false });
+  writeFileSync(rows, '{"start":"say 1"}\n{"start":"say 3"}\n');
+  const { changed_files } = await train(reading, { out, resume: true });
+  assert.deepEqual(changed_files, [rows]);
 });
 
 describe('environments that fail', () => {

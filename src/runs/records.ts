@@ -19,7 +19,7 @@ export interface RunRecord {
   /** Distinguishes the process from others with the same id; absent if the system does not provide it. */
   readonly pid_start?: string;
   readonly versions: Readonly<Record<string, string>>;
-  /** The SHA-256 hashes of the user's files that it runs, by path. */
+  /** The SHA-256 hashes of the user's files that it runs or reads, by path. */
   readonly code?: Readonly<Record<string, string>>;
   /** Those files that had changed when the run was resumed. */
   readonly changed_files?: readonly string[];

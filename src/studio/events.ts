@@ -43,7 +43,7 @@ export interface StartEvent {
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
-  /** Files of rewards and environments that have changed since the run stopped; absent if none has. */
+  /** Files of rewards, environments and data that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
 }
 

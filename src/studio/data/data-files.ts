@@ -32,7 +32,8 @@ const DEEPEST = 200;
 
 const formats = Object.keys(readers).join(', ');
 
-function isDataFile(path: string): boolean {
+/** Whether the ending of a name is that of a file with rows. */
+export function isDataFile(path: string): boolean {
   return extname(path) in readers;
 }
 

@@ -1,16 +1,31 @@
-// The user's files that a configuration runs, and whether they have changed since.
-import { readFileSync } from 'node:fs';
+// The user's files that a configuration runs or reads, and whether they have changed since.
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
+import { isDataFile } from '../data/data-files.ts';
 
-/** The SHA-256 hash, in hexadecimal, of each file with a reward or an environment, by its path. Files that these import are not included. */
+/**
+ * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment or rows, by its path. Files that code imports, and data sets of
+ * the hub, are not included.
+ */
 export function hashUserFiles(config: Config): Record<string, string> {
-  const references = stagesOf(config).flatMap(({ config: { reward_fn, environment } }) => [
+  const configs = stagesOf(config).map((stage) => stage.config);
+  const references = configs.flatMap(({ reward_fn, environment }) => [
     ...(reward_fn === null ? [] : [reward_fn]),
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
-  const paths = new Set(references.map((reference) => reference.replace(/:[\w$]+$/, '')));
-  return Object.fromEntries([...paths].map((path) => [path, sha256(readFileSync(path))]));
+  const code = references.map((reference) => reference.replace(/:[\w$]+$/, ''));
+  const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
+  return Object.fromEntries([...new Set([...code, ...data])].map((path) => [path, sha256(readFileSync(path))]));
+}
+
+/** The files with rows of a data set, unless it comes from the hub. */
+function filesOf(dataset: string | null): string[] {
+  const found = dataset === null ? undefined : statSync(dataset, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found ? [dataset!] : [];
+  const names = readdirSync(dataset!, { recursive: true, encoding: 'utf8' });
+  return names.filter(isDataFile).map((name) => join(dataset!, name));
 }
 
 /** Loads OpenSSL only when it is called, since that is slow and most configurations have no such file. */
