@@ -1,6 +1,7 @@
 // The names and places of all files in a run directory. No other file knows them.
 //
 //   run.json                  what the run is and how it fares: id, backend, status, pid, versions, times. Replaced in one piece.
+//   run.lock                  the process that is beginning the run, for that moment
 //   config.yaml               the configuration as it was given (YAML or JSON, which is YAML too)
 //   config.resolved.json      every key with its value
 //   metrics.jsonl             a line a step, nothing that depends on the clock: the same seed gives the same bytes
@@ -23,6 +24,7 @@ import { join } from 'node:path';
 
 export const runFiles = {
   run: 'run.json',
+  claim: 'run.lock',
   config: 'config.yaml',
   resolvedConfig: 'config.resolved.json',
   metrics: 'metrics.jsonl',

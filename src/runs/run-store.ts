@@ -26,6 +26,7 @@ import {
   removeCheckpoint,
   writeCheckpoint,
 } from './checkpoints.ts';
+import { claimed } from './claim.ts';
 import { isTemporaryOf, readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
@@ -76,12 +77,16 @@ export class RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
     mkdirSync(absolute, { recursive: true });
-    const store = new RunStore(absolute, {
-      ...record,
-      ...{ id: basename(absolute), status: 'starting', ...writer(process.pid), step: 0 },
+    const store = claimed(absolute, () => {
+      assertFree(absolute, overwrite);
+      const store = new RunStore(absolute, {
+        ...record,
+        ...{ id: basename(absolute), status: 'starting', ...writer(process.pid), step: 0 },
+      });
+      // Written first, so that the directory is recognised as a run even if this process is killed now.
+      store.update({});
+      return store;
     });
-    // Written first, so that the directory is recognised as a run even if this process is killed now.
-    store.update({});
     emptyRun(absolute);
     mkdirSync(join(absolute, runFiles.rollouts));
     mkdirSync(join(absolute, runFiles.checkpoints));
@@ -101,14 +106,16 @@ export class RunStore {
     changes: Partial<RunRecord> & { readonly config: object },
   ): RunStore {
     const { config, ...rest } = changes;
-    const record = readRun(directory);
-    assertInactive(directory, record);
-    const store = new RunStore(resolve(directory), {
-      ...withoutOutcome(record),
-      ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
+    const store = claimed(directory, () => {
+      const record = readRun(directory);
+      assertInactive(directory, record);
+      const store = new RunStore(resolve(directory), {
+        ...withoutOutcome(record),
+        ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
+      });
+      store.update({});
+      return store;
     });
-    // Written first, so that another process that would go on with it sees that it is taken.
-    store.update({});
     // Even what was made before the first step may be incomplete.
     store.#rewind(step ?? -1);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
@@ -289,7 +296,8 @@ export function assertFree(directory: string, overwrite: boolean): void {
     throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
   }
   // A process that was killed while it wrote its first file left only that, under another name.
-  const isNothing = (name: string) => name === runFiles.logs || isTemporaryOf(runFiles.run, name);
+  const isNothing = (name: string) =>
+    name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
   if (readdirSync(directory).every(isNothing)) return;
   if (isReserved(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {

@@ -1,0 +1,40 @@
+// Lets one process at a time begin a run in a directory. Once run.json names that process, it is what keeps others away.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { runFiles } from './layout.ts';
+import { isAlive, processStart } from './processes.ts';
+
+/** Runs `begin` while no other process does so in this directory. Throws `RUN_ACTIVE` if one does. */
+export function claimed<T>(directory: string, begin: () => T): T {
+  const path = join(directory, runFiles.claim);
+  try {
+    writeFileSync(path, `${process.pid} ${processStart(process.pid) ?? ''}`, { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const [pid, start] = claimant(path);
+    if (isAlive(Number(pid), start || undefined)) {
+      throw new GradusError('RUN_ACTIVE', `process ${pid} is about to write ${directory}`, {
+        hint: 'choose another --name or --out, or wait for it (gradus runs wait)',
+        path: directory,
+      });
+    }
+    // It was killed in the moment in which it held the claim.
+    rmSync(path, { force: true });
+    return claimed(directory, begin);
+  }
+  try {
+    return begin();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** The id and the start of the process that holds the claim; empty if it has just given it up. */
+function claimant(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split(' ');
+  } catch {
+    return [];
+  }
+}
