@@ -84,6 +84,16 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     code: 'RUN_DAMAGED',
     spares: ['runs wait', 'eval', 'sample', 'export'],
   },
+  'a line of metrics.jsonl that is no record': {
+    harm: (run) => appendFileSync(join(run, 'metrics.jsonl'), 'null\n'),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'run.json of another kind of run': {
+    harm: (run) => writeFileSync(join(run, 'run.json'), '{"status":"done","started":"2026-01-01T00:00:00Z"}'),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
   'a torn last line of metrics.jsonl': {
     harm: (run) => appendFileSync(join(run, 'metrics.jsonl'), '{"step":5,"rew'),
     code: '',
@@ -146,6 +156,10 @@ for (const [what, { harm, code, spares }] of Object.entries(damages)) {
       if (finished.code === 0) return assert.equal(finished.result.ok, true);
       assert.ok(['RUN_DAMAGED', 'RUN_INCOMPLETE'].includes(finished.result.error!.code), finished.stderr);
       assert.equal(finished.code, 2);
+    });
+    test('train --overwrite starts anew', async () => {
+      const finished = await gradus('train', file, '--out', run, '--overwrite', '--no-preflight');
+      assert.equal(finished.code, 0, finished.stderr);
     });
   });
 }

@@ -1,6 +1,6 @@
 // Writes files so that a crash leaves either the old or the new one, and reads lines of which the last may be incomplete.
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';
 
 /** Replaces a file atomically; the new contents have reached the disk by then. */
@@ -24,9 +24,18 @@ export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The values of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for invalid lines, except an incomplete last one. */
-export function readLines<T>(path: string): T[] {
-  return existsSync(path) ? parsed(path, (text) => parseJsonLines(text).values as T[]) : [];
+/**
+ * The objects of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON or no objects, except an incomplete
+ * last one.
+ */
+export function readLines<T extends object>(path: string): T[] {
+  return existsSync(path) ? parsed(path, (text) => objectsOf(parseJsonLines(text).values) as T[]) : [];
+}
+
+function objectsOf(values: readonly unknown[]): readonly object[] {
+  const other = values.findIndex((value) => !isObject(value));
+  if (other >= 0) throw new Error(`line ${other + 1} is ${kindOf(values[other])}, not an object`);
+  return values as object[];
 }
 
 /** Throws `RUN_DAMAGED` if the text is not JSON. */

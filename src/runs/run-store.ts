@@ -299,6 +299,8 @@ export function assertFree(directory: string, overwrite: boolean): void {
   const isNothing = (name: string) =>
     name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
   if (readdirSync(directory).every(isNothing)) return;
+  // As the error about it says. Nothing tells then that a process still writes the run.
+  if (overwrite && isDamaged(directory)) return;
   if (isReserved(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
@@ -331,6 +333,15 @@ export function isReserved(directory: string): boolean {
   if (!existsSync(join(directory, runFiles.run))) return false;
   const { status, pid } = readRun(directory);
   return status === 'starting' && pid === process.pid;
+}
+
+function isDamaged(directory: string): boolean {
+  try {
+    readRun(directory);
+    return false;
+  } catch (error) {
+    return error instanceof GradusError && error.code === 'RUN_DAMAGED';
+  }
 }
 
 /** Ends a reserved run that could not be started. */
