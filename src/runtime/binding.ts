@@ -15,9 +15,6 @@ interface BoundSession {
   inputs: ReadonlySet<string>;
   outputs: ReadonlySet<string>;
   session: Pointer;
-  runOptions: Pointer;
-  /** Creates new run options with the same settings, for a run that is recorded. */
-  createRunOptions: () => Pointer;
   device: Device;
   sizes: ReadonlyMap<string, SizesOf>;
 }
@@ -78,11 +75,11 @@ export class Binding implements Disposable {
    */
   async run(): Promise<void> {
     this.#prepare();
-    const { name, session, runOptions, createRunOptions } = this.#session;
-    using recorded = recordRun(name, createRunOptions);
+    const { name, session } = this.#session;
+    using recorded = recordRun(name);
     this.#running = true;
     try {
-      await loadOnnxRuntime().callAsync('RunWithBinding', session, recorded?.runOptions ?? runOptions, this.#binding);
+      await loadOnnxRuntime().callAsync('RunWithBinding', session, recorded?.runOptions ?? null, this.#binding);
       recorded?.ended();
     } finally {
       this.#running = false;
@@ -92,9 +89,9 @@ export class Binding implements Disposable {
   /** Runs the session on this thread, for runs that take less time than switching threads. */
   runSync(): void {
     this.#prepare();
-    const { name, session, runOptions, createRunOptions } = this.#session;
-    using recorded = recordRun(name, createRunOptions);
-    loadOnnxRuntime().call('RunWithBinding', session, recorded?.runOptions ?? runOptions, this.#binding);
+    const { name, session } = this.#session;
+    using recorded = recordRun(name);
+    loadOnnxRuntime().call('RunWithBinding', session, recorded?.runOptions ?? null, this.#binding);
     recorded?.ended();
   }
 

@@ -53,7 +53,6 @@ export const C_API = {
   AddInitializer: [150, 'void *(void *options, str name, void *value)'],
   ReleaseArenaCfg: [157, 'void (void *arena)'],
   CreateArenaCfgV2: [164, 'void *(const char **keys, const size_t *values, size_t count, _Out_ void **arena)'],
-  AddRunConfigEntry: [165, 'void *(void *options, str key, str value)'],
   SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'void *(void *options, void *cuda)'],
   CreateCUDAProviderOptions: [205, 'void *(_Out_ void **cuda)'],
   ReleaseCUDAProviderOptions: [208, 'void (void *cuda)'],

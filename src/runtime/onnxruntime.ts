@@ -23,6 +23,9 @@ const FATAL = 4; // log severity; lesser errors are returned as a status and nee
 const DEVICE_ALLOCATOR = 0;
 const ARENA_ALLOCATOR = 1;
 const DEFAULT_MEMORY = 0;
+/** The arena grows by regions of at least the first one's size. */
+const POWERS_OF_TWO = 0n;
+const REGION_BYTES = 2n ** 30n;
 
 /** The functions of the C API. Each status that is an error becomes a `GradusError`. Use `loadOnnxRuntime` to get it. */
 export class OnnxRuntime {
@@ -119,11 +122,14 @@ export class OnnxRuntime {
     return providers;
   }
 
-  /** Makes all sessions share one arena for working memory, which grows by the requested size instead of doubling. */
+  /**
+   * Makes all sessions share one arena for working memory. It asks the system for large regions, of which only what is used becomes
+   * memory. In regions that were made for one tensor each, tensors whose sizes change from run to run would leave gaps.
+   */
   #shareArena(): void {
     const memory = this.create('CreateCpuMemoryInfo', ARENA_ALLOCATOR, DEFAULT_MEMORY);
-    const sameAsRequested = 1n;
-    const arena = this.create('CreateArenaCfgV2', ['arena_extend_strategy'], BigUint64Array.of(sameAsRequested), 1);
+    const keys = ['arena_extend_strategy', 'initial_chunk_size_bytes'];
+    const arena = this.create('CreateArenaCfgV2', keys, BigUint64Array.of(POWERS_OF_TWO, REGION_BYTES), keys.length);
     this.call('CreateAndRegisterAllocator', this.environment, memory, arena);
     this.release('ReleaseArenaCfg', arena);
     this.release('ReleaseMemoryInfo', memory);

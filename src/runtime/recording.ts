@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
+import { loadOnnxRuntime } from './onnxruntime.ts';
 
 /** One operator in one run of a session. */
 export interface OperatorRun {
@@ -67,14 +67,12 @@ export function* takeRecording(): Generator<SessionRun> {
   }
 }
 
-/**
- * Prepares the recording of a run that is about to begin. Returns `undefined` if no recording is on.
- * @param createRunOptions creates run options with the session's own settings
- */
-export function recordRun(session: string, createRunOptions: () => Pointer) {
+/** Prepares the recording of a run that is about to begin. Returns `undefined` if no recording is on. */
+export function recordRun(session: string) {
   if (folder === undefined) return undefined;
-  const [within, name, runOptions] = [folder, `run-${begun++}`, createRunOptions()];
+  const [within, name] = [folder, `run-${begun++}`];
   const onnxRuntime = loadOnnxRuntime();
+  const runOptions = onnxRuntime.create('CreateRunOptions');
   onnxRuntime.call('RunOptionsEnableProfiling', runOptions, join(within, name));
   const start = performance.now();
   return {

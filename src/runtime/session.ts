@@ -31,8 +31,6 @@ export interface SessionOptions {
   optimization?: 'none' | 'basic' | 'all';
   /** Whether the working memory of a run is planned as one block, which nearly doubles the peak. @default false */
   memoryPattern?: boolean;
-  /** Whether unused working memory is returned to the system after every run. Saves memory between runs, but slows them down. @default false */
-  shrinkMemory?: boolean;
   /** How long idle threads spin before they sleep. More is faster on an idle machine and slower on a busy one. @default 100 */
   spinMicroseconds?: number;
 }
@@ -54,8 +52,6 @@ export class Session implements Disposable {
   readonly outputs: readonly string[];
   readonly #onnxRuntime: OnnxRuntime;
   readonly #session: Pointer;
-  readonly #createRunOptions: () => Pointer;
-  readonly #runOptions: Pointer;
   readonly #device: Device;
   readonly #sizes: ReadonlyMap<string, SizesOf>;
   readonly #names: { readonly inputs: ReadonlySet<string>; readonly outputs: ReadonlySet<string> };
@@ -73,9 +69,6 @@ export class Session implements Disposable {
     this.inputs = this.#onnxRuntime.names('Input', this.#session).filter((name) => !sizes.has(name));
     this.outputs = this.#onnxRuntime.names('Output', this.#session);
     this.#names = { inputs: new Set(this.inputs), outputs: new Set(this.outputs) };
-    const { shrinkMemory = false } = options;
-    this.#createRunOptions = () => createRunOptions(this.#onnxRuntime, shrinkMemory);
-    this.#runOptions = this.#createRunOptions();
     this.#releases = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
   }
 
@@ -85,12 +78,8 @@ export class Session implements Disposable {
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
     }
     const { name } = this;
-    const handles = {
-      ...{ session: this.#session, runOptions: this.#runOptions },
-      createRunOptions: this.#createRunOptions,
-    };
-    const rest = { device: this.#device, sizes: this.#sizes };
-    const binding = new Binding({ name, ...this.#names, ...handles, ...rest }, () => {
+    const rest = { session: this.#session, device: this.#device, sizes: this.#sizes };
+    const binding = new Binding({ name, ...this.#names, ...rest }, () => {
       this.#bindings.delete(binding);
     });
     this.#bindings.add(binding);
@@ -104,7 +93,6 @@ export class Session implements Disposable {
     for (const binding of this.#bindings) binding.dispose();
     this.#disposed = true;
     this.#onnxRuntime.release('ReleaseSession', this.#session);
-    this.#onnxRuntime.release('ReleaseRunOptions', this.#runOptions);
     for (const release of this.#releases) release();
   }
 
@@ -162,12 +150,4 @@ function addInitializers(
   // Constant folding would look for the values in the model, where they are not.
   const key = 'optimization.disable_specified_optimizers';
   onnxRuntime.call('AddSessionConfigEntry', native, key, 'ConstantFolding');
-}
-
-function createRunOptions(onnxRuntime: OnnxRuntime, shrinkMemory: boolean): Pointer {
-  const native = onnxRuntime.create('CreateRunOptions');
-  if (shrinkMemory) {
-    onnxRuntime.call('AddRunConfigEntry', native, 'memory.enable_memory_arena_shrinkage', 'cpu:0');
-  }
-  return native;
 }
