@@ -23,9 +23,10 @@ const FATAL = 4; // log severity; lesser errors are returned as a status and nee
 const DEVICE_ALLOCATOR = 0;
 const ARENA_ALLOCATOR = 1;
 const DEFAULT_MEMORY = 0;
-/** The arena grows by regions of at least the first one's size. */
+/** Every region of the arena is at least as large as the one before. */
 const POWERS_OF_TWO = 0n;
-const REGION_BYTES = 2n ** 30n;
+/** Of the first region. With 1 GB, what one region had left over and the next one lacked was much of the arena in some batches. */
+const REGION_BYTES = 2n ** 28n;
 
 /** The functions of the C API. Each status that is an error becomes a `GradusError`. Use `loadOnnxRuntime` to get it. */
 export class OnnxRuntime {
