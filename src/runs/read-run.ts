@@ -7,24 +7,22 @@ import { readCheckpointPointer } from './checkpoints.ts';
 import { damaged, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
-import type {
-  Alert,
-  EvaluationRecord,
-  MetricsRecord,
-  RolloutRecord,
-  RunRecord,
-  RunStatus,
-  SampleRecord,
+import {
+  type Alert,
+  type EvaluationRecord,
+  type MetricsRecord,
+  type RolloutRecord,
+  type RunRecord,
+  runStatuses,
+  type SampleRecord,
 } from './records.ts';
-
-const statuses: readonly RunStatus[] = ['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'];
 
 /** Reads run.json. If the process of the run is gone, its status is `interrupted`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readRun(directory: string): RunRecord {
   const path = join(directory, runFiles.run);
   if (existsSync(path)) {
     const record = readJson<RunRecord | null>(path);
-    if (typeof record?.id !== 'string' || typeof record.started !== 'string' || !statuses.includes(record.status))
+    if (typeof record?.id !== 'string' || typeof record.started !== 'string' || !runStatuses.includes(record.status))
       throw damaged(path, 'it describes no run');
     // A signal to -1 or 0 would reach all processes of this user or of this group.
     if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))

@@ -2,11 +2,13 @@
 import type { Message } from '../message.ts';
 import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
 
+export const runStatuses = ['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'] as const;
+
 /**
  * `starting` until the first file is written; `stopped` by a signal, with a checkpoint; `interrupted` is what readers say of a run
  * whose process is gone without having said why: killed, or out of memory. It can be resumed, like one that was stopped.
  */
-export type RunStatus = 'starting' | 'running' | 'completed' | 'stopped' | 'failed' | 'interrupted';
+export type RunStatus = (typeof runStatuses)[number];
 
 /** run.json */
 export interface RunRecord {

@@ -3,7 +3,14 @@ import { z } from 'zod';
 import type { Message } from '../../message.ts';
 import { stopReasons } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
-import type { Alert, EvaluationRecord, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
+import {
+  type Alert,
+  type EvaluationRecord,
+  type RunRecord,
+  runStatuses,
+  type SampleRecord,
+  type Verdict,
+} from '../../runs/records.ts';
 import type { TrainResult } from '../../studio/train-result.ts';
 
 /** Numbers by name. */
@@ -66,9 +73,7 @@ export const message: z.ZodType<Message> = z.strictObject({
 
 const failureRecord = z.strictObject({ code: z.string(), message: z.string(), hint: z.string().exactOptional() });
 
-const status = z
-  .enum(['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'])
-  .describe('interrupted: the process ended without reporting a reason');
+const status = z.enum(runStatuses).describe('interrupted: the process ended without reporting a reason');
 
 export const changedFiles = z
   .array(z.string())
