@@ -1,4 +1,5 @@
 // Rules about groups: whether there is anything to learn from them.
+import type { History } from '../history.ts';
 import { type HealthRule, number, percent, rule } from './health-rule.ts';
 
 export const groupRules: readonly HealthRule[] = [
@@ -27,11 +28,7 @@ export const groupRules: readonly HealthRule[] = [
     why: 'The task is too hard for the policy, or the reward is too strict, so that the policy learns from few groups.',
     suggestion:
       'Use easier problems, give partial credit, or raise num_generations. Read samples to see which answers are marked wrong.',
-    check(history, { steps, fraction }) {
-      const bad = history.lastMean('groups/frac_all_bad', steps);
-      if (bad === undefined || bad < fraction) return undefined;
-      return `${percent(bad)} of groups in the last ${steps} steps were all bad`;
-    },
+    check: (history, { steps, fraction }) => alikeText(history, 'bad', steps, fraction),
   }),
   rule({
     id: 'groups_all_good',
@@ -41,11 +38,7 @@ export const groupRules: readonly HealthRule[] = [
       `at least ${percent(fraction)} of groups in the last ${steps} steps were all good`,
     why: 'The policy solves nearly every problem, so more steps teach it little.',
     suggestion: 'Stop here, or continue with harder problems.',
-    check(history, { steps, fraction }) {
-      const good = history.lastMean('groups/frac_all_good', steps);
-      if (good === undefined || good < fraction) return undefined;
-      return `${percent(good)} of groups in the last ${steps} steps were all good`;
-    },
+    check: (history, { steps, fraction }) => alikeText(history, 'good', steps, fraction),
   }),
   rule({
     id: 'zero_variance_groups',
@@ -64,3 +57,10 @@ export const groupRules: readonly HealthRule[] = [
     },
   }),
 ];
+
+function alikeText(history: History, score: 'good' | 'bad', steps: number, least: number): string | undefined {
+  const alike = history.lastMean(`groups/frac_all_${score}`, steps);
+  return alike === undefined || alike < least
+    ? undefined
+    : `${percent(alike)} of groups in the last ${steps} steps were all ${score}`;
+}
