@@ -8,7 +8,7 @@ import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
 import { changesOf } from './train-result.ts';
-import { changedFiles } from './user-code/user-files.ts';
+import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 
 export interface EvaluateOptions {
   /** The most problems. @default all that are held out, at most `eval.limit` of the configuration */
@@ -67,7 +67,7 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
     const verdict = learningVerdict([], [baseline, evaluation]);
-    const changed_files = changedFiles(readRun(directory).code, config);
+    const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config));
     return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), evaluation, baseline, verdict };
   } finally {
     setup.dispose();

@@ -65,17 +65,16 @@ export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'v
   const versions = { ...ownVersions(), ...setup.versions };
   const directory = runDirectory(loaded, place);
   const max_steps = stepCount(config, setup.problems);
+  const code = hashUserFiles(config);
   if (!place.resume) {
     const record = {
-      ...{ backend: config.backend, versions, started: new Date().toISOString(), max_steps },
-      code: hashUserFiles(config),
+      ...{ backend: config.backend, versions, started: new Date().toISOString(), max_steps, code },
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
   return RunStore.reopen(directory, lastCheckpoint(directory)?.state.step, {
-    ...{ config, max_steps, versions },
-    code: hashUserFiles(config),
-    changed_files: changedFiles(readRun(directory).code, config),
+    ...{ config, max_steps, versions, code },
+    changed_files: changedFiles(readRun(directory).code, code),
   });
 }
 

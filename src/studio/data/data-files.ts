@@ -1,5 +1,6 @@
 // Reads the rows of a data set from files: JSON lines, JSON arrays, CSV, Parquet, and folders with one or more files per split.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
@@ -33,8 +34,17 @@ const DEEPEST = 200;
 const formats = Object.keys(readers).join(', ');
 
 /** Whether the ending of a name is that of a file with rows. */
-export function isDataFile(path: string): boolean {
+function isDataFile(path: string): boolean {
   return extname(path) in readers;
+}
+
+/** All files with rows in a folder and the folders in it: paths relative to it, with `/`, in alphabetical order. */
+export function dataFilesIn(folder: string): string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return paths
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter(isDataFile)
+    .sort();
 }
 
 /**
@@ -150,9 +160,8 @@ async function findFiles(path: string, { split = 'train', config }: LoadRowsOpti
   return filesInFolder(path, split, config);
 }
 
-async function filesInFolder(folder: string, split: string, config: string | undefined): Promise<string[]> {
-  const paths = (await readdir(folder, { recursive: true })).map((path) => path.replaceAll('\\', '/'));
-  const files = paths.filter(isDataFile).sort();
+function filesInFolder(folder: string, split: string, config: string | undefined): string[] {
+  const files = dataFilesIn(folder);
   const placed = placedFiles(files, readCard(folder));
   // If no file name contains a split, all files are the split `train`.
   const known = placed.length > 0 ? placed : files.map((file) => ({ path: file, config: 'default', split: 'train' }));

@@ -1,9 +1,9 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
-import { isDataFile } from '../data/data-files.ts';
+import { dataFilesIn } from '../data/data-files.ts';
 
 /**
  * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment or rows, by its path. Files that code imports, and data sets of
@@ -24,8 +24,7 @@ export function hashUserFiles(config: Config): Record<string, string> {
 function filesOf(dataset: string | null): string[] {
   const found = dataset === null ? undefined : statSync(dataset, { throwIfNoEntry: false });
   if (!found?.isDirectory()) return found ? [dataset!] : [];
-  const names = readdirSync(dataset!, { recursive: true, encoding: 'utf8' });
-  return names.filter(isDataFile).map((name) => join(dataset!, name));
+  return dataFilesIn(dataset!).map((name) => join(dataset!, name));
 }
 
 /** Loads OpenSSL only when it is called, since that is slow and most configurations have no such file. */
@@ -33,11 +32,11 @@ function sha256(bytes: Uint8Array): string {
   return process.getBuiltinModule('node:crypto').createHash('sha256').update(bytes).digest('hex');
 }
 
-/** The files whose hash differs from `before`. */
-export function changedFiles(before: Readonly<Record<string, string>> = {}, config: Config): string[] {
-  return Object.entries(hashUserFiles(config)).flatMap(([path, hash]) =>
-    path in before && before[path] !== hash ? [path] : [],
-  );
+type Hashes = Readonly<Record<string, string>>;
+
+/** The files whose hashes, as `hashUserFiles` returns them, differ. Files that were not there before are not included. */
+export function changedFiles(before: Hashes = {}, now: Hashes): string[] {
+  return Object.keys(now).filter((path) => path in before && before[path] !== now[path]);
 }
 
 /** Whether a reference such as `path/to/file.py:name` is to Python. */
