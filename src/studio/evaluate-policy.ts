@@ -85,11 +85,8 @@ export async function evaluatePolicy(
   };
   const measured = Object.entries(estimates).filter(([, { values }]) => values.length > 0);
   // Rewards and environments log under names of their choice, which must not take the place of an estimate.
-  const others = Object.fromEntries(
-    Object.entries(sampleMetrics(sampled.flat())).flatMap(([name, value]) =>
-      `eval/${name}` in estimates ? [] : [[`eval/${name}`, value]],
-    ),
-  );
+  const logged = Object.entries(sampleMetrics(sampled.flat())).map(([name, value]) => [`eval/${name}`, value] as const);
+  const others = logged.filter(([name]) => !(name in estimates));
   return {
     step,
     problems: problems.length,
@@ -97,7 +94,7 @@ export async function evaluatePolicy(
     temperature,
     metrics: {
       ...Object.fromEntries(measured.map(([name, { values }]) => [name, mean(values)])),
-      ...others,
+      ...Object.fromEntries(others),
     },
     intervals: Object.fromEntries(measured.map(([name, { values, interval }]) => [name, interval(values)])),
     per_problem: perProblem,
