@@ -72,9 +72,15 @@ export const native = z.strictObject({
     .default('auto')
     .describe('processor threads; auto: as many as there are cores'),
   rollout_dtype: z
-    .enum(['auto', 'float32', 'int8', 'int4'])
+    .enum(['auto', 'float32', 'bfloat16', 'int8', 'int4'])
     .default('auto')
     .describe('type of the weights that completions are sampled with'),
+  matmul_precision: z
+    .enum(['highest', 'high'])
+    .default('high')
+    .describe(
+      'of float32 products; high: with a relative error of 4e-6, on processors that compute them faster so; highest: 1e-6',
+    ),
   memory_budget: z
     .string()
     .regex(/^\d+(\.\d+)?([MG]i?B)$/, 'expected an amount of memory such as 4GB or 1500MB')

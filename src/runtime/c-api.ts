@@ -61,6 +61,7 @@ export const C_API = {
     216,
     'void *(void *options, str name, const char **keys, const char **values, size_t count)',
   ],
+  RegisterCustomOpsLibrary_V2: [228, `void *(void *options, ${PATH} library)`],
   CopyTensors: [386, 'void *(void *env, void **from, void **to, void *stream, size_t count)'],
   RunOptionsEnableProfiling: [415, `void *(void *options, ${PATH} prefix)`],
 } as const satisfies Record<string, readonly [index: number, prototype: string]>;

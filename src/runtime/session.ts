@@ -31,6 +31,8 @@ export interface SessionOptions {
   optimization?: 'none' | 'basic' | 'all';
   /** Whether the working memory of a run is planned as one block, which nearly doubles the peak. @default false */
   memoryPattern?: boolean;
+  /** The path of a library with operators that the model uses besides ONNX Runtime's own. @default none */
+  operators?: string;
   /** How long idle threads spin before they sleep. More is faster on an idle machine and slower on a busy one. @default 100 */
   spinMicroseconds?: number;
 }
@@ -129,6 +131,7 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
   for (const [key, value] of Object.entries(entries)) onnxRuntime.call('AddSessionConfigEntry', native, key, value);
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
   onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
+  if (options.operators !== undefined) onnxRuntime.call('RegisterCustomOpsLibrary_V2', native, options.operators);
   if (!options.memoryPattern) onnxRuntime.call('DisableMemPattern', native);
   if (options.initializers) addInitializers(onnxRuntime, native, options.initializers, options.device ?? 'cpu');
   appendDevice(onnxRuntime, native, options.device ?? 'cpu');

@@ -175,7 +175,7 @@ function gapCheck(gap: number, { native }: Config): Check {
   const id = 'logprob_gap';
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
   if (gap <= widestGap) return passed(id, detail);
-  const isRounded = native.rollout_dtype === 'int8' || native.rollout_dtype === 'int4';
+  const isRounded = !['auto', 'float32'].includes(native.rollout_dtype);
   if (isRounded) {
     const hint =
       'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';

@@ -1,5 +1,6 @@
 // Collects the nodes and constants of an ONNX graph during lowering, and the size vectors that it needs as inputs.
 import { inputsOf, type Tensor } from './graph.ts';
+import type { Packing } from './onnx-matmul.ts';
 import {
   ELEMENT_TYPES,
   type OnnxAttribute,
@@ -12,6 +13,8 @@ import { type Dimension, evaluateShape, formatDimension, formatShape, namesIn, t
 
 /** The domain of ONNX Runtime's own operators. */
 export const MICROSOFT = 'com.microsoft';
+/** The domain of our own: kernels/split-gemm.c. */
+export const GRADUS = 'gradus';
 
 /** The dimensions in a size vector, which depend on the shapes of the model's other inputs. */
 export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
@@ -31,13 +34,24 @@ export class Emitter {
   readonly #shared = new Map<string, string>();
   #count = 0;
 
-  constructor(roots: readonly Tensor[]) {
+  /** Of large matrix products, for our own operator; `undefined` where ONNX Runtime's is used. */
+  readonly packing: Packing | undefined;
+  readonly #initializers: ReadonlySet<string>;
+
+  constructor(roots: readonly Tensor[], options: { initializers: ReadonlySet<string>; packing?: Packing }) {
+    this.packing = options.packing;
+    this.#initializers = options.initializers;
     for (const [input, { shape }] of inputsOf(roots)) {
       for (const [axis, dimension] of shape.entries()) {
         const name = formatDimension(dimension);
         if (typeof dimension !== 'number' && !this.#sizeSources.has(name)) this.#sizeSources.set(name, { input, axis });
       }
     }
+  }
+
+  /** Whether a tensor's values are given once, when the session is created. */
+  isInitializer({ op, attributes }: Tensor): boolean {
+    return op === 'input' && this.#initializers.has(attributes.name);
   }
 
   /** Adds a node and names its result. */

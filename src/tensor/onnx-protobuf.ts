@@ -57,6 +57,7 @@ export function encodeModel(graph: OnnxGraph): Uint8Array {
     .message(7, body)
     .message(8, new Message().text(1, '').integer(2, 21))
     .message(8, new Message().text(1, 'com.microsoft').integer(2, 1))
+    .message(8, new Message().text(1, 'gradus').integer(2, 1))
     .finish();
 }
 

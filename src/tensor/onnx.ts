@@ -1,9 +1,11 @@
 // Lowers a graph to an ONNX model, by one table with an entry for each operator. The model is portable: it uses only operators that ONNX
-// Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided.
+// Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided. Our own
+// operator for matrix products, which needs a certain processor, is used only if asked for.
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
 import { Emitter, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
+import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
 import { formatShape, sameDimension, times } from './shape.ts';
@@ -11,6 +13,8 @@ import { formatShape, sameDimension, times } from './shape.ts';
 export interface LoweringOptions {
   /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
   initializers?: ReadonlySet<string>;
+  /** Use our operator for large products, which the session must be given. @default ONNX Runtime's own */
+  packing?: Packing;
 }
 
 export interface OnnxModel {
@@ -24,10 +28,10 @@ const NOWHERE = '.';
 
 /** An ONNX model that computes named outputs. */
 export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): OnnxModel {
-  const { initializers = new Set() } = options;
+  const { initializers = new Set(), packing } = options;
   const names = Object.keys(outputs);
   const roots = fuseAddends(optimize(Object.values(outputs)));
-  const emitter = new Emitter(roots);
+  const emitter = new Emitter(roots, { initializers, ...(packing && { packing }) });
   const results = new Map<Tensor, readonly string[]>();
   for (const node of topologicalOrder(roots)) {
     const operands =
@@ -147,21 +151,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   gatherElements: (_, [x, ids], emit) => emit.node('GatherElements', [x!, ids!], { axis: -1 }),
   scatterAddElements: (_, operands, emit) => emit.node('ScatterElements', operands, { axis: -1, reduction: 'add' }),
 
-  matmul: ({ inputs: [a, b], attributes: { transposeA, transposeB, alpha } }, [left, right, ...addend], emit) => {
-    if (a!.shape.length === 2 && b!.shape.length === 2) {
-      return emit.node('Gemm', [left!, right!, ...addend], {
-        transA: Number(transposeA),
-        transB: Number(transposeB),
-        alpha: { float: alpha },
-      });
-    }
-    const turned = (name: string, rank: number) => emit.node('Transpose', [name], { perm: swapLastAxes(rank) });
-    const product = emit.node('MatMul', [
-      transposeA ? turned(left!, a!.shape.length) : left!,
-      transposeB ? turned(right!, b!.shape.length) : right!,
-    ]);
-    return alpha === 1 ? product : emit.node('Mul', [product, emit.scalar('float32', alpha)]);
-  },
+  matmul: lowerMatmul,
   quantizedMatmul: ({ inputs: [x], shape, attributes: { bits, block } }, operands, emit) => {
     // Accuracy level 4 lets the kernel quantise x to 8 bits by block, which is several times faster.
     const sizes = { K: x!.shape[1] as number, N: shape[1] as number };
@@ -184,7 +174,3 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   cachedAttention: lowerCachedAttention,
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };
-
-function swapLastAxes(rank: number): number[] {
-  return [...Array(rank - 2).keys(), rank - 1, rank - 2];
-}

@@ -4,6 +4,14 @@ import { createSession, type SessionOptions } from '../../runtime/session.ts';
 import { type AnyTensor, Tensor as HostTensor } from '../../runtime/tensor.ts';
 import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
+import type { Packing } from '../../tensor/onnx-matmul.ts';
+
+export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'operators'> {
+  /** The library with our operator for matrix products. @default ONNX Runtime's own operators */
+  readonly splitGemm?: string;
+  /** When that operator packs weights. */
+  readonly packing: Packing;
+}
 
 export interface CompiledGraph {
   /** The inputs that are not weights: they must be bound before a run. */
@@ -19,7 +27,7 @@ export interface CompiledGraph {
 export function compileGraph(
   outputs: Readonly<Record<string, Tensor>>,
   weights: ReadonlyMap<string, AnyTensor>,
-  options: Omit<SessionOptions, 'initializers'>,
+  { packing, splitGemm, ...options }: CompileOptions,
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
@@ -30,8 +38,9 @@ export function compileGraph(
     if (weight instanceof HostTensor) initializers.set(name, weight);
     else bound.set(name, weight);
   }
-  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()) });
-  const session = createSession(model, { ...options, initializers });
+  const isSplit = splitGemm !== undefined;
+  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()), ...(isSplit && { packing }) });
+  const session = createSession(model, { ...options, initializers, ...(isSplit && { operators: splitGemm }) });
   return {
     inputs: new Set(session.inputs.filter((name) => !bound.has(name))),
     bind() {

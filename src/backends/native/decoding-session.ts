@@ -4,10 +4,9 @@ import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import type { SessionOptions } from '../../runtime/session.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import type { Arena } from './arena.ts';
-import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
+import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
@@ -15,7 +14,9 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
   readonly architecture: Architecture;
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly values: Arena;
-  readonly session: Pick<SessionOptions, 'threads' | 'device'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'splitGemm'>;
+  /** Whether frozen matrices that are not quantized are rounded to bfloat16, where our operator multiplies them. @default false */
+  readonly bfloat16?: boolean;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
@@ -43,6 +44,7 @@ export class DecodingSession implements Disposable {
       ...options.session,
       name: 'sampling',
       prepack: true,
+      packing: options.bfloat16 ? 'high' : 'whole',
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });

@@ -5,14 +5,13 @@ import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { trainingGraph } from '../../models/training-graph.ts';
-import type { SessionOptions } from '../../runtime/session.ts';
 import type { AnyTensor, Tensor as BoundTensor } from '../../runtime/tensor.ts';
 import type { Tensor } from '../../tensor/graph.ts';
 import { add, input } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
 import { ArenaGraph } from './arena-graph.ts';
-import { type CompiledGraph, compileGraph } from './compiled-graph.ts';
+import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
 import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import {
@@ -40,7 +39,7 @@ export interface LearnerOptions {
   readonly limits: MicroBatchLimits;
   /** Whether the backward pass computes layers again instead of keeping their results. @default false */
   readonly recompute?: boolean;
-  readonly session: Pick<SessionOptions, 'threads' | 'device'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'splitGemm'>;
 }
 
 export interface PassResult {
@@ -205,7 +204,7 @@ function compile(
 ): CompiledGraph {
   // Without prepacking, training reads the sampler's memory instead of a copy; its large products would gain little.
   // Lowering has fused already what can be: ONNX Runtime's own optimisations take most of a second and change nothing in a run.
-  return compileGraph(outputs, frozen, { ...session, name, prepack: false, optimization: 'none' });
+  return compileGraph(outputs, frozen, { ...session, name, packing: 'none', prepack: false, optimization: 'none' });
 }
 
 function sumGraph(shape: Shape) {

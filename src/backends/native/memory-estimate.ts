@@ -5,6 +5,7 @@ import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import type { MemoryPlan } from './memory-plan.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
+import type { RolloutDtype } from './native-model.ts';
 
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
@@ -32,7 +33,7 @@ const MEASURED = {
 export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
-  readonly rolloutDtype: 'float32' | 'int8' | 'int4';
+  readonly rolloutDtype: RolloutDtype;
   readonly plan: MemoryPlan;
 }
 
@@ -104,7 +105,9 @@ function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: 
 function samplerWeights(parameters: readonly ParameterSpec[], dtype: MemorySettings['rolloutDtype']): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
   // Quantized matrices exist twice: as we made them, and prepacked.
-  return matrices * { float32: FLOAT, int8: 2 * (1 + FLOAT / 64), int4: 2 * (0.5 + FLOAT / 32) }[dtype];
+  return (
+    matrices * { float32: FLOAT, bfloat16: FLOAT / 2, int8: 2 * (1 + FLOAT / 64), int4: 2 * (0.5 + FLOAT / 32) }[dtype]
+  );
 }
 
 /** The number of elements in all of some parameters. */

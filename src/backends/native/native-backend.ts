@@ -48,6 +48,7 @@ async function openModel(config: Config, modelPath: string): Promise<NativeModel
     memory: memoryPlan(await readArchitecture(modelPath), config),
     device: native.device,
     rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
+    matmulPrecision: native.matmul_precision,
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });
 }

@@ -25,6 +25,7 @@ import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
+import type { CompileOptions } from './compiled-graph.ts';
 import { Learner, Scorer } from './learner.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
@@ -34,7 +35,10 @@ import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { free, place, valuesOnHost } from './placement.ts';
 import { RunTensors } from './run-tensors.ts';
+import { splitGemmOptions } from './split-gemm-options.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
+
+export type RolloutDtype = 'float32' | 'bfloat16' | 'int8' | 'int4';
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
@@ -56,7 +60,12 @@ export interface NativeModelOptions {
   /** @default as many as there are cores available to this process */
   readonly threads?: number;
   /** The type of frozen weights while sampling; trained weights are never quantized. @default 'float32' */
-  readonly rolloutDtype?: 'float32' | 'int8' | 'int4';
+  readonly rolloutDtype?: RolloutDtype;
+  /**
+   * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them; the
+   * names are PyTorch's. @default 'high'
+   */
+  readonly matmulPrecision?: 'highest' | 'high';
   /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
@@ -72,8 +81,9 @@ export interface NativeModel extends Model {
   dispose(): void;
 }
 
-/** Reads a model into memory. Sessions are compiled on first use. */
+/** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
+  splitGemmOptions(options); // which may refuse them, before anything is read
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
@@ -97,6 +107,7 @@ class Engine implements NativeModel {
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
   readonly #frozen: ReadonlyMap<string, AnyTensor>;
+  readonly #splitGemm: Pick<CompileOptions, 'splitGemm'>;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
@@ -119,6 +130,7 @@ class Engine implements NativeModel {
     this.#trained = trained;
     this.#values = values;
     this.#frozen = frozen;
+    this.#splitGemm = splitGemmOptions(options);
     const { layout } = values;
     this.#gradients = new Arena(layout);
     this.#entropyControl = new EntropyControl(options.loss);
@@ -135,7 +147,7 @@ class Engine implements NativeModel {
   policy(): Policy {
     this.#policy ??= new NativePolicy({
       ...this.#graphOptions(),
-      ...this.#quantized(),
+      ...this.#rounding(),
       values: this.#values,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
@@ -196,9 +208,11 @@ class Engine implements NativeModel {
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
-  /** Options that make sampling read quantized copies of the frozen matrices; empty if it reads the originals. */
-  #quantized() {
-    const quantization = { float32: undefined, int8, int4 }[this.#options.rolloutDtype ?? 'float32'];
+  /** Options that make sampling read rounded copies of the frozen matrices; empty if it reads the originals. */
+  #rounding() {
+    const { rolloutDtype = 'float32' } = this.#options;
+    if (rolloutDtype === 'bfloat16') return { bfloat16: true };
+    const quantization = { float32: undefined, int8, int4 }[rolloutDtype];
     if (!quantization || this.#trained.whole) return {};
     const exact = new Set(this.#trained.own.map(({ name }) => name));
     this.#quantizedWeights ??= place(
@@ -216,7 +230,7 @@ class Engine implements NativeModel {
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
       frozen: this.#frozen,
       positions: this.architecture.config.contextLength,
-      session: { device, ...(threads !== undefined && { threads }) },
+      session: { device, ...(threads !== undefined && { threads }), ...this.#splitGemm },
     };
   }
 

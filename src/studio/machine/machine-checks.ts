@@ -14,6 +14,7 @@ import { hubSettings } from '../../hub/hub-settings.ts';
 import type { Device, DeviceStatus } from '../../runtime/device.ts';
 import { isTestedPlatform, libraryPath } from '../../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
+import { splitGemm } from '../../runtime/split-gemm.ts';
 import { volume } from '../../tensor/shape.ts';
 import { gradusVersion } from '../versions.ts';
 
@@ -89,6 +90,14 @@ export const machineChecks = {
   onnxruntime: () => {
     const { version, providers } = loadOnnxRuntime();
     return { ok: true, detail: `ONNX Runtime ${version} with ${providers.map(shortProvider).join(', ')}` };
+  },
+  matmul: () => {
+    const found = splitGemm();
+    const detail =
+      'library' in found
+        ? 'float32 products run on the bfloat16 units of this processor'
+        : `float32 products are ONNX Runtime's own: ${found.missing}`;
+    return { ok: true, detail };
   },
   webgpu: () => device('webgpu'),
   cuda: () => device('cuda'),

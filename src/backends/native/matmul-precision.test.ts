@@ -1,0 +1,64 @@
+// Our operator for matrix products in a real model: training with it is training without it, and rounded rollouts stay close.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { largestDifference } from '../../../test/difference.ts';
+import { LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import { splitGemm } from '../../runtime/split-gemm.ts';
+import type { NativeModelOptions } from './native-model.ts';
+
+test('rollouts in bfloat16 are refused where our operator may not be used', async () => {
+  const refused = openModel({ rolloutDtype: 'bfloat16', matmulPrecision: 'highest' });
+  await assert.rejects(refused, {
+    code: 'BFLOAT16_NOT_READY',
+    kind: 'not_ready',
+    message: /native\.matmul_precision is highest/,
+  });
+});
+
+const operator = splitGemm();
+const skip = 'missing' in operator ? operator.missing : skipWithoutShared('models/smollm2-135m-instruct');
+
+describe('SmolLM2-135M', { skip }, () => {
+  const modelPath = sharedPath('models/smollm2-135m-instruct') ?? '';
+  const sequences = randomSequences({ 40: [30, 12, 21, 30], 7: [19, 40] }, 2000);
+
+  const trained: Record<string, Partial<NativeModelOptions>> = {
+    'of adapters': { lora: LORA },
+    'of its own matrices': { lora: null, trainable: ['layers.28', 'layers.29'] },
+  };
+  for (const [name, options] of Object.entries(trained)) {
+    test(`an update ${name}`, async (t) => {
+      const update = async (matmulPrecision: 'highest' | 'high') => {
+        const model = await openModel({ modelPath, ...options, matmulPrecision });
+        try {
+          const { metrics, logprobs } = await model.update({ sequences }, { learningRate: 1e-3 });
+          return { norm: metrics.grad_norm!, logprobs: logprobs.flat() };
+        } finally {
+          model.dispose();
+        }
+      };
+      const [highest, high] = [await update('highest'), await update('high')];
+      const difference = largestDifference(high.logprobs, highest.logprobs);
+      const norms = Math.abs(high.norm / highest.norm - 1);
+      t.diagnostic(`log-probabilities differ by ${difference.toExponential(1)}, norms by ${norms.toExponential(1)}`);
+      assert.ok(difference > 0, 'our operator was used');
+      assert.ok(difference <= 1e-4 && norms <= 1e-4);
+    });
+  }
+
+  test('rollouts in bfloat16', async (t) => {
+    const model = await openModel({ modelPath, rolloutDtype: 'bfloat16' });
+    t.after(() => model.dispose());
+    const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
+    const completions = await model.policy().sample(requests, { maxTokens: 20, stopIds: new Set() });
+    const sampled = completions.map(({ ids }, i) => ({
+      ...{ promptIds: sequences[i]!.promptIds, completionIds: ids, mask: ids.map(() => true), advantage: 0 },
+    }));
+    const exact = (await model.logprobs(sampled, 'current')).flat();
+    const rounded = completions.flatMap(({ plainLogprobs }) => plainLogprobs);
+    const mean = rounded.reduce((sum, logprob, i) => sum + Math.abs(logprob - exact[i]!), 0) / rounded.length;
+    t.diagnostic(`log-probabilities differ by ${mean.toExponential(1)} on average`);
+    assert.ok(mean > 1e-4 && mean < 0.05, `${mean}`);
+  });
+});

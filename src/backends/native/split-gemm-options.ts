@@ -1,0 +1,33 @@
+// Decides whether a model's matrix products are computed by our own operator.
+import { GradusError } from '../../errors.ts';
+import { splitGemm } from '../../runtime/split-gemm.ts';
+import type { CompileOptions } from './compiled-graph.ts';
+import type { NativeModelOptions } from './native-model.ts';
+
+/** Empty where ONNX Runtime's own products are used. Throws `BFLOAT16_NOT_READY` if rollouts need our operator and it cannot be used. */
+export function splitGemmOptions({
+  device = 'cpu',
+  matmulPrecision = 'high',
+  rolloutDtype,
+}: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>): Pick<CompileOptions, 'splitGemm'> {
+  const found = chosen(device, matmulPrecision);
+  if ('library' in found) return { splitGemm: found.library };
+  if (rolloutDtype === 'bfloat16') {
+    throw new GradusError(
+      'BFLOAT16_NOT_READY',
+      `native.rollout_dtype: bfloat16 cannot be used here: ${found.missing}`,
+      {
+        hint: 'set native.rollout_dtype to auto, or to int8 for faster rollouts',
+        path: 'native.rollout_dtype',
+        kind: 'not_ready',
+      },
+    );
+  }
+  return {};
+}
+
+function chosen(device: string, matmulPrecision: string): ReturnType<typeof splitGemm> {
+  if (device !== 'cpu') return { missing: `native.device is ${device}` };
+  if (matmulPrecision === 'highest') return { missing: 'native.matmul_precision is highest' };
+  return splitGemm();
+}

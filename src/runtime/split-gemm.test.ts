@@ -1,0 +1,172 @@
+// Our operator for matrix products: where it is found, and its results against sums in double precision.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { randomStream } from '../random.ts';
+import { lowerToOnnx } from '../tensor/onnx.ts';
+import type { Packing } from '../tensor/onnx-matmul.ts';
+import { add, input, matmul } from '../tensor/ops.ts';
+import { size as symbol } from '../tensor/shape.ts';
+import { allocate } from './buffers.ts';
+import { createSession } from './session.ts';
+import { compiledLibrary, missingFeatures, splitGemm } from './split-gemm.ts';
+import { tensor } from './tensor.ts';
+
+test('a processor that lacks something is told apart from one that has all', () => {
+  const all = 'fpu sse avx512f avx512bw avx512_bf16 amx_tile amx_bf16 amx_int8';
+  assert.deepEqual(missingFeatures(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), []);
+  assert.deepEqual(missingFeatures(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['amx_bf16']);
+  assert.equal(missingFeatures('Features : fp asimd\n').length, 5);
+});
+
+describe('compiling', () => {
+  test('without a compiler it says so and leaves nothing behind', (t) => {
+    const cache = mkdtempSync(join(tmpdir(), 'gradus-split-gemm-'));
+    t.after(() => rmSync(cache, { recursive: true }));
+    assert.throws(() => compiledLibrary({ XDG_CACHE_HOME: cache, PATH: cache }), /the C compiler cc failed: .*ENOENT/);
+    assert.deepEqual(readdirSync(join(cache, 'gradus')), []);
+  });
+
+  const skip = process.platform === 'linux' && process.arch === 'x64' ? false : 'needs Linux on x86-64';
+  test('the library is compiled once', { skip }, (t) => {
+    const cache = mkdtempSync(join(tmpdir(), 'gradus-split-gemm-'));
+    t.after(() => rmSync(cache, { recursive: true }));
+    const library = compiledLibrary({ ...process.env, XDG_CACHE_HOME: cache });
+    assert.deepEqual(readdirSync(join(cache, 'gradus')), [library.slice(join(cache, 'gradus').length + 1)]);
+    assert.equal(compiledLibrary({ XDG_CACHE_HOME: cache, PATH: cache }), library, 'without a compiler now');
+  });
+});
+
+const operator = splitGemm();
+
+describe('products', { skip: 'missing' in operator ? operator.missing : false }, () => {
+  interface Case {
+    readonly rows: number;
+    readonly inner: number;
+    readonly columns: number;
+    readonly transposeA?: boolean;
+    readonly transposeB?: boolean;
+    readonly addend?: boolean;
+    readonly packing?: Packing;
+    /** Whether the right matrix is made of bfloat16 numbers. */
+    readonly bfloat16?: boolean;
+  }
+
+  /** The root of the mean squared error, relative to that of the exact product. */
+  function error({ rows, inner, columns, transposeA = false, transposeB = false, addend = false, ...rest }: Case) {
+    const { packing = 'none', bfloat16 = false } = rest;
+    using stack = new DisposableStack();
+    const random = randomStream(rows + inner + columns);
+    const matrix = (height: number, width: number, exact = true) => {
+      const buffer = stack.use(allocate('float32', height * width));
+      for (let i = 0; i < buffer.length; i++) buffer.data[i] = random.normal();
+      const bits = new Uint32Array(buffer.data.buffer, buffer.data.byteOffset, buffer.length);
+      for (let i = 0; !exact && i < buffer.length; i++) bits[i]! &= 0xffff_0000;
+      return stack.use(tensor(buffer, [height, width]));
+    };
+    const a = transposeA ? matrix(inner, rows) : matrix(rows, inner);
+    const b = transposeB ? matrix(columns, inner, !bfloat16) : matrix(inner, columns, !bfloat16);
+    const c = matrix(rows, columns);
+    const alpha = 0.7;
+    const R = symbol('R');
+    const operands = [
+      input('a', 'float32', transposeA ? [inner, R] : [R, inner]),
+      input('b', 'float32', b.shape),
+    ] as const;
+    const product = matmul(...operands, { transposeA, transposeB, alpha });
+    const output = addend ? add(product, input('c', 'float32', [R, columns])) : product;
+    const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing });
+    assert.ok(Buffer.from(model.bytes).includes('SplitGemm'));
+    assert.ok('library' in operator);
+    const initializers = new Map([['b', b]]);
+    using session = createSession(model, { threads: 2, operators: operator.library, initializers });
+    const result = matrix(rows, columns);
+    using binding = session.bind();
+    binding.input('a', a).output('output', result);
+    if (addend) binding.input('c', c);
+    binding.runSync();
+    let [squares, errors] = [0, 0];
+    for (let row = 0; row < rows; row += 3) {
+      for (let column = 0; column < columns; column++) {
+        let sum = 0;
+        for (let k = 0; k < inner; k++) {
+          const left = a.buffer.data[transposeA ? k * rows + row : row * inner + k]!;
+          sum += left * b.buffer.data[transposeB ? column * inner + k : k * columns + column]!;
+        }
+        const exact = alpha * sum + (addend ? c.buffer.data[row * columns + column]! : 0);
+        squares += exact ** 2;
+        errors += (exact - result.buffer.data[row * columns + column]!) ** 2;
+      }
+    }
+    return Math.sqrt(errors / squares);
+  }
+
+  const size = { rows: 129, inner: 160, columns: 192 };
+  const cases: Record<string, Case> = {
+    'of tiles that are full': { rows: 256, inner: 128, columns: 256 },
+    'with a sum': { ...size, addend: true },
+    'with the left matrix transposed': { ...size, transposeA: true },
+    'with the right matrix transposed': { ...size, transposeB: true, addend: true },
+    'with both transposed': { ...size, transposeA: true, transposeB: true },
+    'of odd sizes': { rows: 133, inner: 1541, columns: 131, addend: true },
+    'with a sum in three parts': { rows: 131, inner: 3100, columns: 130, transposeB: true, addend: true },
+    'of many columns': { rows: 140, inner: 128, columns: 3000 },
+    'packed before': { rows: 40, inner: 1600, columns: 300, packing: 'whole', transposeB: true },
+    'of few rows, packed before': { rows: 5, inner: 1600, columns: 300, packing: 'whole', addend: true },
+    'of bfloat16 weights': { rows: 9, inner: 200, columns: 300, packing: 'whole', transposeB: true, bfloat16: true },
+    'of bfloat16 weights that are rounded': { rows: 9, inner: 200, columns: 300, packing: 'high', bfloat16: true },
+  };
+  for (const [name, settings] of Object.entries(cases)) {
+    test(name, () => {
+      const relative = error({ ...size, ...settings });
+      assert.ok(relative < 8e-6, `${relative}`);
+    });
+  }
+
+  test('rounded weights have the precision of bfloat16', () => {
+    for (const rows of [7, 40]) {
+      const relative = error({ rows, inner: 300, columns: 200, packing: 'high', transposeB: true });
+      assert.ok(relative > 5e-4 && relative < 4e-3, `${relative}`);
+    }
+  });
+
+  test('results do not depend on the number of threads', () => {
+    const { library } = operator as { library: string };
+    const model = lowerToOnnx(
+      { output: matmul(input('a', 'float32', [300, 1700]), input('b', 'float32', [1700, 400])) },
+      { packing: 'none' },
+    );
+    const runs = [1, 2, 3].map((threads) => {
+      using stack = new DisposableStack();
+      const filled = (shape: readonly number[]) => {
+        const buffer = stack.use(allocate('float32', shape[0]! * shape[1]!));
+        for (let i = 0; i < buffer.length; i++) buffer.data[i] = Math.sin(i);
+        return stack.use(tensor(buffer, shape));
+      };
+      const result = filled([300, 400]);
+      using session = createSession(model, { threads, operators: library });
+      using binding = session.bind();
+      binding
+        .input('a', filled([300, 1700]))
+        .input('b', filled([1700, 400]))
+        .output('output', result)
+        .runSync();
+      return Float32Array.from(result.buffer.data);
+    });
+    assert.deepEqual(runs[1], runs[0]);
+    assert.deepEqual(runs[2], runs[0]);
+  });
+});
+
+test('small products, and those whose weights are not given beforehand, stay with ONNX Runtime', () => {
+  const gemm = (inner: number, packing: Packing, initializers = new Set<string>()) => {
+    const output = matmul(input('a', 'float32', [200, inner]), input('b', 'float32', [inner, 200]));
+    return !Buffer.from(lowerToOnnx({ output }, { packing, initializers }).bytes).includes('SplitGemm');
+  };
+  assert.ok(gemm(16, 'none'));
+  assert.ok(gemm(200, 'whole'));
+  assert.ok(!gemm(200, 'none'));
+  assert.ok(!gemm(200, 'whole', new Set('b')));
+});

@@ -1,0 +1,74 @@
+// Our own operator for ONNX Runtime, kernels/split-gemm.c: float32 matrix products on the bfloat16 matrix units of x86 processors, which ONNX
+// Runtime does not use. The system's C compiler makes its library at first use.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { LibraryHandle } from 'koffi';
+import { messageOf } from '../errors.ts';
+import koffi from './koffi.ts';
+
+/** The library's path, or why there is none: then ONNX Runtime's own products are used. */
+export type SplitGemm = { readonly library: string } | { readonly missing: string };
+
+const source = join(import.meta.dirname, '..', '..', 'kernels', 'split-gemm.c');
+const compiler = 'cc';
+const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16'];
+const flags = [
+  ...['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'],
+  ...['-mavx512f', '-mavx512bw', '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
+];
+const compilerTimeout = 60_000; // ms; it takes about a second
+
+let found: SplitGemm | undefined;
+/** koffi unloads a library whose handle is collected. */
+let loaded: LibraryHandle | undefined;
+
+/** Finds the operator for this machine, once for each process, and compiles it if nobody has before. */
+export function splitGemm(): SplitGemm {
+  found ??= findSplitGemm();
+  return found;
+}
+
+function findSplitGemm(): SplitGemm {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };
+  const lacking = missingFeatures(readFileSync('/proc/cpuinfo', 'utf8'));
+  if (lacking.length > 0) return { missing: `the processor has no ${lacking.join(', ')}` };
+  try {
+    const library = compiledLibrary(process.env);
+    loaded = koffi.load(library);
+    return loaded.func('int gradus_request_amx()')() === 0
+      ? { library }
+      : { missing: 'the system does not let processes use AMX' };
+  } catch (error) {
+    return { missing: messageOf(error) };
+  }
+}
+
+/** What the operator needs and the processor lacks. @param cpuinfo the text of /proc/cpuinfo */
+export function missingFeatures(cpuinfo: string): string[] {
+  const [, present = ''] = /^flags\s*:(.*)$/m.exec(cpuinfo) ?? [];
+  return features.filter((feature) => !present.split(' ').includes(feature));
+}
+
+/** The path of the library in the user's cache; a change of the source or of the flags makes another one. Throws if it cannot be compiled. */
+export function compiledLibrary(environment: Readonly<Record<string, string | undefined>>): string {
+  const folder = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
+  const hash = createHash('sha256').update(readFileSync(source)).update(flags.join(' ')).digest('hex');
+  const library = join(folder, `split-gemm-${hash.slice(0, 12)}.so`);
+  if (existsSync(library)) return library;
+  mkdirSync(folder, { recursive: true });
+  // Under another name until it is complete: other processes may look for it.
+  const unfinished = `${library}.${process.pid}`;
+  const { error, status, stderr } = spawnSync(compiler, [...flags, source, '-o', unfinished], {
+    ...{ encoding: 'utf8', timeout: compilerTimeout, env: environment as NodeJS.ProcessEnv },
+  });
+  if (error || status !== 0) {
+    rmSync(unfinished, { force: true });
+    const reason = error ? messageOf(error) : (stderr.trim().split('\n')[0] ?? '');
+    throw new Error(`the C compiler ${compiler} failed: ${reason}`);
+  }
+  renameSync(unfinished, library);
+  return library;
+}
