@@ -9,6 +9,7 @@
 // Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they share out.
 
 #include <immintrin.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -29,8 +30,8 @@ enum {
   TASKS = 8,                // at least, so that threads end at about the same time
 };
 
-/** result = alpha · left · right + addend. Matrices are stored row by row. */
-typedef struct {
+/** result = alpha · left · right + addend + another product. Matrices are stored row by row. */
+typedef struct Product {
   const float *left, *right, *addend; // the addend may be null
   float *result;
   long rows, columns, depth;
@@ -38,6 +39,9 @@ typedef struct {
   float alpha;
   const bfloat16 *packed; // the right operand, if it was packed before
   long packed_block;      // WHOLE, or HIGH if it has only high parts
+  const int8_t *rounded;  // the right operand, if it was rounded to 8 bits before
+  const float *scales;
+  const struct Product *other; // or null; a thin product of the same size, of which only the operands count
 } Product;
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }
@@ -133,11 +137,11 @@ static inline void store(const Tile *tile, bfloat16 *into) {
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param pairs whether tiles have pairs
- * @param width rows of a left operand or columns of a right one, from here to the end
+ * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  */
 static inline void pack(const float *from, long stride, int along, int pairs, long width, long depth, float factor, bfloat16 *into) {
   const __m512 scale = _mm512_set1_ps(factor);
-  for (long half = 0; half < 2; half++) {
+  for (long half = 0; half < 2 && 16 * half < width; half++) {
     Tile tile = along ? read_rows(from + 16 * half * stride, stride, width - 16 * half, depth, scale)
                       : read_pairs(from + 16 * half, stride, depth, width - 16 * half, scale);
     if (along == pairs) transpose(tile.high), transpose(tile.low);
@@ -167,6 +171,59 @@ static void pack_right(const Product *p, long first, long last, long start, long
         pack(p->right + (start + k) * p->columns + column, p->columns, 0, 1, p->columns - column, depth - k, 1,
              into + (column - first) / BLOCK * size);
   }
+}
+
+// ------------------------------------------------------------------------------------------------ rounding to 8 bits
+
+// Panels of a right operand can be kept as integers of 8 bits, in the order of their tiles. The 64 numbers that are two blocks of a column
+// share a scale, with which the largest becomes ±127.
+
+enum { SHARING = 2 * BLOCK, LEVELS = 127, AHEAD = 2048 };
+
+static float element(const Product *p, long row, long column) {
+  if (row >= p->depth || column >= p->columns) return 0;
+  return p->right_transposed ? p->right[column * p->depth + row] : p->right[row * p->columns + column];
+}
+
+/** Rounds the panel from `first`. `into` has BLOCK · BLOCK bytes for each block and `scales` BLOCK numbers for each two of them. */
+static void round_panel(const Product *p, long first, int8_t *into, float *scales) {
+  for (long start = 0; start < p->depth; start += SHARING, scales += BLOCK)
+    for (long column = 0; column < BLOCK; column++) {
+      float largest = 0;
+      for (long k = 0; k < SHARING; k++) {
+        const float x = fabsf(element(p, start + k, first + column));
+        if (x > largest) largest = x;
+      }
+      scales[column] = largest / LEVELS;
+      const float inverse = largest > 0 ? LEVELS / largest : 0;
+      for (long k = 0; k < SHARING && start + k < ceiling(p->depth, BLOCK) * BLOCK; k++) {
+        int8_t *block = into + (start + k) / BLOCK * BLOCK * BLOCK;
+        const long place = column / 16 * TILE + k % BLOCK / 2 * 32 + column % 16 * 2 + k % 2;
+        block[place] = (int8_t)lrintf(element(p, start + k, first + column) * inverse);
+      }
+    }
+}
+
+/** Makes the high parts of panels, from column `first` to `last`, out of what was rounded: those of `blocks` blocks from `start`. */
+static void expand_panels(const Product *p, long first, long last, long start, long blocks, bfloat16 *into) {
+  const long all = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
+  static const int twice[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
+  const __m512i lower = _mm512_loadu_si512(twice), upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+  for (long panel = first / BLOCK; panel * BLOCK < last; panel++)
+    for (long block = start / BLOCK; block < start / BLOCK + blocks; block++) {
+      const int8_t *from = p->rounded + (panel * all + block) * BLOCK * BLOCK;
+      const float *scales = p->scales + (panel * groups + block * BLOCK / SHARING) * BLOCK;
+      for (long tile = 0; tile < 2; tile++) {
+        const __m512 column_scales = _mm512_loadu_ps(scales + 16 * tile);
+        const __m512 left = _mm512_permutexvar_ps(lower, column_scales), right = _mm512_permutexvar_ps(upper, column_scales);
+        for (long pair = 0; pair < 16; pair++, from += 32, into += 32) {
+          if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
+          const __m512 a = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+          const __m512 b = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(from + 16))));
+          _mm512_store_si512(into, (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(b, right), _mm512_mul_ps(a, left)));
+        }
+      }
+    }
 }
 
 // ------------------------------------------------------------------------------------------------ working memory
@@ -238,20 +295,8 @@ static inline void multiply_four(void) {
   _tile_dpbf16ps(3, 5, 7);
 }
 
-/** Up to 32 rows: four sums, each of a tile of the result. */
-static void multiply_block(Factors f, const float *base, float *into, long stride) {
-  const long width = stride * (long)sizeof(float), below = 16 * stride;
-  if (base) {
-    _tile_loadd(0, base, width);
-    _tile_loadd(1, base + 16, width);
-    _tile_loadd(2, base + below, width);
-    _tile_loadd(3, base + below + 16, width);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
+/** Adds a product to four tiles of 32 rows. */
+static inline void add_product(Factors f) {
   for (long block = 0; block < f.blocks; block++, f.left += WHOLE, f.right += f.right_size) {
     _tile_loadd(4, f.left + HIGH, 64);
     _tile_loadd(5, f.left + HIGH + TILE, 64);
@@ -264,20 +309,11 @@ static void multiply_block(Factors f, const float *base, float *into, long strid
     load_rights(f.right + HIGH);
     multiply_four();
   }
-  _tile_stored(0, into, width);
-  _tile_stored(1, into + 16, width);
-  _tile_stored(2, into + below, width);
-  _tile_stored(3, into + below + 16, width);
 }
 
-/** Up to 16 rows: two sums for each tile of the result, because sums in a row have to wait for each other. */
-static void multiply_half(Factors f, float *into, float *more) {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+/** The same for up to 16 rows, with two sums for each of two tiles, because sums in a row have to wait for each other. */
+static inline void add_half_product(Factors f) {
   for (long block = 0; block < f.blocks; block++, f.left += WHOLE, f.right += f.right_size) {
-    for (long line = 0; line < f.right_size; line += 32) _mm_prefetch((const char *)(f.right + 4 * f.right_size + line), _MM_HINT_T0);
     _tile_loadd(4, f.left, 64);
     _tile_loadd(5, f.left + HIGH, 64);
     load_rights(f.right);
@@ -287,28 +323,58 @@ static void multiply_half(Factors f, float *into, float *more) {
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
   }
-  _tile_stored(0, into, BLOCK * sizeof(float));
-  _tile_stored(1, into + 16, BLOCK * sizeof(float));
-  _tile_stored(2, more, BLOCK * sizeof(float));
-  _tile_stored(3, more + 16, BLOCK * sizeof(float));
 }
 
-static void multiply(Factors factors, Target t) {
+static inline void clear_tiles(void) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+}
+
+static inline void load_tiles(const float *from, long stride) {
+  _tile_loadd(0, from, stride * sizeof(float));
+  _tile_loadd(1, from + 16, stride * sizeof(float));
+  _tile_loadd(2, from + 16 * stride, stride * sizeof(float));
+  _tile_loadd(3, from + 16 * stride + 16, stride * sizeof(float));
+}
+
+static inline void store_tiles(float *into, long stride) {
+  _tile_stored(0, into, stride * sizeof(float));
+  _tile_stored(1, into + 16, stride * sizeof(float));
+  _tile_stored(2, into + 16 * stride, stride * sizeof(float));
+  _tile_stored(3, into + 16 * stride + 16, stride * sizeof(float));
+}
+
+/** Computes a block of the result: the base and two products, the second of which may be empty. */
+static void multiply(Factors first, Factors second, Target t) {
   if (t.rows == BLOCK && t.columns == BLOCK) {
-    multiply_block(factors, t.base, t.into, t.stride);
+    if (t.base) load_tiles(t.base, t.stride);
+    else clear_tiles();
+    add_product(first);
+    add_product(second);
+    store_tiles(t.into, t.stride);
     return;
   }
   float edge[BLOCK * BLOCK] __attribute__((aligned(64)));
-  if (t.rows > 16) multiply_block(factors, 0, edge, BLOCK);
-  else {
-    float more[16 * BLOCK] __attribute__((aligned(64)));
-    multiply_half(factors, edge, more);
-    for (int i = 0; i < 16 * BLOCK; i++) edge[i] += more[i];
+  clear_tiles();
+  if (t.rows > 16) {
+    add_product(first);
+    add_product(second);
+    store_tiles(edge, BLOCK);
+  } else {
+    add_half_product(first);
+    add_half_product(second);
+    store_tiles(edge, BLOCK);
   }
   for (long row = 0; row < t.rows; row++)
-    for (long column = 0; column < t.columns; column++) {
-      const long place = row * t.stride + column;
-      t.into[place] = edge[row * BLOCK + column] + (t.base ? t.base[place] : 0);
+    for (long half = 0; half < BLOCK; half += 16) {
+      const __mmask16 mask = mask_of(t.columns - half);
+      const long place = row * t.stride + half;
+      __m512 sum = _mm512_load_ps(edge + row * BLOCK + half);
+      if (t.rows <= 16) sum = _mm512_add_ps(sum, _mm512_load_ps(edge + (16 + row) * BLOCK + half));
+      if (t.base) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, t.base + place));
+      _mm512_mask_storeu_ps(t.into + place, mask, sum);
     }
 }
 
@@ -318,15 +384,25 @@ static void multiply(Factors factors, Target t) {
 typedef struct {
   const Product *product;
   long start, depth, blocks; // where it begins, its size, and that in blocks
+  const Product *other;      // the other product, which goes with the last part, and its size in blocks
+  long other_blocks;
   long group, groups;        // panels of a task, and into how many groups they are divided
   long batch, batches;       // strips of a task, and into how many batches they are divided
   bfloat16 *strips;          // packed, if several groups read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
-static void pack_strip(void *data, size_t index) {
+/** How many numbers a packed strip has: first those of the product, then those of the other one. */
+static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * WHOLE; }
+
+static void pack_strip(const Pass *pass, long row, bfloat16 *into) {
+  pack_left(pass->product, row, pass->start, pass->depth, into);
+  if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, into + pass->blocks * WHOLE);
+}
+
+static void pack_strip_task(void *data, size_t index) {
   const Pass *pass = data;
-  pack_left(pass->product, (long)index * BLOCK, pass->start, pass->depth, pass->strips + (long)index * pass->blocks * WHOLE);
+  pack_strip(pass, (long)index * BLOCK, pass->strips + (long)index * strip_size(pass));
 }
 
 static void multiply_task(void *data, size_t index) {
@@ -334,29 +410,41 @@ static void multiply_task(void *data, size_t index) {
   const Product *p = pass->product;
   const long first_row = (long)index % pass->batches * pass->batch * BLOCK, last_row = least(p->rows, first_row + pass->batch * BLOCK);
   const long first = (long)index / pass->batches * pass->group * BLOCK, last = least(p->columns, first + pass->group * BLOCK);
-  const long strip_size = pass->blocks * WHOLE;
-  const Scratch scratch = borrow((1 + (p->packed ? 0 : ceiling(last - first, BLOCK))) * strip_size * sizeof(bfloat16));
-  bfloat16 *own = scratch.memory; // a strip, and after it the panels
-  if (!own) {
+  const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(bfloat16));
+  if (!scratch.memory) {
     pass->failed = 1;
     return;
   }
-  const bfloat16 *panels = own + strip_size;
-  long panel_size = strip_size;
+  // A strip, the panels of the other product, and those of the product unless they are in memory as they are needed.
+  bfloat16 *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
+  const long other_size = pass->other_blocks * WHOLE;
+  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, other_panels);
+  const bfloat16 *panels;
+  long panel_size, block_size = WHOLE;
   if (p->packed) {
-    panel_size = ceiling(p->depth, BLOCK) * p->packed_block;
-    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * p->packed_block;
-  } else pack_right(p, first, last, pass->start, pass->depth, own + strip_size);
+    block_size = p->packed_block;
+    panel_size = ceiling(p->depth, BLOCK) * block_size;
+    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * block_size;
+  } else {
+    bfloat16 *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
+    if (p->rounded) {
+      block_size = HIGH;
+      expand_panels(p, first, last, pass->start, pass->blocks, own_panels);
+    } else pack_right(p, first, last, pass->start, pass->depth, own_panels);
+    panel_size = pass->blocks * block_size;
+    panels = own_panels;
+  }
 
   configure();
   const float *base = pass->start > 0 ? p->result : p->addend;
   for (long row = first_row; row < last_row; row += BLOCK) {
-    const bfloat16 *strip = own;
-    if (pass->strips) strip = pass->strips + row / BLOCK * strip_size;
-    else pack_left(p, row, pass->start, pass->depth, own);
+    const bfloat16 *strip = own_strip;
+    if (pass->strips) strip = pass->strips + row / BLOCK * strip_size(pass);
+    else pack_strip(pass, row, own_strip);
     for (long column = first; column < last; column += BLOCK) {
-      const long place = row * p->columns + column;
-      multiply((Factors){strip, panels + (column - first) / BLOCK * panel_size, pass->blocks, p->packed ? p->packed_block : WHOLE},
+      const long panel = (column - first) / BLOCK, place = row * p->columns + column;
+      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, block_size},
+               (Factors){strip + pass->blocks * WHOLE, other_panels + panel * other_size, pass->other_blocks, WHOLE},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }
@@ -375,17 +463,21 @@ static void *compute_product(const Product *p, void *context) {
   for (long start = 0; start < p->depth && !status; start += DEPTH) {
     const long depth = least(DEPTH, p->depth - start), blocks = ceiling(depth, BLOCK);
     Pass pass = {.product = p, .start = start, .depth = depth, .blocks = blocks};
-    const long fitting = GROUP_BYTES / (blocks * WHOLE * (long)sizeof(bfloat16));
-    pass.group = least(fitting, panels > 2 * TASKS ? ceiling(panels, TASKS) : panels);
+    if (p->other && start + depth == p->depth) {
+      pass.other = p->other;
+      pass.other_blocks = ceiling(p->other->depth, BLOCK);
+    }
+    const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(bfloat16));
+    pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
     pass.groups = ceiling(panels, pass.group);
     pass.batch = ceiling(strips, ceiling(TASKS, pass.groups));
     pass.batches = ceiling(strips, pass.batch);
     Scratch scratch = {0, 0};
     if (pass.groups > 1) {
-      scratch = borrow(strips * blocks * WHOLE * sizeof(bfloat16));
+      scratch = borrow(strips * strip_size(&pass) * sizeof(bfloat16));
       pass.strips = scratch.memory;
       if (!pass.strips) return out_of_memory();
-      status = in_parallel(context, pack_strip, strips, &pass);
+      status = in_parallel(context, pack_strip_task, strips, &pass);
     }
     if (!status) status = in_parallel(context, multiply_task, pass.groups * pass.batches, &pass);
     if (scratch.memory) give_back(scratch);
@@ -466,13 +558,15 @@ typedef struct Operator {
   void *(*compute)(void *kernel, void *context);
 } Operator;
 
-/** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs. */
+/** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs, and how. */
 typedef struct {
-  int64_t left_transposed, right_transposed;
-  enum { UNPACKED, PACKED, PACKED_HIGH } packing;
-  float alpha;
+  int64_t left_transposed, right_transposed, other_transposed;
+  enum { UNPACKED, PACKED, PACKED_HIGH, ROUNDED } packing;
+  float alpha, other_alpha;
   bfloat16 *packed;
   long packed_block;
+  int8_t *rounded;
+  float *scales;
 } Kernel;
 
 static void *out_of_memory(void) { return CALL(CREATE_STATUS, FAIL, "SplitGemm: out of memory"); }
@@ -496,10 +590,15 @@ static void *read_matrix(const void *value, const float **data, int64_t sizes[2]
   return status;
 }
 
+/** The same of an input. One that is left out has no data. */
 static void *read_input(const void *context, size_t index, const float **data, int64_t sizes[2]) {
   const void *value;
-  void *status = CALL(GET_INPUT, context, index, &value);
-  return status ? status : read_matrix(value, data, sizes);
+  size_t inputs;
+  *data = 0;
+  void *status = CALL(COUNT_INPUTS, context, &inputs);
+  if (status || index >= inputs) return status;
+  status = CALL(GET_INPUT, context, index, &value);
+  return status || !value ? status : read_matrix(value, data, sizes);
 }
 
 static void *pack_constant(Kernel *kernel, const void *info) {
@@ -513,6 +612,15 @@ static void *pack_constant(Kernel *kernel, const void *info) {
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
+  if (kernel->packing == ROUNDED) {
+    const long panels = ceiling(p.columns, BLOCK), blocks = ceiling(p.depth, BLOCK), groups = ceiling(p.depth, SHARING);
+    kernel->rounded = malloc(panels * blocks * BLOCK * BLOCK);
+    kernel->scales = malloc(panels * groups * BLOCK * sizeof(float));
+    if (!kernel->rounded || !kernel->scales) return out_of_memory();
+    for (long panel = 0; panel < panels; panel++)
+      round_panel(&p, panel * BLOCK, kernel->rounded + panel * blocks * BLOCK * BLOCK, kernel->scales + panel * groups * BLOCK);
+    return 0;
+  }
   const int high = kernel->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
   kernel->packed_block = high ? HIGH : WHOLE;
   kernel->packed = pack_panels(&p, kernel->packed_block);
@@ -522,6 +630,8 @@ static void *pack_constant(Kernel *kernel, const void *info) {
 static void destroy(void *data) {
   Kernel *kernel = data;
   free(kernel->packed);
+  free(kernel->rounded);
+  free(kernel->scales);
   free(kernel);
 }
 
@@ -533,6 +643,8 @@ static void *create(const Operator *operator, Api ignored, const void *info, voi
   if (!status) status = CALL(GET_INTEGER, info, "transB", &kernel->right_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "alpha", &kernel->alpha);
   if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
+  if (!status) status = CALL(GET_INTEGER, info, "other_transB", &kernel->other_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &kernel->other_alpha);
   kernel->packing = packing;
   if (!status && packing != UNPACKED) status = pack_constant(kernel, info);
   if (status) destroy(kernel);
@@ -546,20 +658,31 @@ static void *compute(void *data, void *context) {
                .right_transposed = (int)kernel->right_transposed,
                .alpha = kernel->alpha,
                .packed = kernel->packed,
-               .packed_block = kernel->packed_block};
-  int64_t left[2], right[2], addend[2];
-  size_t inputs;
+               .packed_block = kernel->packed_block,
+               .rounded = kernel->rounded,
+               .scales = kernel->scales};
+  Product other = {.right_transposed = (int)kernel->other_transposed, .alpha = kernel->other_alpha};
+  int64_t left[2], right[2], addend[2], other_left[2], other_right[2];
   void *output, *status = read_input(context, 0, &p.left, left);
   if (!status) status = read_input(context, 1, &p.right, right);
-  if (!status) status = CALL(COUNT_INPUTS, context, &inputs);
-  if (!status && inputs > 2) status = read_input(context, 2, &p.addend, addend);
+  if (!status) status = read_input(context, 2, &p.addend, addend);
+  if (!status) status = read_input(context, 3, &other.left, other_left);
+  if (!status) status = read_input(context, 4, &other.right, other_right);
   if (status) return status;
   p.rows = left[p.left_transposed ? 1 : 0];
   p.depth = left[p.left_transposed ? 0 : 1];
   p.columns = right[p.right_transposed ? 0 : 1];
   int64_t sizes[2] = {p.rows, p.columns};
-  if (right[p.right_transposed ? 1 : 0] != p.depth || (p.addend && memcmp(addend, sizes, sizeof sizes)))
-    return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit");
+  int fit = right[p.right_transposed ? 1 : 0] == p.depth && (!p.addend || !memcmp(addend, sizes, sizeof sizes));
+  if (other.left && other.right) {
+    const int columns = other.right_transposed ? 0 : 1;
+    other.rows = p.rows;
+    other.columns = p.columns;
+    other.depth = other_left[1];
+    fit = fit && other_left[0] == p.rows && other_right[columns] == p.columns && other_right[1 - columns] == other.depth;
+    p.other = &other;
+  }
+  if (!fit) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit");
   status = CALL(GET_OUTPUT, context, (size_t)0, sizes, (size_t)2, &output);
   if (!status) status = CALL(GET_DATA, output, &p.result);
   return status || p.rows == 0 ? status : compute_product(&p, context);
@@ -568,9 +691,9 @@ static void *compute(void *data, void *context) {
 static const char *name(const Operator *operator) { return "SplitGemm"; }
 static const char *provider(const Operator *operator) { return "CPUExecutionProvider"; }
 static int float32(const Operator *operator, size_t index) { return 1; }
-static size_t three(const Operator *operator) { return 3; }
+static size_t five(const Operator *operator) { return 5; }
 static size_t one(const Operator *operator) { return 1; }
-static int input_kind(const Operator *operator, size_t index) { return index == 2; } // the addend is optional
+static int input_kind(const Operator *operator, size_t index) { return index >= 2; } // the addend and the other product are optional
 static int required(const Operator *operator, size_t index) { return 0; }
 static int default_memory(const Operator *operator, size_t index) { return 0; }
 
@@ -579,7 +702,7 @@ static const Operator split_gemm = {
     .name = name,
     .provider = provider,
     .input_type = float32,
-    .inputs = three,
+    .inputs = five,
     .output_type = float32,
     .outputs = one,
     .destroy = destroy,

@@ -125,12 +125,24 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     });
   }
 
-  test('rounded weights have the precision of bfloat16', () => {
-    for (const rows of [7, 40]) {
-      const relative = error({ rows, inner: 300, columns: 200, packing: 'high', transposeB: true });
-      assert.ok(relative > 5e-4 && relative < 4e-3, `${relative}`);
-    }
-  });
+  for (const [packing, least, most] of [
+    ['high', 5e-4, 4e-3],
+    ['int8', 2e-3, 1e-2],
+  ] as const) {
+    test(`weights that are rounded: ${packing}`, () => {
+      for (const shape of [
+        { rows: 7 },
+        { rows: 40, addend: true },
+        { rows: 20, inner: 1700 },
+        { rows: 9, inner: 161 },
+      ]) {
+        for (const transposeB of [false, true]) {
+          const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });
+          assert.ok(relative > least && relative < most, `${relative}`);
+        }
+      }
+    });
+  }
 
   test('results do not depend on the number of threads', () => {
     const { library } = operator as { library: string };

@@ -29,7 +29,8 @@ function withAddend(product: Tensor, addend: Tensor, free: ReadonlySet<Tensor>):
   return inner && ({ ...product, inputs: [a, b, inner] } as TensorOf<'matmul'>);
 }
 
-function countReaders(order: readonly Tensor[], outputs: readonly Tensor[]): Map<Tensor, number> {
+/** How many operands and outputs each tensor is. */
+export function countReaders(order: readonly Tensor[], outputs: readonly Tensor[]): Map<Tensor, number> {
   const readers = new Map<Tensor, number>();
   const count = (node: Tensor) => readers.set(node, (readers.get(node) ?? 0) + 1);
   for (const node of order) for (const operand of node.inputs) count(operand);

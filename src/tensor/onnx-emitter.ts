@@ -1,5 +1,6 @@
 // Collects the nodes and constants of an ONNX graph during lowering, and the size vectors that it needs as inputs.
-import { inputsOf, type Tensor } from './graph.ts';
+import { countReaders } from './fusion.ts';
+import { inputsOf, type Tensor, topologicalOrder } from './graph.ts';
 import type { Packing } from './onnx-matmul.ts';
 import {
   ELEMENT_TYPES,
@@ -37,10 +38,12 @@ export class Emitter {
   /** Of large matrix products, for our own operator; `undefined` where ONNX Runtime's is used. */
   readonly packing: Packing | undefined;
   readonly #initializers: ReadonlySet<string>;
+  readonly #readers: ReadonlyMap<Tensor, number>;
 
   constructor(roots: readonly Tensor[], options: { initializers: ReadonlySet<string>; packing?: Packing }) {
     this.packing = options.packing;
     this.#initializers = options.initializers;
+    this.#readers = countReaders(topologicalOrder(roots), roots);
     for (const [input, { shape }] of inputsOf(roots)) {
       for (const [axis, dimension] of shape.entries()) {
         const name = formatDimension(dimension);
@@ -52,6 +55,20 @@ export class Emitter {
   /** Whether a tensor's values are given once, when the session is created. */
   isInitializer({ op, attributes }: Tensor): boolean {
     return op === 'input' && this.#initializers.has(attributes.name);
+  }
+
+  /** Whether only one tensor is computed from this one. */
+  isReadOnce(tensor: Tensor): boolean {
+    return this.#readers.get(tensor) === 1;
+  }
+
+  /** Removes the node with this result, if it fits, for one that does its work as well. */
+  takeNode(result: string, fits: (node: OnnxNode) => boolean): OnnxNode | undefined {
+    const index = this.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
+    const node = this.nodes[index];
+    if (!node || !fits(node)) return undefined;
+    this.nodes.splice(index, 1);
+    return node;
   }
 
   /** Adds a node and names its result. */

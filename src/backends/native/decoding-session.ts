@@ -5,6 +5,7 @@ import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
+import type { Packing } from '../../tensor/onnx-matmul.ts';
 import type { Arena } from './arena.ts';
 import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
@@ -15,8 +16,8 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly values: Arena;
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'splitGemm'>;
-  /** Whether frozen matrices that are not quantized are rounded to bfloat16, where our operator multiplies them. @default false */
-  readonly bfloat16?: boolean;
+  /** How our operator keeps frozen matrices, where it is used. */
+  readonly packing: Packing;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
@@ -44,7 +45,7 @@ export class DecodingSession implements Disposable {
       ...options.session,
       name: 'sampling',
       prepack: true,
-      packing: options.bfloat16 ? 'high' : 'whole',
+      packing: options.packing,
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });

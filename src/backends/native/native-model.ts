@@ -40,6 +40,10 @@ import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-check
 
 export type RolloutDtype = 'float32' | 'bfloat16' | 'int8' | 'int4';
 
+/** What our operator can do for them. */
+const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: undefined } as const;
+const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
+
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
   readonly modelPath: string;
@@ -147,7 +151,7 @@ class Engine implements NativeModel {
   policy(): Policy {
     this.#policy ??= new NativePolicy({
       ...this.#graphOptions(),
-      ...this.#rounding(),
+      ...this.#rolloutWeights(),
       values: this.#values,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
@@ -208,18 +212,20 @@ class Engine implements NativeModel {
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
-  /** Options that make sampling read rounded copies of the frozen matrices; empty if it reads the originals. */
-  #rounding() {
+  /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
+  #rolloutWeights() {
     const { rolloutDtype = 'float32' } = this.#options;
-    if (rolloutDtype === 'bfloat16') return { bfloat16: true };
-    const quantization = { float32: undefined, int8, int4 }[rolloutDtype];
-    if (!quantization || this.#trained.whole) return {};
+    const packing = PACKINGS[rolloutDtype];
+    if (this.#splitGemm.splitGemm && packing) return { packing };
+    const quantization = QUANTIZATIONS[rolloutDtype];
+    if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
     this.#quantizedWeights ??= place(
       quantizeWeights(this.architecture, this.#frozen, quantization),
       this.#values.layout.device,
     );
-    return { quantization, exact, frozen: new Map([...this.#frozen, ...this.#quantizedWeights]) };
+    const frozen = new Map([...this.#frozen, ...this.#quantizedWeights]);
+    return { packing: 'whole' as const, quantization, exact, frozen };
   }
 
   #graphOptions() {
