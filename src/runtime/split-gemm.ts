@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
@@ -44,6 +44,11 @@ function findSplitGemm(): SplitGemm {
   } catch (error) {
     return { missing: messageOf(error) };
   }
+}
+
+/** The version of a library that `splitGemm` found: it changes with the operator's source. */
+export function splitGemmVersion(library: string): string {
+  return basename(library, '.so').replace('split-gemm-', '');
 }
 
 /** What the operator needs and the processor lacks. @param cpuinfo the text of /proc/cpuinfo */

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
+import { splitGemmVersion } from '../../runtime/split-gemm.ts';
 import type { Backend } from '../backend.ts';
 import { describableModel, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
@@ -11,22 +12,38 @@ import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
+import { splitGemmOptions } from './split-gemm-options.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
+    if (config.native.rollout_dtype === 'bfloat16') splitGemmOptions(productOptions(config)); // which refuses it where it cannot be used
     return { ...(await describeNativeModel(config, path)), place };
   },
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
     const text = await openModelText(modelPath, config.chat_template);
     const model = await openModel(config, modelPath);
-    const versions = { onnxruntime: loadOnnxRuntime().version };
+    const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config) };
     return { ...text, model, versions, contextLength: model.architecture.config.contextLength };
   },
   profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
+
+/** Of our own operator, if matrix products are computed by it. */
+function operatorVersion(config: Config): Record<string, string> {
+  const { splitGemm } = splitGemmOptions(productOptions(config));
+  return splitGemm === undefined ? {} : { split_gemm: splitGemmVersion(splitGemm) };
+}
+
+function productOptions({ native }: Config) {
+  return {
+    device: native.device,
+    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
+    matmulPrecision: native.matmul_precision,
+  } as const;
+}
 
 async function openModel(config: Config, modelPath: string): Promise<NativeModel> {
   const { native, model: modelName, temperature, seed, trainable } = config;
@@ -46,9 +63,7 @@ async function openModel(config: Config, modelPath: string): Promise<NativeModel
     },
     seed,
     memory: memoryPlan(await readArchitecture(modelPath), config),
-    device: native.device,
-    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
-    matmulPrecision: native.matmul_precision,
+    ...productOptions(config),
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });
 }
