@@ -129,6 +129,8 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     },
     'packed before': { rows: 40, inner: 1600, columns: 300, packing: 'whole', transposeB: true },
     'of few rows, packed before': { rows: 5, inner: 1600, columns: 300, packing: 'whole', addend: true },
+    'of a single row': { rows: 1, inner: 1541, columns: 200, packing: 'whole', other: 16, addend: true },
+    'of four rows': { rows: 4, inner: 160, columns: 131, packing: 'whole', transposeB: true },
     'of bfloat16 weights': { rows: 9, inner: 200, columns: 300, packing: 'whole', transposeB: true, bfloat16: true },
     'of bfloat16 weights that are rounded': { rows: 9, inner: 200, columns: 300, packing: 'high', bfloat16: true },
   };
@@ -149,6 +151,10 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
         { rows: 40, addend: true },
         { rows: 20, inner: 1700 },
         { rows: 9, inner: 161 },
+        { rows: 1, other: 16 },
+        { rows: 2, addend: true, columns: 131 },
+        { rows: 3, inner: 161 },
+        { rows: 4, other: 20, addend: true },
       ]) {
         for (const transposeB of [false, true]) {
           const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });
