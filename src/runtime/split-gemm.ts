@@ -2,7 +2,7 @@
 // Runtime does not use. The system's C compiler makes its library at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
@@ -12,7 +12,8 @@ import koffi from './koffi.ts';
 /** The library's path, or why there is none: then ONNX Runtime's own products are used. */
 export type SplitGemm = { readonly library: string } | { readonly missing: string };
 
-const source = join(import.meta.dirname, '..', '..', 'kernels', 'split-gemm.c');
+const folder = join(import.meta.dirname, '..', '..', 'kernels');
+const source = join(folder, 'split-gemm.c');
 const compiler = 'cc';
 const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16'];
 const flags = [
@@ -57,16 +58,17 @@ export function missingFeatures(cpuinfo: string): string[] {
   return features.filter((feature) => !present.split(' ').includes(feature));
 }
 
-/** The path of the library in the user's cache; a change of the source or of the flags makes another one. Throws if it cannot be compiled. */
+/** The path of the library in the user's cache; a change of a file in kernels/ or of the flags makes another one. Throws if it cannot be compiled. */
 export function compiledLibrary(environment: Readonly<Record<string, string | undefined>>): string {
-  const folder = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
-  const hash = createHash('sha256').update(readFileSync(source)).update(flags.join(' ')).digest('hex');
-  const library = join(folder, `split-gemm-${hash.slice(0, 12)}.so`);
+  const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
+  const hash = createHash('sha256').update(flags.join(' '));
+  for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
+  const library = join(cache, `split-gemm-${hash.digest('hex').slice(0, 12)}.so`);
   if (existsSync(library)) return library;
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(cache, { recursive: true });
   // Under another name until it is complete: other processes may look for it.
   const unfinished = `${library}.${process.pid}`;
-  const { error, status, stderr } = spawnSync(compiler, [...flags, source, '-o', unfinished], {
+  const { error, status, stderr } = spawnSync(compiler, [...flags, source, '-o', unfinished, '-lm'], {
     ...{ encoding: 'utf8', timeout: compilerTimeout, env: environment as NodeJS.ProcessEnv },
   });
   if (error || status !== 0) {

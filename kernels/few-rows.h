@@ -1,0 +1,147 @@
+// Products of few rows with a packed operand, for which tiles are not worth it, since most of them would be empty.
+#pragma once
+
+#include <immintrin.h>
+#include <string.h>
+#include "rounding.h"
+#include "scratch.h"
+#include "threads.h"
+
+/** What is added to a result besides the product, for 16 columns of a row, of which `mask` says which there are. */
+static __m512 addends(const Product *p, long row, long column, __mmask16 mask) {
+  const Product *other = p->other;
+  __m512 sum = p->addend ? _mm512_maskz_loadu_ps(mask, p->addend + row * p->columns + column) : _mm512_setzero_ps();
+  if (!other) return sum;
+  float products[16] = {0};
+  for (long i = 0; i < least(16, p->columns - column); i++) {
+    __m512 terms = _mm512_setzero_ps();
+    for (long k = 0; other->right_transposed && k < other->depth; k += 16) {
+      const __mmask16 there = mask_of(other->depth - k);
+      terms = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(there, other->left + row * other->depth + k),
+                              _mm512_maskz_loadu_ps(there, other->right + (column + i) * other->depth + k), terms);
+    }
+    products[i] = _mm512_reduce_add_ps(terms);
+    for (long k = 0; !other->right_transposed && k < other->depth; k++)
+      products[i] += other->left[row * other->depth + k] * element(other, k, column + i);
+  }
+  return _mm512_fmadd_ps(_mm512_loadu_ps(products), _mm512_set1_ps(other->alpha), sum);
+}
+
+/** For each row and tile two sums of 16 numbers each. */
+typedef struct { __m512 of[FEW][2][2]; } Sums;
+
+/** A product, and its left operand with zeros up to whole blocks. */
+typedef struct {
+  const Product *product;
+  const float *padded;
+} FewRows;
+
+/** What was packed as bfloat16 numbers: the two sums are of the numbers at even and at odd places in depth. */
+static inline __attribute__((always_inline)) void add_packed(const FewRows *few, long panel, const int rows, Sums *sums) {
+  const Product *p = few->product;
+  const long blocks = ceiling(p->depth, BLOCK);
+  const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
+  const bfloat16 *from = p->packed + panel * blocks * p->packed_block;
+  for (long block = 0; block < blocks; block++, from += p->packed_block)
+    for (int tile = 0; tile < 2; tile++)
+      for (long pair = 0; pair < 16; pair++) {
+        const bfloat16 *place = from + tile * TILE + pair * 32;
+        _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
+        const __m512i high = _mm512_load_si512(place);
+        __m512 even = (__m512)_mm512_slli_epi32(high, 16), odd = (__m512)_mm512_and_si512(high, upper);
+        if (p->packed_block == WHOLE) {
+          _mm_prefetch((const char *)(place + HIGH + AHEAD), _MM_HINT_T0);
+          const __m512i low = _mm512_load_si512(place + HIGH);
+          even = _mm512_add_ps(even, (__m512)_mm512_slli_epi32(low, 16));
+          odd = _mm512_add_ps(odd, (__m512)_mm512_and_si512(low, upper));
+        }
+        for (int row = 0; row < rows; row++) {
+          const float *x = few->padded + (row * blocks + block) * BLOCK + 2 * pair;
+          sums->of[row][tile][0] = _mm512_fmadd_ps(even, _mm512_set1_ps(x[0]), sums->of[row][tile][0]);
+          sums->of[row][tile][1] = _mm512_fmadd_ps(odd, _mm512_set1_ps(x[1]), sums->of[row][tile][1]);
+        }
+      }
+}
+
+/** What was rounded to 8 bits: the two sums are of the first and of the last eight columns, two numbers for each. */
+static inline __attribute__((always_inline)) void add_rounded(const FewRows *few, long panel, const int rows, Sums *sums) {
+  const Product *p = few->product;
+  const long blocks = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
+  const __m512i lower = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  const __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
+  const int8_t *from = p->rounded + panel * blocks * BLOCK * BLOCK;
+  for (long group = 0; group < groups; group++) {
+    Sums parts = {0};
+    for (long block = 2 * group; block < least(2 * group + 2, blocks); block++)
+      for (int tile = 0; tile < 2; tile++)
+        for (long pair = 0; pair < 16; pair++, from += 32) {
+          if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
+          const __m512 first = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+          const __m512 last = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(from + 16))));
+          for (int row = 0; row < rows; row++) {
+            double two;
+            memcpy(&two, few->padded + (row * blocks + block) * BLOCK + 2 * pair, sizeof two);
+            const __m512 x = (__m512)_mm512_set1_pd(two);
+            parts.of[row][tile][0] = _mm512_fmadd_ps(first, x, parts.of[row][tile][0]);
+            parts.of[row][tile][1] = _mm512_fmadd_ps(last, x, parts.of[row][tile][1]);
+          }
+        }
+    for (int tile = 0; tile < 2; tile++) {
+      const __m512 scales = _mm512_loadu_ps(p->scales + (panel * groups + group) * BLOCK + 16 * tile);
+      const __m512 of_first = _mm512_permutexvar_ps(lower, scales), of_last = _mm512_permutexvar_ps(upper, scales);
+      for (int row = 0; row < rows; row++) {
+        sums->of[row][tile][0] = _mm512_fmadd_ps(parts.of[row][tile][0], of_first, sums->of[row][tile][0]);
+        sums->of[row][tile][1] = _mm512_fmadd_ps(parts.of[row][tile][1], of_last, sums->of[row][tile][1]);
+      }
+    }
+  }
+  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
+  for (int row = 0; row < rows; row++)
+    for (int tile = 0; tile < 2; tile++) {
+      const __m512 first = sums->of[row][tile][0], last = sums->of[row][tile][1];
+      sums->of[row][tile][0] = _mm512_permutex2var_ps(first, evens, last);
+      sums->of[row][tile][1] = _mm512_permutex2var_ps(first, odds, last);
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply_few(const FewRows *few, long panel, const int rows) {
+  const Product *p = few->product;
+  Sums sums = {0};
+  if (p->rounded) add_rounded(few, panel, rows, &sums);
+  else add_packed(few, panel, rows, &sums);
+  for (int row = 0; row < rows; row++)
+    for (int tile = 0; tile < 2; tile++) {
+      const long column = panel * BLOCK + 16 * tile;
+      const __mmask16 mask = mask_of(p->columns - column);
+      if (!mask) continue;
+      const __m512 product = _mm512_add_ps(sums.of[row][tile][0], sums.of[row][tile][1]);
+      _mm512_mask_storeu_ps(p->result + row * p->columns + column, mask, _mm512_add_ps(product, addends(p, row, column, mask)));
+    }
+}
+
+static void multiply_few_task(void *data, size_t index) {
+  const FewRows *few = data;
+  switch (few->product->rows) { // the loops over rows are unrolled
+    case 1: multiply_few(few, (long)index, 1); break;
+    case 2: multiply_few(few, (long)index, 2); break;
+    case 3: multiply_few(few, (long)index, 3); break;
+    default: multiply_few(few, (long)index, FEW);
+  }
+}
+
+static void *compute_few(const Product *p, void *context) {
+  const long width = ceiling(p->depth, BLOCK) * BLOCK;
+  const Scratch scratch = borrow(ceiling(p->rows * width * (long)sizeof(float), 64) * 64);
+  float *padded = scratch.memory;
+  if (!padded) return out_of_memory();
+  for (long row = 0; row < p->rows; row++)
+    for (long k = 0; k < width; k++) {
+      const long place = p->left_transposed ? k * p->rows + row : row * p->depth + k;
+      padded[row * width + k] = k < p->depth ? p->alpha * p->left[place] : 0;
+    }
+  FewRows few = {p, padded};
+  void *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
+  give_back(scratch);
+  return status;
+}

@@ -1,0 +1,34 @@
+// What is multiplied, and the sizes of the pieces into which it is cut.
+#pragma once
+
+#include <stdint.h>
+
+typedef uint16_t bfloat16;
+
+enum {
+  BLOCK = 32,               // rows, columns and depth of what is multiplied at once: 2 × 2 tiles
+  TILE = 512,               // numbers in a tile
+  HIGH = 2 * TILE,          // the high parts of a packed block; its low parts follow
+  WHOLE = 4 * TILE,         // a packed block with both
+  DEPTH = 1536,             // of what is packed at once, so that it fits into caches
+  GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
+  TASKS = 8,                // at least, so that threads end at about the same time
+  FEW = 4,                  // rows
+};
+
+/** result = alpha · left · right + addend + another product. Matrices are stored row by row. */
+typedef struct Product {
+  const float *left, *right, *addend; // the addend may be null
+  float *result;
+  long rows, columns, depth;
+  int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
+  float alpha;
+  const bfloat16 *packed; // the right operand, if it was packed before
+  long packed_block;      // WHOLE, or HIGH if it has only high parts
+  const int8_t *rounded;  // the right operand, if it was rounded to 8 bits before
+  const float *scales;
+  const struct Product *other; // or null; a thin product of the same size, of which only the operands count
+} Product;
+
+static long ceiling(long a, long b) { return (a + b - 1) / b; }
+static long least(long a, long b) { return a < b ? a : b; }
