@@ -67,8 +67,6 @@ static inline __attribute__((always_inline)) void add_packed(const FewRows *few,
 static inline __attribute__((always_inline)) void add_rounded(const FewRows *few, long panel, const int rows, Sums *sums) {
   const Product *p = few->product;
   const long blocks = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
-  const __m512i lower = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-  const __m512i upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
   const int8_t *from = p->rounded + panel * blocks * BLOCK * BLOCK;
   for (long group = 0; group < groups; group++) {
     Sums parts = {0};
@@ -76,8 +74,7 @@ static inline __attribute__((always_inline)) void add_rounded(const FewRows *few
       for (int tile = 0; tile < 2; tile++)
         for (long pair = 0; pair < 16; pair++, from += 32) {
           if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
-          const __m512 first = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
-          const __m512 last = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(from + 16))));
+          const __m512 first = integers(from), last = integers(from + 16);
           for (int row = 0; row < rows; row++) {
             double two;
             memcpy(&two, few->padded + (row * blocks + block) * BLOCK + 2 * pair, sizeof two);
@@ -87,8 +84,8 @@ static inline __attribute__((always_inline)) void add_rounded(const FewRows *few
           }
         }
     for (int tile = 0; tile < 2; tile++) {
-      const __m512 scales = _mm512_loadu_ps(p->scales + (panel * groups + group) * BLOCK + 16 * tile);
-      const __m512 of_first = _mm512_permutexvar_ps(lower, scales), of_last = _mm512_permutexvar_ps(upper, scales);
+      const float *scales = p->scales + (panel * groups + group) * BLOCK + 16 * tile;
+      const __m512 of_first = scales_of(scales, 0), of_last = scales_of(scales, 1);
       for (int row = 0; row < rows; row++) {
         sums->of[row][tile][0] = _mm512_fmadd_ps(parts.of[row][tile][0], of_first, sums->of[row][tile][0]);
         sums->of[row][tile][1] = _mm512_fmadd_ps(parts.of[row][tile][1], of_last, sums->of[row][tile][1]);

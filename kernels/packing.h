@@ -3,6 +3,8 @@
 #pragma once
 
 #include <immintrin.h>
+#include <stdlib.h>
+#include <string.h>
 #include "product.h"
 
 typedef struct { __m512i high, low; } Split;
@@ -105,7 +107,7 @@ static inline void pack(const float *from, long stride, int along, int pairs, lo
   }
 }
 
-/** A panel of 32 rows from `row`, for `depth` numbers from `start`. */
+/** A strip of 32 rows from `row`, for `depth` numbers from `start`. */
 static void pack_left(const Product *p, long row, long start, long depth, bfloat16 *into) {
   const long rows = p->rows - row;
   for (long k = start; k < start + depth; k += BLOCK, into += WHOLE)
@@ -127,4 +129,30 @@ static void pack_right(const Product *p, long first, long last, long start, long
         pack(p->right + (start + k) * p->columns + column, p->columns, 0, 1, p->columns - column, depth - k, 1,
              into + (column - first) / BLOCK * size);
   }
+}
+
+/** Packs the right operand of a product. `block` is WHOLE or HIGH. Returns null if there is no memory. */
+static bfloat16 *pack_panels(const Product *p, long block) {
+  const long blocks = ceiling(p->depth, BLOCK), panels = ceiling(p->columns, BLOCK);
+  bfloat16 *packed = aligned_alloc(64, panels * blocks * block * sizeof(bfloat16));
+  bfloat16 *panel = aligned_alloc(64, blocks * WHOLE * sizeof(bfloat16));
+  bfloat16 *into = packed;
+  for (long column = 0; packed && panel && column < p->columns; column += BLOCK) {
+    pack_right(p, column, least(p->columns, column + BLOCK), 0, p->depth, panel);
+    for (long i = 0; i < blocks; i++, into += block) memcpy(into, panel + i * WHOLE, block * sizeof(bfloat16));
+  }
+  if (!panel) free(packed), packed = 0;
+  free(panel);
+  return packed;
+}
+
+/** Whether all numbers are bfloat16 numbers, as they are in most checkpoints: then they have no low parts. */
+static int have_no_low_parts(const float *numbers, long count) {
+  uint32_t lower = 0;
+  for (long i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, numbers + i, sizeof bits);
+    lower |= bits & 0xffff;
+  }
+  return lower == 0;
 }

@@ -13,7 +13,8 @@ enum {
   DEPTH = 1536,             // of what is packed at once, so that it fits into caches
   GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
   TASKS = 8,                // at least, so that threads end at about the same time
-  FEW = 4,                  // rows
+  FEW = 4,                  // at most so many rows are multiplied without tiles
+  AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };
 
 /** result = alpha · left · right + addend + another product. Matrices are stored row by row. */

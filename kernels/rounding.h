@@ -8,7 +8,7 @@
 // Panels of a right operand can be kept as integers of 8 bits, in the order of their tiles. The 64 numbers that are two blocks of a column
 // share a scale, with which the largest becomes ±127.
 
-enum { SHARING = 2 * BLOCK, LEVELS = 127, AHEAD = 2048 };
+enum { SHARING = 2 * BLOCK, LEVELS = 127 };
 
 static float element(const Product *p, long row, long column) {
   if (row >= p->depth || column >= p->columns) return 0;
@@ -34,23 +34,41 @@ static void round_panel(const Product *p, long first, int8_t *into, float *scale
     }
 }
 
-/** Makes the high parts of panels, from column `first` to `last`, out of what was rounded: those of `blocks` blocks from `start`. */
-static void expand_panels(const Product *p, long first, long last, long start, long blocks, bfloat16 *into) {
+/** Rounds the right operand of a product into new memory, which the caller frees. Returns 0 if there is none. */
+static int round_panels(const Product *p, int8_t **into, float **scales) {
+  const long panels = ceiling(p->columns, BLOCK), blocks = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
+  *into = malloc(panels * blocks * BLOCK * BLOCK);
+  *scales = malloc(panels * groups * BLOCK * sizeof(float));
+  if (!*into || !*scales) return 0;
+  for (long panel = 0; panel < panels; panel++)
+    round_panel(p, panel * BLOCK, *into + panel * blocks * BLOCK * BLOCK, *scales + panel * groups * BLOCK);
+  return 1;
+}
+
+/** 16 integers as numbers: two of each of 8 columns. */
+static inline __m512 integers(const int8_t *from) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
+}
+
+/** The scales of a tile's columns, each twice: those of the first 8 columns, or of the last. */
+static inline __m512 scales_of(const float *scales, int last) {
+  const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  return _mm512_permutexvar_ps(_mm512_add_epi32(twice, _mm512_set1_epi32(last ? 8 : 0)), _mm512_loadu_ps(scales));
+}
+
+/** Makes the high parts of panels, from `column` to `end`, out of what was rounded: those of `blocks` blocks from `start`. */
+static void expand_panels(const Product *p, long column, long end, long start, long blocks, bfloat16 *into) {
   const long all = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
-  static const int twice[16] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
-  const __m512i lower = _mm512_loadu_si512(twice), upper = _mm512_add_epi32(lower, _mm512_set1_epi32(8));
-  for (long panel = first / BLOCK; panel * BLOCK < last; panel++)
+  for (long panel = column / BLOCK; panel * BLOCK < end; panel++)
     for (long block = start / BLOCK; block < start / BLOCK + blocks; block++) {
       const int8_t *from = p->rounded + (panel * all + block) * BLOCK * BLOCK;
       const float *scales = p->scales + (panel * groups + block * BLOCK / SHARING) * BLOCK;
       for (long tile = 0; tile < 2; tile++) {
-        const __m512 column_scales = _mm512_loadu_ps(scales + 16 * tile);
-        const __m512 left = _mm512_permutexvar_ps(lower, column_scales), right = _mm512_permutexvar_ps(upper, column_scales);
+        const __m512 of_first = scales_of(scales + 16 * tile, 0), of_last = scales_of(scales + 16 * tile, 1);
         for (long pair = 0; pair < 16; pair++, from += 32, into += 32) {
           if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
-          const __m512 a = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
-          const __m512 b = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(from + 16))));
-          _mm512_store_si512(into, (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(b, right), _mm512_mul_ps(a, left)));
+          const __m512 first = _mm512_mul_ps(integers(from), of_first), last = _mm512_mul_ps(integers(from + 16), of_last);
+          _mm512_store_si512(into, (__m512i)_mm512_cvtne2ps_pbh(last, first));
         }
       }
     }

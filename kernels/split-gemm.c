@@ -18,32 +18,6 @@
 #include <unistd.h>
 #include "tasks.h"
 
-/** Packs the right operand of a product. `block` is WHOLE or HIGH. Returns null if there is no memory. */
-static bfloat16 *pack_panels(const Product *p, long block) {
-  const long blocks = ceiling(p->depth, BLOCK), panels = ceiling(p->columns, BLOCK);
-  bfloat16 *packed = aligned_alloc(64, panels * blocks * block * sizeof(bfloat16));
-  bfloat16 *panel = aligned_alloc(64, blocks * WHOLE * sizeof(bfloat16));
-  bfloat16 *into = packed;
-  for (long column = 0; packed && panel && column < p->columns; column += BLOCK) {
-    pack_right(p, column, least(p->columns, column + BLOCK), 0, p->depth, panel);
-    for (long i = 0; i < blocks; i++, into += block) memcpy(into, panel + i * WHOLE, block * sizeof(bfloat16));
-  }
-  if (!panel) free(packed), packed = 0;
-  free(panel);
-  return packed;
-}
-
-/** Whether all numbers are bfloat16 numbers, as they are in most checkpoints: then they have no low parts. */
-static int have_no_low_parts(const float *numbers, long count) {
-  uint32_t lower = 0;
-  for (long i = 0; i < count; i++) {
-    uint32_t bits;
-    memcpy(&bits, numbers + i, sizeof bits);
-    lower |= bits & 0xffff;
-  }
-  return lower == 0;
-}
-
 // What we use of ONNX Runtime's C API: the indices of functions in the OrtApi struct, and the beginning of the OrtCustomOp struct.
 // Both only grow at their ends.
 typedef const void *const *Api;
@@ -142,15 +116,7 @@ static void *pack_constant(Kernel *kernel, const void *info) {
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
-  if (kernel->packing == ROUNDED) {
-    const long panels = ceiling(p.columns, BLOCK), blocks = ceiling(p.depth, BLOCK), groups = ceiling(p.depth, SHARING);
-    kernel->rounded = malloc(panels * blocks * BLOCK * BLOCK);
-    kernel->scales = malloc(panels * groups * BLOCK * sizeof(float));
-    if (!kernel->rounded || !kernel->scales) return out_of_memory();
-    for (long panel = 0; panel < panels; panel++)
-      round_panel(&p, panel * BLOCK, kernel->rounded + panel * blocks * BLOCK * BLOCK, kernel->scales + panel * groups * BLOCK);
-    return 0;
-  }
+  if (kernel->packing == ROUNDED) return round_panels(&p, &kernel->rounded, &kernel->scales) ? 0 : out_of_memory();
   const int high = kernel->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
   kernel->packed_block = high ? HIGH : WHOLE;
   kernel->packed = pack_panels(&p, kernel->packed_block);
