@@ -13,6 +13,7 @@ import { goldAnswers, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './sample-policy.ts';
+import { roundsWeights } from './sampler-gate.ts';
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
 import { goldEpisodes } from './user-code/environments/check-environment.ts';
@@ -175,8 +176,7 @@ function gapCheck(gap: number, { native }: Config): Check {
   const id = 'logprob_gap';
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
   if (gap <= widestGap) return passed(id, detail);
-  const isRounded = !['auto', 'float32'].includes(native.rollout_dtype);
-  if (isRounded) {
+  if (roundsWeights(native)) {
     const hint =
       'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';
     return failed(id, 'warning', detail, hint);

@@ -9,11 +9,15 @@ const metric = 'sampling/sampling_logp_difference/mean';
 const tolerances = { exact: 0.05, rounded: 0.5 } as const;
 const stopFactor = 5;
 
+/** Whether the native engine samples with other weights than it trains. */
+export function roundsWeights({ rollout_dtype }: Config['native']): boolean {
+  return !['auto', 'float32'].includes(rollout_dtype);
+}
+
 /** Undefined where the two differ for another reason: dropout, which only the trainer has. */
 export function samplerTolerance({ backend, native, lora }: Config): number | undefined {
   if (lora && lora.dropout > 0) return undefined;
-  const isExact = backend === 'native' && ['auto', 'float32'].includes(native.rollout_dtype);
-  return isExact ? tolerances.exact : tolerances.rounded;
+  return backend === 'native' && !roundsWeights(native) ? tolerances.exact : tolerances.rounded;
 }
 
 /** Throws `SAMPLER_DIVERGED`. */

@@ -6,6 +6,7 @@ import type { Workload } from '../backend.ts';
 import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
+import { productOptions } from './split-gemm-options.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
@@ -38,11 +39,8 @@ export function memorySettings(
   architecture: Architecture,
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
-  const { rollout_dtype } = config.native;
-  return {
-    ...parameterCounts(architecture, config),
-    rolloutDtype: rollout_dtype === 'auto' ? 'float32' : rollout_dtype,
-  };
+  const { rolloutDtype } = productOptions(config);
+  return { ...parameterCounts(architecture, config), rolloutDtype };
 }
 
 /** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */

@@ -12,7 +12,7 @@ import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
-import { splitGemmOptions } from './split-gemm-options.ts';
+import { productOptions, splitGemmOptions } from './split-gemm-options.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
@@ -35,14 +35,6 @@ export const nativeBackend: Backend = {
 function operatorVersion(config: Config): Record<string, string> {
   const { splitGemm } = splitGemmOptions(productOptions(config));
   return splitGemm === undefined ? {} : { split_gemm: splitGemmVersion(splitGemm) };
-}
-
-function productOptions({ native }: Config) {
-  return {
-    device: native.device,
-    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
-    matmulPrecision: native.matmul_precision,
-  } as const;
 }
 
 async function openModel(config: Config, modelPath: string): Promise<NativeModel> {

@@ -87,7 +87,7 @@ export interface NativeModel extends Model {
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
-  splitGemmOptions(options); // which may refuse them, before anything is read
+  const products = splitGemmOptions(options);
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
@@ -98,20 +98,21 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     values.upload();
     const frozen = await readFrozen(files, trained);
     addRotaryTables(frozen, architecture);
-    return new Engine(options, architecture, trained, values, place(frozen, values.layout.device));
+    return new Engine({ ...options, ...products }, architecture, trained, values, place(frozen, values.layout.device));
   } finally {
     await files.close();
   }
 }
 
+type EngineOptions = NativeModelOptions & Pick<CompileOptions, 'splitGemm'>;
+
 class Engine implements NativeModel {
   readonly architecture: Architecture;
   readonly parameters: NativeModel['parameters'];
-  readonly #options: NativeModelOptions;
+  readonly #options: EngineOptions;
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
   readonly #frozen: ReadonlyMap<string, AnyTensor>;
-  readonly #splitGemm: Pick<CompileOptions, 'splitGemm'>;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
@@ -123,7 +124,7 @@ class Engine implements NativeModel {
   #scorer: Scorer | undefined;
 
   constructor(
-    options: NativeModelOptions,
+    options: EngineOptions,
     architecture: Architecture,
     trained: TrainedParameters,
     values: Arena,
@@ -134,7 +135,6 @@ class Engine implements NativeModel {
     this.#trained = trained;
     this.#values = values;
     this.#frozen = frozen;
-    this.#splitGemm = splitGemmOptions(options);
     const { layout } = values;
     this.#gradients = new Arena(layout);
     this.#entropyControl = new EntropyControl(options.loss);
@@ -214,9 +214,9 @@ class Engine implements NativeModel {
 
   /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
   #rolloutWeights() {
-    const { rolloutDtype = 'float32' } = this.#options;
+    const { rolloutDtype = 'float32', splitGemm } = this.#options;
     const packing = PACKINGS[rolloutDtype];
-    if (this.#splitGemm.splitGemm && packing) return { packing };
+    if (splitGemm !== undefined && packing) return { packing };
     const quantization = QUANTIZATIONS[rolloutDtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
@@ -229,14 +229,14 @@ class Engine implements NativeModel {
   }
 
   #graphOptions() {
-    const { threads } = this.#options;
+    const { threads, splitGemm } = this.#options;
     const { device } = this.#values.layout;
     return {
       architecture: this.architecture,
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
       frozen: this.#frozen,
       positions: this.architecture.config.contextLength,
-      session: { device, ...(threads !== undefined && { threads }), ...this.#splitGemm },
+      session: { device, ...(threads !== undefined && { threads }), ...(splitGemm !== undefined && { splitGemm }) },
     };
   }
 

@@ -1,15 +1,27 @@
-// Decides whether a model's matrix products are computed by our own operator.
+// Decides how a model's matrix products are computed, and whether by our own operator.
+import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { splitGemm } from '../../runtime/split-gemm.ts';
 import type { CompileOptions } from './compiled-graph.ts';
 import type { NativeModelOptions } from './native-model.ts';
+
+type ProductOptions = Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>;
+
+/** What a configuration says about matrix products. */
+export function productOptions({ native }: Config) {
+  return {
+    device: native.device,
+    rolloutDtype: native.rollout_dtype === 'auto' ? 'float32' : native.rollout_dtype,
+    matmulPrecision: native.matmul_precision,
+  } as const;
+}
 
 /** Empty where ONNX Runtime's own products are used. Throws `BFLOAT16_NOT_READY` if rollouts need our operator and it cannot be used. */
 export function splitGemmOptions({
   device = 'cpu',
   matmulPrecision = 'high',
   rolloutDtype,
-}: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>): Pick<CompileOptions, 'splitGemm'> {
+}: ProductOptions): Pick<CompileOptions, 'splitGemm'> {
   const found = chosen(device, matmulPrecision);
   if ('library' in found) return { splitGemm: found.library };
   if (rolloutDtype === 'bfloat16') {
