@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { fetchLlamaCpp, LLAMA_CPP_VERSION, llamaCppFolder } from '../../scripts/fetch-llama-cpp.ts';
 import { openModelText } from '../../src/backends/open-renderer.ts';
 import { messageOf } from '../../src/errors.ts';
-import { splitGemm } from '../../src/runtime/split-gemm.ts';
+import { kernelLibrary } from '../../src/runtime/kernels.ts';
 import {
   huggingFaceFolder,
   inTurn,
@@ -68,7 +68,7 @@ export async function benchmarkGeneration(): Promise<void> {
     return jsonLines<GenerationLine>(output);
   };
   const systems: Record<string, Run> = {};
-  const bfloat16 = 'library' in splitGemm() ? ['bfloat16'] : [];
+  const bfloat16 = 'library' in kernelLibrary() ? ['bfloat16'] : [];
   for (const rolloutDtype of ['float32', ...bfloat16, 'int8', 'int4'])
     systems[`gradus, ${rolloutDtype}, with adapters`] = worker(process.execPath, 'gradus-worker.ts', {
       ...{ model, rolloutDtype },

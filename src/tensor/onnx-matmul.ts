@@ -3,7 +3,7 @@ import type { Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
 
 /**
- * Use of our operator SplitGemm (kernels/split-gemm.c), with a relative error of about 4e-6, for products of large matrices:
+ * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
  * - `none`: for all, of which it packs the right operand anew in each run. Best for many rows.
  * - `whole`: for those whose right operand is an initializer, which is packed when the session is created. Best for few rows.
  * - `high`: the same, but with the right operand rounded to bfloat16.

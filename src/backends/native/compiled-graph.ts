@@ -7,9 +7,9 @@ import { lowerToOnnx } from '../../tensor/onnx.ts';
 import type { Packing } from '../../tensor/onnx-matmul.ts';
 
 export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'operators'> {
-  /** The library with our operator for matrix products. @default ONNX Runtime's own operators */
-  readonly splitGemm?: string;
-  /** When that operator packs weights. */
+  /** The library with our operators. @default ONNX Runtime's own operators */
+  readonly kernels?: string;
+  /** When our operator for matrix products packs weights. */
   readonly packing: Packing;
 }
 
@@ -27,7 +27,7 @@ export interface CompiledGraph {
 export function compileGraph(
   outputs: Readonly<Record<string, Tensor>>,
   weights: ReadonlyMap<string, AnyTensor>,
-  { packing, splitGemm, ...options }: CompileOptions,
+  { packing, kernels, ...options }: CompileOptions,
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
@@ -38,9 +38,9 @@ export function compileGraph(
     if (weight instanceof HostTensor) initializers.set(name, weight);
     else bound.set(name, weight);
   }
-  const isSplit = splitGemm !== undefined;
-  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()), ...(isSplit && { packing }) });
-  const session = createSession(model, { ...options, initializers, ...(isSplit && { operators: splitGemm }) });
+  const hasOurs = kernels !== undefined;
+  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()), ...(hasOurs && { packing }) });
+  const session = createSession(model, { ...options, initializers, ...(hasOurs && { operators: kernels }) });
   return {
     inputs: new Set(session.inputs.filter((name) => !bound.has(name))),
     bind() {

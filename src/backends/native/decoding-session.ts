@@ -15,7 +15,7 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
   readonly architecture: Architecture;
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly values: Arena;
-  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'splitGemm'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
   /** How our operator keeps frozen matrices, where it is used. */
   readonly packing: Packing;
 }

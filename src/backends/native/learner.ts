@@ -39,7 +39,7 @@ export interface LearnerOptions {
   readonly limits: MicroBatchLimits;
   /** Whether the backward pass computes layers again instead of keeping their results. @default false */
   readonly recompute?: boolean;
-  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'splitGemm'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
 }
 
 export interface PassResult {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { LORA, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
-import { splitGemm } from '../../runtime/split-gemm.ts';
+import { kernelLibrary } from '../../runtime/kernels.ts';
 import type { NativeModelOptions } from './native-model.ts';
 
 test('rollouts in bfloat16 are refused where our operator may not be used', async () => {
@@ -16,7 +16,7 @@ test('rollouts in bfloat16 are refused where our operator may not be used', asyn
   });
 });
 
-const operator = splitGemm();
+const operator = kernelLibrary();
 const skip = 'missing' in operator ? operator.missing : skipWithoutShared('models/smollm2-135m-instruct');
 
 describe('SmolLM2-135M', { skip }, () => {

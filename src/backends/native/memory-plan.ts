@@ -3,10 +3,10 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Workload } from '../backend.ts';
+import { productOptions } from './kernel-options.ts';
 import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
-import { productOptions } from './split-gemm-options.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;

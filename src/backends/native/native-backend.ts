@@ -1,24 +1,24 @@
 // The native backend: a language model in this process, sampled from and trained by ONNX Runtime.
 import type { Config } from '../../config/schema.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
+import { kernelVersion } from '../../runtime/kernels.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
-import { splitGemmVersion } from '../../runtime/split-gemm.ts';
 import type { Backend } from '../backend.ts';
 import { describableModel, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
+import { kernelOptions, productOptions } from './kernel-options.ts';
 import { loraSettings } from './lora-settings.ts';
 import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
-import { productOptions, splitGemmOptions } from './split-gemm-options.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    if (config.native.rollout_dtype === 'bfloat16') splitGemmOptions(productOptions(config)); // which refuses it where it cannot be used
+    if (config.native.rollout_dtype === 'bfloat16') kernelOptions(productOptions(config)); // which refuses it where it cannot be used
     return { ...(await describeNativeModel(config, path)), place };
   },
   async open(config, signal) {
@@ -33,8 +33,8 @@ export const nativeBackend: Backend = {
 
 /** Of our own operator, if matrix products are computed by it. */
 function operatorVersion(config: Config): Record<string, string> {
-  const { splitGemm } = splitGemmOptions(productOptions(config));
-  return splitGemm === undefined ? {} : { split_gemm: splitGemmVersion(splitGemm) };
+  const { kernels } = kernelOptions(productOptions(config));
+  return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };
 }
 
 async function openModel(config: Config, modelPath: string): Promise<NativeModel> {

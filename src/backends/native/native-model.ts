@@ -26,6 +26,7 @@ import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import type { CompileOptions } from './compiled-graph.ts';
+import { kernelOptions } from './kernel-options.ts';
 import { Learner, Scorer } from './learner.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
@@ -35,7 +36,6 @@ import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { free, place, valuesOnHost } from './placement.ts';
 import { RunTensors } from './run-tensors.ts';
-import { splitGemmOptions } from './split-gemm-options.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 export type RolloutDtype = 'float32' | 'bfloat16' | 'int8' | 'int4';
@@ -87,7 +87,7 @@ export interface NativeModel extends Model {
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
-  const products = splitGemmOptions(options);
+  const products = kernelOptions(options);
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
@@ -104,7 +104,7 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
   }
 }
 
-type EngineOptions = NativeModelOptions & Pick<CompileOptions, 'splitGemm'>;
+type EngineOptions = NativeModelOptions & Pick<CompileOptions, 'kernels'>;
 
 class Engine implements NativeModel {
   readonly architecture: Architecture;
@@ -214,9 +214,9 @@ class Engine implements NativeModel {
 
   /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
   #rolloutWeights() {
-    const { rolloutDtype = 'float32', splitGemm } = this.#options;
+    const { rolloutDtype = 'float32', kernels } = this.#options;
     const packing = PACKINGS[rolloutDtype];
-    if (splitGemm !== undefined && packing) return { packing };
+    if (kernels !== undefined && packing) return { packing };
     const quantization = QUANTIZATIONS[rolloutDtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
@@ -229,14 +229,14 @@ class Engine implements NativeModel {
   }
 
   #graphOptions() {
-    const { threads, splitGemm } = this.#options;
+    const { threads, kernels } = this.#options;
     const { device } = this.#values.layout;
     return {
       architecture: this.architecture,
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
       frozen: this.#frozen,
       positions: this.architecture.config.contextLength,
-      session: { device, ...(threads !== undefined && { threads }), ...(splitGemm !== undefined && { splitGemm }) },
+      session: { device, ...(threads !== undefined && { threads }), ...(kernels !== undefined && { kernels }) },
     };
   }
 

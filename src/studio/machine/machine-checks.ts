@@ -12,9 +12,9 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { hubSettings } from '../../hub/hub-settings.ts';
 import type { Device, DeviceStatus } from '../../runtime/device.ts';
+import { kernelLibrary } from '../../runtime/kernels.ts';
 import { isTestedPlatform, libraryPath } from '../../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
-import { splitGemm } from '../../runtime/split-gemm.ts';
 import { volume } from '../../tensor/shape.ts';
 import { gradusVersion } from '../versions.ts';
 
@@ -92,7 +92,7 @@ export const machineChecks = {
     return { ok: true, detail: `ONNX Runtime ${version} with ${providers.map(shortProvider).join(', ')}` };
   },
   matmul: () => {
-    const found = splitGemm();
+    const found = kernelLibrary();
     const detail =
       'library' in found
         ? 'float32 products run on the bfloat16 units of this processor'

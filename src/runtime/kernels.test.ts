@@ -11,8 +11,8 @@ import type { Packing } from '../tensor/onnx-matmul.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
+import { compiledLibrary, kernelLibrary, missingFeatures } from './kernels.ts';
 import { createSession } from './session.ts';
-import { compiledLibrary, missingFeatures, splitGemm } from './split-gemm.ts';
 import { tensor } from './tensor.ts';
 
 test('a processor that lacks something is told apart from one that has all', () => {
@@ -24,7 +24,7 @@ test('a processor that lacks something is told apart from one that has all', () 
 
 describe('compiling', () => {
   test('without a compiler it says so and leaves nothing behind', (t) => {
-    const cache = mkdtempSync(join(tmpdir(), 'gradus-split-gemm-'));
+    const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
     t.after(() => rmSync(cache, { recursive: true }));
     assert.throws(() => compiledLibrary({ XDG_CACHE_HOME: cache, PATH: cache }), /the C compiler cc failed: .*ENOENT/);
     assert.deepEqual(readdirSync(join(cache, 'gradus')), []);
@@ -32,7 +32,7 @@ describe('compiling', () => {
 
   const skip = process.platform === 'linux' && process.arch === 'x64' ? false : 'needs Linux on x86-64';
   test('the library is compiled once', { skip }, (t) => {
-    const cache = mkdtempSync(join(tmpdir(), 'gradus-split-gemm-'));
+    const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
     t.after(() => rmSync(cache, { recursive: true }));
     const library = compiledLibrary({ ...process.env, XDG_CACHE_HOME: cache });
     assert.deepEqual(readdirSync(join(cache, 'gradus')), [library.slice(join(cache, 'gradus').length + 1)]);
@@ -40,7 +40,7 @@ describe('compiling', () => {
   });
 });
 
-const operator = splitGemm();
+const operator = kernelLibrary();
 
 describe('products', { skip: 'missing' in operator ? operator.missing : false }, () => {
   interface Case {

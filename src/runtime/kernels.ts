@@ -1,5 +1,5 @@
-// Our own operator for ONNX Runtime, kernels/split-gemm.c: float32 matrix products on the bfloat16 matrix units of x86 processors, which ONNX
-// Runtime does not use. The system's C compiler makes its library at first use.
+// Our own operators for ONNX Runtime, in kernels/: matrix products and attention on the bfloat16 matrix units of x86 processors, which ONNX
+// Runtime does not use. The system's C compiler makes their library at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -9,11 +9,11 @@ import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
 
-/** The library's path, or why there is none: then ONNX Runtime's own products are used. */
-export type SplitGemm = { readonly library: string } | { readonly missing: string };
+/** The library's path, or why there is none: then ONNX Runtime's own operators are used. */
+export type KernelLibrary = { readonly library: string } | { readonly missing: string };
 
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
-const source = join(folder, 'split-gemm.c');
+const source = join(folder, 'operators.c');
 const compiler = 'cc';
 const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16'];
 const flags = [
@@ -22,17 +22,17 @@ const flags = [
 ];
 const compilerTimeout = 60_000; // ms; it takes about a second
 
-let found: SplitGemm | undefined;
+let found: KernelLibrary | undefined;
 /** koffi unloads a library whose handle is collected. */
 let loaded: LibraryHandle | undefined;
 
-/** Finds the operator for this machine, once for each process, and compiles it if nobody has before. */
-export function splitGemm(): SplitGemm {
-  found ??= findSplitGemm();
+/** Finds the library for this machine, once for each process, and compiles it if nobody has before. */
+export function kernelLibrary(): KernelLibrary {
+  found ??= findLibrary();
   return found;
 }
 
-function findSplitGemm(): SplitGemm {
+function findLibrary(): KernelLibrary {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };
   const lacking = missingFeatures(readFileSync('/proc/cpuinfo', 'utf8'));
   if (lacking.length > 0) return { missing: `the processor has no ${lacking.join(', ')}` };
@@ -47,12 +47,12 @@ function findSplitGemm(): SplitGemm {
   }
 }
 
-/** The version of a library that `splitGemm` found: it changes with the operator's source. */
-export function splitGemmVersion(library: string): string {
-  return basename(library, '.so').replace('split-gemm-', '');
+/** The version of a library that `kernelLibrary` found: it changes with the sources. */
+export function kernelVersion(library: string): string {
+  return basename(library, '.so').replace('kernels-', '');
 }
 
-/** What the operator needs and the processor lacks. @param cpuinfo the text of /proc/cpuinfo */
+/** What the operators need and the processor lacks. @param cpuinfo the text of /proc/cpuinfo */
 export function missingFeatures(cpuinfo: string): string[] {
   const [, present = ''] = /^flags\s*:(.*)$/m.exec(cpuinfo) ?? [];
   return features.filter((feature) => !present.split(' ').includes(feature));
@@ -63,7 +63,7 @@ export function compiledLibrary(environment: Readonly<Record<string, string | un
   const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
   const hash = createHash('sha256').update(flags.join(' '));
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
-  const library = join(cache, `split-gemm-${hash.digest('hex').slice(0, 12)}.so`);
+  const library = join(cache, `kernels-${hash.digest('hex').slice(0, 12)}.so`);
   if (existsSync(library)) return library;
   mkdirSync(cache, { recursive: true });
   // Under another name until it is complete: other processes may look for it.

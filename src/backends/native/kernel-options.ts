@@ -1,7 +1,7 @@
 // Decides how a model's matrix products are computed, and whether by our own operator.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { splitGemm } from '../../runtime/split-gemm.ts';
+import { kernelLibrary } from '../../runtime/kernels.ts';
 import type { CompileOptions } from './compiled-graph.ts';
 import type { NativeModelOptions } from './native-model.ts';
 
@@ -17,13 +17,13 @@ export function productOptions({ native }: Config) {
 }
 
 /** Empty where ONNX Runtime's own products are used. Throws `BFLOAT16_NOT_READY` if rollouts need our operator and it cannot be used. */
-export function splitGemmOptions({
+export function kernelOptions({
   device = 'cpu',
   matmulPrecision = 'high',
   rolloutDtype,
-}: ProductOptions): Pick<CompileOptions, 'splitGemm'> {
+}: ProductOptions): Pick<CompileOptions, 'kernels'> {
   const found = chosen(device, matmulPrecision);
-  if ('library' in found) return { splitGemm: found.library };
+  if ('library' in found) return { kernels: found.library };
   if (rolloutDtype === 'bfloat16') {
     throw new GradusError(
       'BFLOAT16_NOT_READY',
@@ -38,8 +38,8 @@ export function splitGemmOptions({
   return {};
 }
 
-function chosen(device: string, matmulPrecision: string): ReturnType<typeof splitGemm> {
+function chosen(device: string, matmulPrecision: string): ReturnType<typeof kernelLibrary> {
   if (device !== 'cpu') return { missing: `native.device is ${device}` };
   if (matmulPrecision === 'highest') return { missing: 'native.matmul_precision is highest' };
-  return splitGemm();
+  return kernelLibrary();
 }

@@ -1,0 +1,109 @@
+// What we use of ONNX Runtime's C API, and what operators share.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include "threads.h"
+
+// The indices of functions in the OrtApi struct, and the beginning of the OrtCustomOp struct. Both only grow at their ends.
+typedef const void *const *Api;
+enum {
+  CREATE_STATUS = 0,
+  CREATE_DOMAIN = 26,
+  ADD_OPERATOR = 27,
+  ADD_DOMAIN = 28,
+  GET_DATA = 51,
+  GET_RANK = 61,
+  GET_SIZES = 62,
+  GET_SHAPE = 65,
+  GET_FLOAT = 85,
+  GET_INTEGER = 86,
+  COUNT_INPUTS = 88,
+  GET_INPUT = 90,
+  GET_OUTPUT = 91,
+  RELEASE_SHAPE = 99,
+  GET_CONSTANT = 249,
+  PARALLEL_FOR = 274,
+};
+#define CALL(index, ...) ((void *(*)())api[index])(__VA_ARGS__)
+enum { FAIL = 1, INVALID_ARGUMENT = 2 };
+static Api api;
+
+/** Our fields come after those that ONNX Runtime reads. */
+typedef struct Operator {
+  uint32_t version;
+  void *create_without_status;
+  const char *(*name)(const struct Operator *);
+  const char *(*provider)(const struct Operator *);
+  int (*input_type)(const struct Operator *, size_t);
+  size_t (*inputs)(const struct Operator *);
+  int (*output_type)(const struct Operator *, size_t);
+  size_t (*outputs)(const struct Operator *);
+  void *compute_without_status;
+  void (*destroy)(void *kernel);
+  int (*input_kind)(const struct Operator *, size_t);
+  int (*output_kind)(const struct Operator *, size_t);
+  int (*input_memory)(const struct Operator *, size_t);
+  void *variadic[4];
+  void *(*create)(const struct Operator *, Api, const void *info, void **kernel);
+  void *(*compute)(void *kernel, void *context);
+
+  const char *called;
+  size_t required_inputs, all_inputs, all_outputs;
+  size_t integers; // the input that has int64 numbers; all others, and the outputs, have float32 ones
+} Operator;
+
+enum { NO_INTEGERS = -1 };
+static const char *operator_name(const Operator *operator) { return operator->called; }
+static const char *operator_provider(const Operator *operator) { return "CPUExecutionProvider"; }
+static int operator_input_type(const Operator *operator, size_t index) { return index == operator->integers ? 7 : 1; }
+static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
+static int operator_output_type(const Operator *operator, size_t index) { return 1; }
+static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
+static int operator_input_kind(const Operator *operator, size_t index) { return index >= operator->required_inputs; }
+static int operator_output_kind(const Operator *operator, size_t index) { return 0; }
+static int operator_input_memory(const Operator *operator, size_t index) { return 0; }
+
+/** The fields of an Operator that are the same for all; the version is the first with statuses. */
+#define COMMON_FIELDS \
+  .version = 16, .name = operator_name, .provider = operator_provider, .input_type = operator_input_type, .inputs = operator_inputs, \
+  .output_type = operator_output_type, .outputs = operator_outputs, .input_kind = operator_input_kind, \
+  .output_kind = operator_output_kind, .input_memory = operator_input_memory
+
+static void *out_of_memory(void) { return CALL(CREATE_STATUS, FAIL, "gradus: out of memory"); }
+
+static void *in_parallel(void *context, void (*task)(void *data, size_t index), long count, void *data) {
+  if (count > 1) return CALL(PARALLEL_FOR, context, task, (size_t)count, (size_t)0, data);
+  task(data, 0);
+  return 0;
+}
+
+/** The data of a matrix and its sizes. */
+static void *read_matrix(const void *value, const void **data, int64_t sizes[2]) {
+  void *shape, *status = CALL(GET_DATA, value, data);
+  size_t rank;
+  if (!status) status = CALL(GET_SHAPE, value, &shape);
+  if (status) return status;
+  status = CALL(GET_RANK, shape, &rank);
+  if (!status && rank != 2) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand is not a matrix");
+  if (!status) status = CALL(GET_SIZES, shape, sizes, (size_t)2);
+  CALL(RELEASE_SHAPE, shape);
+  return status;
+}
+
+/** The same of an input. One that is left out has no data. */
+static void *read_input(const void *context, size_t index, const void **data, int64_t sizes[2]) {
+  const void *value;
+  size_t inputs;
+  *data = 0;
+  void *status = CALL(COUNT_INPUTS, context, &inputs);
+  if (status || index >= inputs) return status;
+  status = CALL(GET_INPUT, context, index, &value);
+  return status || !value ? status : read_matrix(value, data, sizes);
+}
+
+/** The memory for a matrix that is a result. */
+static void *make_output(void *context, size_t index, const int64_t sizes[2], float **data) {
+  void *value, *status = CALL(GET_OUTPUT, context, index, sizes, (size_t)2, &value);
+  return status ? status : CALL(GET_DATA, value, data);
+}

@@ -1,0 +1,27 @@
+// The library of our operators for ONNX Runtime.
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "split-gemm.h"
+
+static const Operator *const operators[] = {&split_gemm};
+
+typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
+
+/** ONNX Runtime calls it for each session that this library is registered with. */
+void *RegisterCustomOps(void *options, const ApiBase *base) {
+  static void *domain;
+  void *status = 0;
+  if (!domain) {
+    api = base->get_api(25);
+    status = CALL(CREATE_DOMAIN, "gradus", &domain);
+    for (size_t i = 0; i < sizeof operators / sizeof *operators && !status; i++) status = CALL(ADD_OPERATOR, domain, operators[i]);
+  }
+  return status ? status : CALL(ADD_DOMAIN, options, domain);
+}
+
+/** Asks the system to let this process use the matrix unit. Returns 0 if it does. */
+int gradus_request_amx(void) {
+  const int request_permission = 0x1023, tile_data = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return (int)syscall(SYS_arch_prctl, request_permission, tile_data);
+}

@@ -1,0 +1,121 @@
+// SplitGemm, a matrix product for ONNX Runtime that uses the bfloat16 matrix units of x86 processors (AMX) for float32 operands.
+//
+// Each number is split into two bfloat16 numbers, x = high + low, which keep 16 of its 24 bits. The product is
+// high·high + high·low + low·high, summed in float32: its relative error is about 4e-6, while that of bfloat16 alone is 2e-3
+// (Henry, Tang & Heinecke 2019, arXiv:1904.06376; PyTorch calls this precision "high").
+//
+// Operands are cut into tiles of 16 × 32 numbers, as large as a register of the matrix unit, and packed: into strips of 32 rows of the
+// left operand and panels of 32 columns of the right one. Where a strip meets a panel, four tiles of the result stay in registers.
+// Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they share out.
+//
+// In the order in which they build on each other: product.h, packing.h, rounding.h (8 bits), scratch.h, tiles.h (multiplies), few-rows.h
+// (multiplies without tiles), tasks.h (divides a product among threads), and here the operator that ONNX Runtime calls.
+
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "onnxruntime.h"
+#include "tasks.h"
+
+/** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs, and how. */
+typedef struct {
+  int64_t left_transposed, right_transposed, other_transposed;
+  enum { UNPACKED, PACKED, PACKED_HIGH, ROUNDED } packing;
+  float alpha, other_alpha;
+  bfloat16 *packed;
+  long packed_block;
+  int8_t *rounded;
+  float *scales;
+} ProductNode;
+
+static void *pack_constant(ProductNode *node, const void *info) {
+  const void *value;
+  int constant = 0;
+  int64_t sizes[2];
+  Product p = {.right_transposed = (int)node->right_transposed};
+  void *status = CALL(GET_CONSTANT, info, (size_t)1, &constant, &value);
+  if (!status && !constant) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: what is packed must be a constant");
+  if (!status) status = read_matrix(value, &p.right, sizes);
+  if (status) return status;
+  p.columns = sizes[p.right_transposed ? 0 : 1];
+  p.depth = sizes[p.right_transposed ? 1 : 0];
+  if (node->packing == ROUNDED) return round_panels(&p, &node->rounded, &node->scales) ? 0 : out_of_memory();
+  const int high = node->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
+  node->packed_block = high ? HIGH : WHOLE;
+  node->packed = pack_panels(&p, node->packed_block);
+  return node->packed ? 0 : out_of_memory();
+}
+
+static void destroy_product(void *data) {
+  ProductNode *node = data;
+  free(node->packed);
+  free(node->rounded);
+  free(node->scales);
+  free(node);
+}
+
+static void *create_product(const Operator *operator, Api ignored, const void *info, void **created) {
+  ProductNode *node = calloc(1, sizeof *node);
+  if (!node) return out_of_memory();
+  int64_t packing = UNPACKED;
+  void *status = CALL(GET_INTEGER, info, "transA", &node->left_transposed);
+  if (!status) status = CALL(GET_INTEGER, info, "transB", &node->right_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
+  if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
+  if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->other_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->other_alpha);
+  node->packing = packing;
+  if (!status && packing != UNPACKED) status = pack_constant(node, info);
+  if (status) destroy_product(node);
+  else *created = node;
+  return status;
+}
+
+static void *run_product(void *data, void *context) {
+  const ProductNode *node = data;
+  Product p = {.left_transposed = (int)node->left_transposed,
+               .right_transposed = (int)node->right_transposed,
+               .alpha = node->alpha,
+               .packed = node->packed,
+               .packed_block = node->packed_block,
+               .rounded = node->rounded,
+               .scales = node->scales};
+  Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
+  int64_t left[2], right[2], addend[2], other_left[2], other_right[2];
+  void *status = read_input(context, 0, &p.left, left);
+  if (!status) status = read_input(context, 1, &p.right, right);
+  if (!status) status = read_input(context, 2, &p.addend, addend);
+  if (!status) status = read_input(context, 3, &other.left, other_left);
+  if (!status) status = read_input(context, 4, &other.right, other_right);
+  if (status) return status;
+  p.rows = left[p.left_transposed ? 1 : 0];
+  p.depth = left[p.left_transposed ? 0 : 1];
+  p.columns = right[p.right_transposed ? 0 : 1];
+  int64_t sizes[2] = {p.rows, p.columns};
+  int fit = right[p.right_transposed ? 1 : 0] == p.depth && (!p.addend || !memcmp(addend, sizes, sizeof sizes));
+  if (other.left && other.right) {
+    const int columns = other.right_transposed ? 0 : 1;
+    other.rows = p.rows;
+    other.columns = p.columns;
+    other.depth = other_left[1];
+    fit = fit && other_left[0] == p.rows && other_right[columns] == p.columns && other_right[1 - columns] == other.depth;
+    p.other = &other;
+  }
+  if (!fit) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit");
+  status = make_output(context, 0, sizes, &p.result);
+  return status || p.rows == 0 ? status : compute_product(&p, context);
+}
+
+static const Operator split_gemm = {
+    COMMON_FIELDS,
+    .called = "SplitGemm",
+    .required_inputs = 2,
+    .all_inputs = 5, // the addend and the factors of the other product are optional
+    .all_outputs = 1,
+    .integers = NO_INTEGERS,
+    .create = create_product,
+    .compute = run_product,
+    .destroy = destroy_product,
+};
