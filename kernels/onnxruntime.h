@@ -78,8 +78,8 @@ static void *in_parallel(void *context, void (*task)(void *data, size_t index), 
   return 0;
 }
 
-/** The data of a matrix and its sizes. */
-static void *read_matrix(const void *value, const void **data, int64_t sizes[2]) {
+/** A pointer to the data of a matrix, and its sizes. */
+static void *read_matrix(const void *value, void *data, int64_t sizes[2]) {
   void *shape, *status = CALL(GET_DATA, value, data);
   size_t rank;
   if (!status) status = CALL(GET_SHAPE, value, &shape);
@@ -92,10 +92,10 @@ static void *read_matrix(const void *value, const void **data, int64_t sizes[2])
 }
 
 /** The same of an input. One that is left out has no data. */
-static void *read_input(const void *context, size_t index, const void **data, int64_t sizes[2]) {
+static void *read_input(const void *context, size_t index, void *data, int64_t sizes[2]) {
   const void *value;
   size_t inputs;
-  *data = 0;
+  *(void **)data = 0;
   void *status = CALL(COUNT_INPUTS, context, &inputs);
   if (status || index >= inputs) return status;
   status = CALL(GET_INPUT, context, index, &value);

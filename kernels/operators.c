@@ -2,9 +2,10 @@
 
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "segment-attention.h"
 #include "split-gemm.h"
 
-static const Operator *const operators[] = {&split_gemm};
+static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

@@ -17,7 +17,8 @@ export function runOnnx(outputs: readonly Tensor[], inputs: Record<string, Value
 /** A graph in one session, to run several times. */
 export function compileOnnx(outputs: readonly Tensor[], options: SessionOptions = {}) {
   const named = Object.fromEntries(outputs.map((output, index) => [`output ${index}`, output]));
-  const session = createSession(lowerToOnnx(named), { threads: 1, ...options });
+  const model = lowerToOnnx(named, options.operators === undefined ? {} : { packing: 'none' });
+  const session = createSession(model, { threads: 1, ...options });
   const types = inputsOf(outputs);
   return {
     run(inputs: Record<string, Value>, sizes: Sizes = {}): Value[] {

@@ -3,20 +3,10 @@
 // Sizes: U prompts of P tokens, each with G completions of C tokens; shorter ones are padded on the right. The rows of all activations
 // are the tokens of prompts [U·P], then those of completions [U·G·C]. K key-value heads, each shared by Q query heads; D is the head size.
 import type { Tensor } from '../tensor/graph.ts';
-import {
-  add,
-  concat,
-  input,
-  matmul,
-  type RotaryTables,
-  reshape,
-  rotary,
-  slice,
-  softmax,
-  transpose,
-} from '../tensor/ops.ts';
+import { add, concat, input, matmul, type RotaryTables, reshape, slice, softmax, transpose } from '../tensor/ops.ts';
 import { type Dimension, plus, size, times } from '../tensor/shape.ts';
 import type { Attention, ModelConfig } from './layers.ts';
+import { rotation } from './rotation.ts';
 
 export const U = size('U');
 export const P = size('P');
@@ -64,9 +54,7 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
   const { heads, keyValueHeads: K, headSize: D } = config;
   const Q = heads / K;
 
-  // Each row is passed as a sequence of one token, since ONNX Runtime refuses sequences that are longer than the tables.
-  const rotated = (x: Tensor, count: number) =>
-    reshape(rotary(reshape(x, [ROWS, 1, count * D]), masks.positions, tables, count), [ROWS, count * D]);
+  const rotated = rotation(masks.positions, tables, { rows: ROWS, size: D });
   const promptPart = (x: Tensor) => slice(x, 0, 0, PROMPT_ROWS);
   const completionPart = (x: Tensor) => slice(x, 0, PROMPT_ROWS, ROWS);
   const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);

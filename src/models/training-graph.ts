@@ -21,6 +21,7 @@ import { createLayers, EMBEDDING, outputName } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
 import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
 import { rotaryInputs } from './rotary-tables.ts';
+import { SEGMENT_ROWS, segmentedAttention } from './segment-attention.ts';
 
 /** The number of tokens that are trained on, in all completions. */
 const T = size('T');
@@ -38,6 +39,8 @@ export interface TrainingGraphOptions {
   recompute?: boolean;
   /** The probability with which adapters drop an element of their input. @default 0 */
   dropout?: number;
+  /** Whether the graph may have operators that only our own library computes. @default false */
+  ownOperators?: boolean;
   /** Divides the logits, as in sampling. */
   temperature: number;
   /** How many positions the rotary tables hold. */
@@ -55,14 +58,17 @@ export interface TrainingGraphOptions {
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
   const { dropout = 0 } = options;
   const tables = rotaryInputs(config, options.positions);
+  const { rows, attention } = options.ownOperators
+    ? { rows: SEGMENT_ROWS, attention: segmentedAttention(config, tables) }
+    : { rows: ROWS, attention: prefixAttention(config, prefixMasks(), tables) };
   const layers = createLayers({
-    attention: prefixAttention(config, prefixMasks(), tables),
+    attention,
     ...(options.adapters && { adapters: options.adapters }),
     ...(options.recompute && { recompute: true }),
-    ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [ROWS, 1]) } }),
+    ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [rows, 1]) } }),
   });
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);
-  const embedded = gatherRows(embedding, input('ids', 'int64', [ROWS]));
+  const embedded = gatherRows(embedding, input('ids', 'int64', [rows]));
   const hidden = family.body(config, embedded, layers);
 
   // Only rows that predict a trained token go through the output layer, which is by far the widest.

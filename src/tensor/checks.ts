@@ -1,6 +1,6 @@
 // Checks of the shapes and types of operands, with messages that say what does not fit.
 import type { Operators, Tensor } from './graph.ts';
-import type { CachedAttentionInputs, RotaryTables } from './ops.ts';
+import type { CachedAttentionInputs, RotaryTables, SegmentAttentionInputs } from './ops.ts';
 import { formatShape, sameDimension, sameShape, times } from './shape.ts';
 
 export function check(condition: boolean, message: string): asserts condition {
@@ -79,4 +79,26 @@ export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: 
   const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
   check(fits, `cachedAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
   checkTables('cachedAttention', tables, query, heads);
+}
+
+export function checkSegmentAttention(
+  { query, key, value, segments }: SegmentAttentionInputs,
+  { heads, keyValueHeads }: Operators['segmentAttention'],
+): void {
+  checkFloat('segmentAttention', query, key, value);
+  check(segments.type === 'int64', `segmentAttention takes int64 segments, got ${segments.type}`);
+  check(heads % keyValueHeads === 0, `segmentAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
+  const [rows, width] = query.shape;
+  const fits =
+    query.shape.length === 2 &&
+    typeof width === 'number' &&
+    width % heads === 0 &&
+    sameShape(key.shape, [rows!, (width / heads) * keyValueHeads]) &&
+    sameShape(value.shape, key.shape) &&
+    segments.shape.length === 2 &&
+    segments.shape[1] === 3;
+  const found = Object.entries({ query, key, value, segments }).map(
+    ([name, { shape }]) => `${name} ${formatShape(shape)}`,
+  );
+  check(fits, `segmentAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
 }

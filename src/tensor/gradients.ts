@@ -26,6 +26,7 @@ import {
   scalar,
   scatterAddElements,
   scatterAddRows,
+  segmentAttentionGradient,
   slice,
   sqrt,
   sub,
@@ -187,7 +188,15 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     rotary(dy, positions!, { cos: cos!, sin: sin! }, heads, !inverse),
   ],
   cachedAttention: decodingOnly,
-  part: decodingOnly,
+  segmentAttention: ({ inputs: [query, key, value, segments], attributes }, dy) => {
+    const inputs = { query: query!, key: key!, value: value!, segments: segments! };
+    const gradient = segmentAttentionGradient(inputs, dy, attributes);
+    return [gradient.query, gradient.key, gradient.value];
+  },
+  segmentAttentionGradient: () => {
+    throw new Error('the gradients of attention have no gradient themselves');
+  },
+  part: ({ inputs: [node] }) => applyRow(rules, node!, node!), // which throws: no operator with several results has a gradient
 };
 
 function decodingOnly(): never {

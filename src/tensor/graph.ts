@@ -8,6 +8,12 @@ export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
 type None = Readonly<Record<never, never>>;
 type Axes = { readonly axes: readonly number[]; readonly keepDimensions: boolean };
 
+interface SegmentHeads {
+  readonly heads: number;
+  readonly keyValueHeads: number;
+  readonly scale: number;
+}
+
 /** Every operator with its attributes. Adding one here makes the compiler ask for its kernel, its gradient and its lowering. */
 export interface Operators {
   // Sources.
@@ -98,6 +104,14 @@ export interface Operators {
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };
+  /**
+   * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
+   * of rows: its first row, their number, and the index of its prefix, or −1. Each of its rows attends to itself, to the segment's rows before
+   * it, and to all rows of the prefix, a segment that has none itself. Rows outside segments get 0. Segments do not overlap.
+   */
+  segmentAttention: SegmentHeads;
+  /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
+  segmentAttentionGradient: SegmentHeads;
   /** One of several results of an operator. */
   part: { readonly index: number };
 }

@@ -232,6 +232,36 @@ const kernels: Kernel = {
     });
     return [attended, keys, values];
   },
+  segmentAttention: ({ attributes: { scale, ...sharing } }, [query, key, value_, segments]) => {
+    const output = { shape: query!.shape, data: new Float64Array(query!.data.length) };
+    for (const { at, keys } of attentionRows(query!, segments!, sharing)) {
+      const weights = attentionWeights(query!, key!, at, keys, scale);
+      for (const [i, key] of keys.entries())
+        for (let d = 0; d < key.width; d++) output.data[at + d]! += weights[i]! * value_!.data[key.at + d]!;
+    }
+    return output;
+  },
+  segmentAttentionGradient: ({ attributes: { scale, ...sharing } }, operands) => {
+    const [query, key, value_, segments, gradient] = operands as [Value, Value, Value, Value, Value];
+    const [dq, dk, dv] = [query, key, value_].map(({ shape, data }) => ({
+      shape,
+      data: new Float64Array(data.length),
+    }));
+    for (const { at, keys } of attentionRows(query, segments, sharing)) {
+      const weights = attentionWeights(query, key, at, keys, scale);
+      const along = keys.map((key) => inner(gradient, at, value_, key));
+      const mean = along.reduce((sum, a, i) => sum + a * weights[i]!, 0);
+      for (const [i, key_] of keys.entries()) {
+        const score = scale * weights[i]! * (along[i]! - mean);
+        for (let d = 0; d < key_.width; d++) {
+          dq!.data[at + d]! += score * key.data[key_.at + d]!;
+          dk!.data[key_.at + d]! += score * query.data[at + d]!;
+          dv!.data[key_.at + d]! += weights[i]! * gradient.data[at + d]!;
+        }
+      }
+    }
+    return [dq!, dk!, dv!];
+  },
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };
 
@@ -341,6 +371,51 @@ function rotate(x: Value, positions: Value, cos: Value, sin: Value, heads: numbe
     const [first, second] = [x.data[start + lane]!, x.data[start + half + lane]!];
     return i! % width < half ? first * cos.data[at]! - second * sine : second * cos.data[at]! + first * sine;
   });
+}
+
+/** The key-value head of a row: where it begins in keys and values, and its size. */
+interface Key {
+  readonly at: number;
+  readonly width: number;
+}
+
+/** Each row and query head in segments: where it begins in the query, and the keys that it attends to. */
+function attentionRows(
+  query: Value,
+  segments: Value,
+  { heads, keyValueHeads }: { readonly heads: number; readonly keyValueHeads: number },
+): { at: number; keys: Key[] }[] {
+  const width = query.shape[1]! / heads;
+  const segment = (index: number) => [...segments.data.subarray(3 * index, 3 * index + 3)] as [number, number, number];
+  const rowsOf = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+  return rowsOf(0, segments.shape[0]!).flatMap((index) => {
+    const [first, count, prefix] = segment(index);
+    const before = prefix < 0 ? [] : rowsOf(segment(prefix)[0], segment(prefix)[1]);
+    return rowsOf(first, count).flatMap((row) =>
+      rowsOf(0, heads).map((head) => {
+        const shared = Math.floor((head * keyValueHeads) / heads);
+        const keys = [...before, ...rowsOf(first, row + 1 - first)];
+        return {
+          at: (row * heads + head) * width,
+          keys: keys.map((key) => ({ at: (key * keyValueHeads + shared) * width, width })),
+        };
+      }),
+    );
+  });
+}
+
+function attentionWeights(query: Value, key: Value, at: number, keys: readonly Key[], scale: number): number[] {
+  const scores = keys.map((other) => scale * inner(query, at, key, other));
+  const highest = Math.max(...scores);
+  const weights = scores.map((score) => Math.exp(score - highest));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
+}
+
+function inner(a: Value, at: number, b: Value, { at: other, width }: Key): number {
+  let sum = 0;
+  for (let d = 0; d < width; d++) sum += a.data[at + d]! * b.data[other + d]!;
+  return sum;
 }
 
 function checkIndex(id: number, size: number): number {

@@ -4,7 +4,7 @@
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
-import { Emitter, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
+import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
@@ -90,6 +90,20 @@ const reduction =
   ) =>
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
+/** There is only our own operator: without it, models build attention of others. */
+function lowerSegmentAttention(
+  op: string,
+  results: number,
+  { attributes }: TensorOf<'segmentAttention' | 'segmentAttentionGradient'>,
+  operands: readonly string[],
+  emit: Emitter,
+): string[] {
+  if (emit.packing === undefined) throw new Error('segmentAttention needs our own operators');
+  const { heads, keyValueHeads, scale } = attributes;
+  const sizes = { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
+  return emit.nodeWithResults(results, op, operands, sizes, GRADUS);
+}
+
 const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row> = {
   input: ({ attributes: { name } }) => name,
   constant: ({ attributes: { values }, shape, type }, _, emit) =>
@@ -172,5 +186,8 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], emit) =>
     emit.node('RotaryEmbedding', [x!, positions!, cos!, inverse ? emit.node('Neg', [sin!]) : sin!], {}, MICROSOFT),
   cachedAttention: lowerCachedAttention,
+  segmentAttention: (node, operands, emit) => lowerSegmentAttention('SegmentAttention', 1, node, operands, emit),
+  segmentAttentionGradient: (node, operands, emit) =>
+    lowerSegmentAttention('SegmentAttentionGradient', 3, node, operands, emit),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

@@ -6,6 +6,7 @@ import {
   checkNumeric,
   checkQuantizedMatmul,
   checkSameType,
+  checkSegmentAttention,
   checkTables,
   sameLeadingAxes,
 } from './checks.ts';
@@ -320,6 +321,45 @@ export function cachedAttention(inputs: CachedAttentionInputs, attributes: Opera
     output: make('part', [node], { index: 0 }, query.shape, 'float32'),
     keyCache: make('part', [node], { index: 1 }, keyCache.shape, 'float32'),
     valueCache: make('part', [node], { index: 2 }, valueCache.shape, 'float32'),
+  };
+}
+
+export interface SegmentAttentionInputs {
+  /** [R, heads·D] */
+  query: Tensor;
+  /** [R, keyValueHeads·D] */
+  key: Tensor;
+  /** [R, keyValueHeads·D] */
+  value: Tensor;
+  /** int64 [S, 3] */
+  segments: Tensor;
+}
+
+/** Causal attention within segments of rows and to their prefixes; see `Operators.segmentAttention`. */
+export function segmentAttention(inputs: SegmentAttentionInputs, attributes: Operators['segmentAttention']): Tensor {
+  const { query, key, value, segments } = inputs;
+  checkSegmentAttention(inputs, attributes);
+  return make('segmentAttention', [query, key, value, segments], attributes, query.shape, 'float32');
+}
+
+/** The gradients of attention, given that of its output. */
+export function segmentAttentionGradient(
+  inputs: SegmentAttentionInputs,
+  gradient: Tensor,
+  attributes: Operators['segmentAttentionGradient'],
+) {
+  const { query, key, value, segments } = inputs;
+  checkSegmentAttention(inputs, attributes);
+  check(
+    sameShape(gradient.shape, query.shape),
+    `segmentAttentionGradient: ${formatShape(gradient.shape)} for ${formatShape(query.shape)}`,
+  );
+  const operands = [query, key, value, segments, gradient];
+  const node = make('segmentAttentionGradient', operands, attributes, query.shape, 'float32');
+  return {
+    query: make('part', [node], { index: 0 }, query.shape, 'float32'),
+    key: make('part', [node], { index: 1 }, key.shape, 'float32'),
+    value: make('part', [node], { index: 2 }, value.shape, 'float32'),
   };
 }
 

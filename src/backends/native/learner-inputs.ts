@@ -36,10 +36,21 @@ export function layoutInputs(
     ['sources', run.integers([sources.length], sources)],
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([U, G, C], places)],
+    ['segments', run.integers([U + U * G, 3], segmentsOf(part, sequences).flat())],
     ['prompt_causal', run.floats([P, P], causal(P))],
     ['completion_causal', run.floats([C, C], causal(C))],
     ['prompt_padding', run.floats([U, 1, 1, 1, 1, P], padding)],
   ];
+}
+
+/** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
+function segmentsOf({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const completions = rows.map((index, row) => [
+    prompts.length * P + row * C,
+    index === undefined ? 0 : sequences[index]!.completionIds.length,
+    Math.floor(row / G),
+  ]);
+  return [...prompts.map(({ length }, prompt) => [prompt * P, length, -1]), ...completions];
 }
 
 /** The id of each row's token, 0 for padding, and its position in its own sequence. */

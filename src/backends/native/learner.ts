@@ -39,6 +39,8 @@ export interface LearnerOptions {
   readonly limits: MicroBatchLimits;
   /** Whether the backward pass computes layers again instead of keeping their results. @default false */
   readonly recompute?: boolean;
+  /** Whether graphs have operators of our own library, which `session` must name then. @default false */
+  readonly ownOperators?: boolean;
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
 }
 

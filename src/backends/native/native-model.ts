@@ -248,6 +248,7 @@ class Engine implements NativeModel {
       layout: this.#values.layout,
       limits: this.#options.memory?.limits ?? microBatchLimits(this.architecture.config),
       recompute: this.#options.memory?.recompute ?? false,
+      ownOperators: this.#options.kernels !== undefined,
     };
   }
 

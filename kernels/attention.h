@@ -1,0 +1,395 @@
+// Causal attention of segments of rows, and its gradients.
+//
+// A segment is a run of rows. Each of its rows attends to itself and to the rows before it, and to all rows of another segment, its prefix, if it
+// has one: so completions share the keys and values of their prompt. Scores exist only for some rows at a time, and the backward pass computes
+// them again (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no running maximum.
+//
+// Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
+// segment, a part, is a task. A part's scores have a column for each key: first those of the prefix, then those of its own segment up to its last
+// row, each padded to whole blocks. Gradients of keys and values are summed for each part, transposed, and then over parts, in their order.
+#pragma once
+
+#include <math.h>
+#include <stdatomic.h>
+#include "exponential.h"
+#include "scratch.h"
+#include "threads.h"
+#include "tiles.h"
+
+/** The first row of a segment, the number of its rows, and the index of its prefix, or −1. */
+typedef struct { int64_t row, count, prefix; } Segment;
+
+enum {
+  PART = 4 * BLOCK,             // rows of a segment in a task
+  SUMS_BYTES = 64 * 1024 * 1024 // of gradients that are not yet summed over parts, at most, if one head needs no more
+};
+
+/** Some rows of a segment. */
+typedef struct {
+  long segment, start, count;
+  long prefix_blocks, blocks; // of its keys: those of the prefix, and all
+  long sums;                  // where the sums for its keys begin, in blocks
+} Part;
+
+typedef struct {
+  const float *query, *key, *value; // [rows, heads · size] and [rows, shared · size]
+  const float *gradient;            // of the output
+  float *output, *query_gradient, *key_gradient, *value_gradient;
+  long rows, heads, shared, size; // `shared` key-value heads
+  float scale;
+  const Segment *segments;
+  long segment_count;
+
+  Part *parts;
+  long part_count, sum_blocks; // and the blocks of all their keys
+  long *first_block;           // of each segment, where its packed keys begin
+  long block_count, width;     // blocks of all segments, and of the size of a head
+  // Packed keys and values of all segments and heads as right operands, with keys as columns or as depth.
+  bfloat16 *key_columns, *value_columns, *key_depth, *value_depth;
+  long first_head; // of those whose sums are in memory
+  float *key_sums, *value_sums;
+  atomic_int failed;
+} Attention;
+
+/** Where a segment's keys or values are among those that are packed. */
+static long packed_place(const Attention *a, long head, long segment) {
+  return (head * a->block_count + a->first_block[segment]) * a->width * WHOLE;
+}
+
+/** Packs a segment's keys or values so that keys are columns: a panel for each block of keys. */
+static void pack_as_columns(const float *from, long stride, long keys, long size, bfloat16 *into) {
+  for (long key = 0; key < keys; key += BLOCK)
+    for (long k = 0; k < size; k += BLOCK, into += WHOLE) pack(from + key * stride + k, stride, 1, 1, keys - key, size - k, 1, into);
+}
+
+/** The same so that keys are depth: a panel for each block of a head's size. */
+static void pack_as_depth(const float *from, long stride, long keys, long size, bfloat16 *into) {
+  for (long column = 0; column < size; column += BLOCK)
+    for (long key = 0; key < keys; key += BLOCK, into += WHOLE)
+      pack(from + key * stride + column, stride, 0, 1, size - column, keys - key, 1, into);
+}
+
+/** Packs rows as a left operand. */
+static void pack_rows(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
+  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, rows, depth - k, factor, into);
+}
+
+/** Packs columns as a left operand: `columns` strips of 32 of them, each `rows` deep. */
+static void pack_columns(const float *from, long stride, long rows, long columns, bfloat16 *into) {
+  for (long column = 0; column < columns; column += BLOCK)
+    for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
+      pack(from + row * stride + column, stride, 0, 0, columns - column, rows - row, 1, into);
+}
+
+static void pack_segment_task(void *data, size_t index) {
+  const Attention *a = data;
+  const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->shared * a->size;
+  const Segment *s = a->segments + segment;
+  const long place = packed_place(a, head, segment), from = s->row * stride + head * a->size;
+  pack_as_columns(a->key + from, stride, s->count, a->size, a->key_columns + place);
+  if (a->output) {
+    pack_as_depth(a->value + from, stride, s->count, a->size, a->value_depth + place);
+    return;
+  }
+  pack_as_columns(a->value + from, stride, s->count, a->size, a->value_columns + place);
+  pack_as_depth(a->key + from, stride, s->count, a->size, a->key_depth + place);
+}
+
+/** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
+static void multiply_columns(const Attention *a, const Part *part, long head, const bfloat16 *strip, const bfloat16 *packed, long rows,
+                             float *into) {
+  const long segment = part->segment, stride = part->blocks * BLOCK;
+  const Factors none = {0};
+  for (long block = 0; block < part->blocks; block++) {
+    const int own = block >= part->prefix_blocks;
+    const bfloat16 *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
+    const bfloat16 *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
+    multiply((Factors){strip, panel, a->width, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
+  }
+}
+
+/** Multiplies a packed strip, with a number for each key of a part, with keys or values as depth. */
+static void multiply_depth(const Attention *a, const Part *part, long head, const bfloat16 *strip, const bfloat16 *packed, long rows,
+                           float *into) {
+  const Segment *own = a->segments + part->segment;
+  const long own_blocks = part->blocks - part->prefix_blocks, all_own = ceiling(own->count, BLOCK);
+  const bfloat16 *own_panels = packed + packed_place(a, head, part->segment);
+  const bfloat16 *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
+  for (long panel = 0; panel < a->width; panel++)
+    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_blocks, WHOLE},
+             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_blocks, WHOLE},
+             (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
+}
+
+/** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
+static inline __mmask16 attended(const Attention *a, const Part *part, long row, long column) {
+  const long own = column - part->prefix_blocks * BLOCK;
+  return mask_of(own >= 0 ? row + 1 - own : a->segments[a->segments[part->segment].prefix].count - column);
+}
+
+/** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
+static float soften(const Attention *a, const Part *part, long row, float *scores) {
+  const long columns = part->blocks * BLOCK;
+  __m512 highest = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps();
+  for (long column = 0; column < columns; column += 16)
+    highest = _mm512_mask_max_ps(highest, attended(a, part, row, column), highest, _mm512_loadu_ps(scores + column));
+  const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(highest));
+  for (long column = 0; column < columns; column += 16) {
+    const __mmask16 mask = attended(a, part, row, column);
+    __m512 weight = _mm512_setzero_ps();
+    if (mask) weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_loadu_ps(scores + column), shift)));
+    _mm512_storeu_ps(scores + column, weight);
+    sum = _mm512_add_ps(sum, weight);
+  }
+  return _mm512_reduce_add_ps(sum);
+}
+
+static void scale_row(float *row, long size, float factor) {
+  for (long k = 0; k < size; k += 16) {
+    const __mmask16 mask = mask_of(size - k);
+    _mm512_mask_storeu_ps(row + k, mask, _mm512_mul_ps(_mm512_set1_ps(factor), _mm512_maskz_loadu_ps(mask, row + k)));
+  }
+}
+
+/** Cuts pieces off a task's memory. The first pass, without memory, only counts. */
+static void *cut(char **memory, size_t *bytes, size_t size) {
+  void *piece = *memory ? *memory + *bytes : 0;
+  *bytes += (size + 63) / 64 * 64;
+  return piece;
+}
+
+typedef struct {
+  float *weights;                   // of a part's rows, for each key
+  float *gradients;                 // of scores
+  bfloat16 *strip, *gradient_strip; // of queries, and of gradients of the output
+  bfloat16 *weight_strip;           // of weights, or of gradients of scores
+  bfloat16 *queries, *outputs;      // transposed: queries of a part, and gradients of its output
+  bfloat16 *panel;
+} Buffers;
+
+static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *memory) {
+  const size_t block = WHOLE * sizeof(bfloat16), numbers = (size_t)part->blocks * BLOCK * sizeof(float);
+  const size_t deep = ceiling(part->count, BLOCK);
+  size_t bytes = 0;
+  b->weights = cut(&memory, &bytes, numbers * (a->output ? BLOCK : part->count));
+  b->strip = cut(&memory, &bytes, a->width * block);
+  b->weight_strip = cut(&memory, &bytes, part->blocks * block);
+  if (a->output) return bytes;
+  b->gradients = cut(&memory, &bytes, numbers * part->count);
+  b->gradient_strip = cut(&memory, &bytes, a->width * block);
+  b->queries = cut(&memory, &bytes, a->width * deep * block);
+  b->outputs = cut(&memory, &bytes, a->width * deep * block);
+  b->panel = cut(&memory, &bytes, deep * block);
+  return bytes;
+}
+
+/** Up to 32 rows of a part and one query head. */
+static void attend(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
+  const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
+  const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
+  float sums[BLOCK];
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, b->strip);
+  multiply_columns(a, part, shared, b->strip, a->key_columns, rows, b->weights);
+  for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, b->weights + i * columns);
+  pack_rows(b->weights, columns, rows, columns, 1, b->weight_strip);
+  multiply_depth(a, part, shared, b->weight_strip, a->value_depth, rows, a->output + place);
+  for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
+}
+
+/** A row's weights, from exponentials, and the gradients of its scores, from those of its weights. */
+static void differentiate(long columns, float sum, float scale, float *weights, float *gradients) {
+  __m512 along = _mm512_setzero_ps();
+  scale_row(weights, columns, 1 / sum);
+  for (long column = 0; column < columns; column += 16) {
+    // Where weights are 0, what gradients hold may be anything.
+    const __m512 weight = _mm512_loadu_ps(weights + column);
+    const __mmask16 mask = _mm512_cmp_ps_mask(weight, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    const __m512 gradient = _mm512_maskz_loadu_ps(mask, gradients + column);
+    along = _mm512_fmadd_ps(weight, gradient, along);
+    _mm512_storeu_ps(gradients + column, gradient);
+  }
+  const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(along));
+  for (long column = 0; column < columns; column += 16) {
+    const __m512 weight = _mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(weights + column));
+    _mm512_storeu_ps(gradients + column, _mm512_mul_ps(weight, _mm512_sub_ps(_mm512_loadu_ps(gradients + column), mean)));
+  }
+}
+
+/** Up to 32 rows of a part and one query head: their weights, gradients of scores and of queries. */
+static void attend_backward(const Attention *a, const Part *part, long head, long row, long rows, const Buffers *b) {
+  const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
+  const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
+  float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, b->strip);
+  pack_rows(a->gradient + place, stride, rows, a->size, 1, b->gradient_strip);
+  multiply_columns(a, part, shared, b->strip, a->key_columns, rows, weights);
+  multiply_columns(a, part, shared, b->gradient_strip, a->value_columns, rows, gradients);
+  for (long i = 0; i < rows; i++) {
+    const float sum = soften(a, part, row + i, weights + i * columns);
+    differentiate(columns, sum, a->scale, weights + i * columns, gradients + i * columns);
+  }
+  pack_rows(gradients, columns, rows, columns, 1, b->weight_strip);
+  multiply_depth(a, part, shared, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
+}
+
+/** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. */
+static void add_sums(const Attention *a, const Part *part, const bfloat16 *transposed, const float *numbers, bfloat16 *panel, int first,
+                     float *sums) {
+  const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
+  const Factors none = {0};
+  for (long column = 0; column < columns; column += BLOCK) {
+    pack_as_depth(numbers + column, columns, part->count, BLOCK, panel);
+    for (long strip = 0; strip < a->width; strip++) {
+      float *into = sums + strip * BLOCK * columns + column;
+      multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE}, none,
+               (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
+    }
+  }
+}
+
+static void attention_task(void *data, size_t index) {
+  Attention *a = data;
+  const long sharing = a->heads / a->shared;
+  const Part *part = a->parts + (long)index % a->part_count;
+  const long shared = a->first_head + (long)index / a->part_count;
+  Buffers b;
+  const Scratch scratch = borrow(lay_out(&b, a, part, 0));
+  if (!scratch.memory) {
+    a->failed = 1;
+    return;
+  }
+  lay_out(&b, a, part, scratch.memory);
+  configure();
+  const long last = part->start + part->count, stride = a->heads * a->size;
+  for (long head = shared * sharing; head < (shared + 1) * sharing; head++) {
+    for (long row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
+    if (a->output) continue;
+    const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
+    const long sums = ((shared - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
+    const int first = head == shared * sharing;
+    pack_columns(a->query + place, stride, part->count, a->size, b.queries);
+    pack_columns(a->gradient + place, stride, part->count, a->size, b.outputs);
+    add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
+    add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
+  }
+  _tile_release();
+  give_back(scratch);
+}
+
+/** Adds sums for a segment's keys, 16 numbers of each: [16, columns], of which there are `size`, to rows of a gradient. */
+static void add_transposed(const float *sums, long columns, long size, long keys, float *into, long stride) {
+  for (long key = 0; key < keys; key += 16) {
+    __m512i rows[16];
+    for (long i = 0; i < 16; i++) rows[i] = i < size ? _mm512_loadu_si512(sums + i * columns + key) : _mm512_setzero_si512();
+    transpose(rows);
+    for (long i = 0; i < least(16, keys - key); i++) {
+      float *place = into + (key + i) * stride;
+      _mm512_mask_storeu_ps(place, mask_of(size), _mm512_add_ps(_mm512_maskz_loadu_ps(mask_of(size), place), (__m512)rows[i]));
+    }
+  }
+}
+
+/** Sums gradients of keys or values over parts: 16 numbers of each row. */
+static void sum_task(void *data, size_t index) {
+  const Attention *a = data;
+  const long pieces = ceiling(a->size, 16), head = a->first_head + (long)index / 2 / pieces, stride = a->shared * a->size;
+  const long first = (long)index / 2 % pieces * 16, size = least(16, a->size - first);
+  float *gradient = (index % 2 ? a->value_gradient : a->key_gradient) + head * a->size + first;
+  const float *all = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
+  for (long row = 0; row < a->rows; row++) _mm512_mask_storeu_ps(gradient + row * stride, mask_of(size), _mm512_setzero_ps());
+  for (const Part *part = a->parts; part < a->parts + a->part_count; part++) {
+    const Segment *own = a->segments + part->segment;
+    const long columns = part->blocks * BLOCK;
+    const float *sums = all + part->sums * BLOCK * a->size + first * columns;
+    if (part->prefix_blocks) {
+      const Segment *prefix = a->segments + own->prefix;
+      add_transposed(sums, columns, size, prefix->count, gradient + prefix->row * stride, stride);
+    }
+    add_transposed(sums + part->prefix_blocks * BLOCK, columns, size, part->start + part->count, gradient + own->row * stride, stride);
+  }
+}
+
+/** Divides segments into parts. `parts` may be null, to count them. */
+static long divide(const Attention *a, Part *parts) {
+  long count = 0, sums = 0;
+  for (long segment = 0; segment < a->segment_count; segment++) {
+    const Segment *s = a->segments + segment;
+    const long prefix_blocks = s->prefix < 0 ? 0 : ceiling(a->segments[s->prefix].count, BLOCK);
+    for (long start = 0; start < s->count; start += PART, count++) {
+      const long rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
+      if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, sums};
+      sums += blocks;
+    }
+  }
+  return count;
+}
+
+/** Whether segments lie within the rows, and prefixes have none themselves. */
+static int segments_fit(const Attention *a) {
+  for (long i = 0; i < a->segment_count; i++) {
+    const Segment *s = a->segments + i;
+    if (s->row < 0 || s->count < 0 || s->row > a->rows || s->count > a->rows - s->row) return 0;
+    if (s->prefix >= a->segment_count || (s->prefix >= 0 && a->segments[s->prefix].prefix >= 0)) return 0;
+  }
+  return 1;
+}
+
+static long covered(const Attention *a) {
+  long rows = 0;
+  for (long i = 0; i < a->segment_count; i++) rows += a->segments[i].count;
+  return rows;
+}
+
+/** Sums of gradients exist for some heads at a time. */
+static void *differentiate_heads(Attention *a, void *context) {
+  const size_t bytes = a->sum_blocks * BLOCK * a->size * sizeof(float);
+  const long fitting = SUMS_BYTES / (long)(2 * bytes + 1), together = least(a->shared, fitting > 0 ? fitting : 1);
+  const Scratch sums = borrow(2 * together * bytes);
+  void *status = 0;
+  if (!sums.memory) return out_of_memory();
+  a->key_sums = sums.memory;
+  a->value_sums = a->key_sums + together * a->sum_blocks * BLOCK * a->size;
+  for (a->first_head = 0; a->first_head < a->shared && !status; a->first_head += together) {
+    const long heads = least(together, a->shared - a->first_head);
+    status = in_parallel(context, attention_task, heads * a->part_count, a);
+    if (!status && a->failed) status = out_of_memory();
+    if (!status) status = in_parallel(context, sum_task, heads * 2 * ceiling(a->size, 16), a);
+  }
+  give_back(sums);
+  return status;
+}
+
+/** Computes the output, or, where there is none, the gradients. */
+static void *compute_attention(Attention *a, void *context) {
+  const size_t query_bytes = a->rows * a->heads * a->size * sizeof(float);
+  if (covered(a) < a->rows) memset(a->output ? a->output : a->query_gradient, 0, query_bytes);
+  a->part_count = divide(a, 0);
+  if (a->part_count == 0) return 0;
+  a->width = ceiling(a->size, BLOCK);
+  a->parts = malloc(a->part_count * sizeof *a->parts);
+  a->first_block = malloc(a->segment_count * sizeof *a->first_block);
+  Scratch packed = {0, 0};
+  void *status = a->parts && a->first_block ? 0 : out_of_memory();
+  if (!status) {
+    divide(a, a->parts);
+    const Part *last = a->parts + a->part_count - 1;
+    a->sum_blocks = last->sums + last->blocks;
+    for (long i = 0; i < a->segment_count; i++) {
+      a->first_block[i] = a->block_count;
+      a->block_count += ceiling(a->segments[i].count, BLOCK);
+    }
+    const long numbers = a->shared * a->block_count * a->width * WHOLE;
+    packed = borrow((a->output ? 2 : 3) * numbers * sizeof(bfloat16));
+    if (!packed.memory) status = out_of_memory();
+    a->key_columns = packed.memory;
+    a->value_depth = a->value_columns = a->key_columns + numbers;
+    a->key_depth = a->value_columns + numbers;
+  }
+  if (!status) status = in_parallel(context, pack_segment_task, a->segment_count * a->shared, a);
+  if (!status) status = a->output ? in_parallel(context, attention_task, a->shared * a->part_count, a) : differentiate_heads(a, context);
+  if (!status && a->failed) status = out_of_memory();
+  if (packed.memory) give_back(packed);
+  free(a->parts);
+  free(a->first_block);
+  return status;
+}

@@ -1,0 +1,84 @@
+// SegmentAttention and SegmentAttentionGradient, the operators that ONNX Runtime calls for attention.h.
+#pragma once
+
+#include "attention.h"
+#include "onnxruntime.h"
+
+typedef struct { int64_t heads, shared; float scale; } AttentionNode;
+
+static void *create_attention(const Operator *operator, Api ignored, const void *info, void **created) {
+  AttentionNode *node = calloc(1, sizeof *node);
+  if (!node) return out_of_memory();
+  void *status = CALL(GET_INTEGER, info, "heads", &node->heads);
+  if (!status) status = CALL(GET_INTEGER, info, "key_value_heads", &node->shared);
+  if (!status) status = CALL(GET_FLOAT, info, "scale", &node->scale);
+  if (status) free(node);
+  else *created = node;
+  return status;
+}
+
+/** Reads what both operators have in common: query, key, value and segments. */
+static void *read_attention(const AttentionNode *node, void *context, Attention *a) {
+  int64_t query[2], key[2], value[2], segments[2];
+  void *status = read_input(context, 0, &a->query, query);
+  if (!status) status = read_input(context, 1, &a->key, key);
+  if (!status) status = read_input(context, 2, &a->value, value);
+  if (!status) status = read_input(context, 3, &a->segments, segments);
+  if (status) return status;
+  a->rows = query[0];
+  a->heads = node->heads;
+  a->shared = node->shared;
+  a->size = query[1] / node->heads;
+  a->scale = node->scale;
+  a->segment_count = segments[0];
+  const int fit = query[1] == a->heads * a->size && a->heads % a->shared == 0 && key[0] == a->rows && key[1] == a->shared * a->size &&
+                  !memcmp(key, value, sizeof key) && segments[1] == 3;
+  return fit && segments_fit(a) ? 0 : CALL(CREATE_STATUS, INVALID_ARGUMENT, "SegmentAttention: the sizes of the operands do not fit");
+}
+
+static void *run_attention(void *node, void *context) {
+  Attention a = {0};
+  void *status = read_attention(node, context, &a);
+  if (!status) status = make_output(context, 0, (int64_t[]){a.rows, a.heads * a.size}, &a.output);
+  return status || a.rows == 0 ? status : compute_attention(&a, context);
+}
+
+static void *run_attention_gradient(void *node, void *context) {
+  Attention a = {0};
+  int64_t sizes[2];
+  void *status = read_attention(node, context, &a);
+  if (!status) status = read_input(context, 4, &a.gradient, sizes);
+  if (!status && (sizes[0] != a.rows || sizes[1] != a.heads * a.size))
+    status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SegmentAttentionGradient: the gradient has another size than the query");
+  if (!status) status = make_output(context, 0, sizes, &a.query_gradient);
+  sizes[1] = a.shared * a.size;
+  if (!status) status = make_output(context, 1, sizes, &a.key_gradient);
+  if (!status) status = make_output(context, 2, sizes, &a.value_gradient);
+  return status || a.rows == 0 ? status : compute_attention(&a, context);
+}
+
+enum { SEGMENTS = 3 }; // the input that has integers
+
+static const Operator segment_attention = {
+    COMMON_FIELDS,
+    .called = "SegmentAttention",
+    .required_inputs = 4,
+    .all_inputs = 4,
+    .all_outputs = 1,
+    .integers = SEGMENTS,
+    .create = create_attention,
+    .compute = run_attention,
+    .destroy = free,
+};
+
+static const Operator segment_attention_gradient = {
+    COMMON_FIELDS,
+    .called = "SegmentAttentionGradient",
+    .required_inputs = 5,
+    .all_inputs = 5,
+    .all_outputs = 3,
+    .integers = SEGMENTS,
+    .create = create_attention,
+    .compute = run_attention_gradient,
+    .destroy = free,
+};

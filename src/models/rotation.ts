@@ -1,0 +1,11 @@
+// Rotates the heads of queries and keys to the positions of their rows.
+import type { Tensor } from '../tensor/graph.ts';
+import { type RotaryTables, reshape, rotary } from '../tensor/ops.ts';
+import type { Dimension } from '../tensor/shape.ts';
+
+/** @param positions int64 [rows, 1] */
+export function rotation(positions: Tensor, tables: RotaryTables, { rows, size }: { rows: Dimension; size: number }) {
+  // Each row is passed as a sequence of one token, since ONNX Runtime refuses sequences that are longer than the tables.
+  return (x: Tensor, heads: number) =>
+    reshape(rotary(reshape(x, [rows, 1, heads * size]), positions, tables, heads), [rows, heads * size]);
+}
