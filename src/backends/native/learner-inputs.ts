@@ -20,7 +20,7 @@ export interface StepInputs {
 /** A finite substitute for −∞, whose exp is 0. */
 const HIDDEN = -1e9;
 
-/** The inputs of models/training-graph.ts and models/prefix-attention.ts. */
+/** The inputs of models/training-graph.ts, models/prefix-attention.ts and models/segment-attention.ts. */
 export function layoutInputs(
   part: MicroBatch,
   sequences: readonly TrainingSequence[],
@@ -44,41 +44,47 @@ export function layoutInputs(
 }
 
 /** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
-function segmentsOf({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const completions = rows.map((index, row) => [
-    prompts.length * P + row * C,
-    index === undefined ? 0 : sequences[index]!.completionIds.length,
-    Math.floor(row / G),
-  ]);
-  return [...prompts.map(({ length }, prompt) => [prompt * P, length, -1]), ...completions];
+function segmentsOf(part: MicroBatch, sequences: readonly TrainingSequence[]): number[][] {
+  const { prompts, rows, sizes, activations } = part;
+  return [
+    ...prompts.map(({ length }, prompt) => [activations.prompts[prompt]!, length, -1]),
+    ...rows.map((index, row) => {
+      const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
+      return [activations.completions[row]!, length, Math.floor(row / sizes.G)];
+    }),
+  ];
 }
 
-/** The id of each row's token, 0 for padding, and its position in its own sequence. */
-function tokenRows({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const completions = rows.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
-  const padded = (ids: readonly number[], width: number) => Array.from({ length: width }, (_, i) => ids[i] ?? 0);
-  // Padding after a completion gets the position of its first token, which the rotary tables are sure to have.
-  const completionPositions = completions.flatMap(({ length }, row) => {
-    const start = prompts[Math.floor(row / G)]!.length;
-    return Array.from({ length: C }, (_, c) => start + (c < length ? c : 0));
-  });
-  return {
-    ids: [...prompts.flatMap((ids) => padded(ids, P)), ...completions.flatMap((ids) => padded(ids, C))],
-    positions: [...prompts.flatMap(() => Array.from({ length: P }, (_, p) => p)), ...completionPositions],
+/** The id of each row's token and its position in its own sequence, both 0 for padding. */
+function tokenRows({ prompts, rows, sizes: { G }, activations }: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const ids = new Array<number>(activations.count).fill(0);
+  const positions = [...ids];
+  const place = (tokens: readonly number[], row: number, position: number) => {
+    for (const [i, id] of tokens.entries()) {
+      ids[row + i] = id;
+      positions[row + i] = position + i;
+    }
   };
+  for (const [prompt, tokens] of prompts.entries()) place(tokens, activations.prompts[prompt]!, 0);
+  for (const [row, index] of rows.entries()) {
+    if (index === undefined) continue;
+    place(sequences[index]!.completionIds, activations.completions[row]!, prompts[Math.floor(row / G)]!.length);
+  }
+  return { ids, positions };
 }
 
 /** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
-function trainedTokens({ prompts, rows, sizes: { P, G, C } }: MicroBatch, sequences: readonly TrainingSequence[]) {
+function trainedTokens(part: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const { prompts, rows, sizes, activations } = part;
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
   for (const [row, index] of rows.entries()) {
-    const prompt = Math.floor(row / G);
-    const lastOfPrompt = prompt * P + prompts[prompt]!.length - 1;
-    const start = prompts.length * P + row * C;
+    const prompt = Math.floor(row / sizes.G);
+    const lastOfPrompt = activations.prompts[prompt]! + prompts[prompt]!.length - 1;
+    const start = activations.completions[row]!;
     const sequence = index === undefined ? undefined : sequences[index]!;
-    for (let c = 0; c < C; c++) {
+    for (let c = 0; c < sizes.C; c++) {
       const isTrained = sequence?.mask[c];
       places.push(isTrained ? targets.length : undefined);
       if (!isTrained) continue;
@@ -137,7 +143,7 @@ export function lossInputs(
 
 /** The random numbers of dropout. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is split. */
 export function dropoutInputs(
-  { prompts, rows: sequences, sizes }: MicroBatch,
+  { prompts, rows: sequences, sizes, activations }: MicroBatch,
   adapters: LoraAdapters,
   seed: number,
   run: RunTensors,
@@ -146,10 +152,14 @@ export function dropoutInputs(
     const random = randomStream(streamSeed(seed, ...keys));
     return Array.from({ length: count }, () => random.uniform());
   };
-  const rows = [
-    ...prompts.flatMap((ids) => uniforms(sizes.P, 'prompt', ids.join(' '))),
-    ...sequences.flatMap((index) => uniforms(sizes.C, 'completion', index ?? -1)),
-  ];
+  const rows = new Float32Array(activations.count);
+  // What a layout without padding has no row for is overwritten by the next, or left out at the end.
+  const place = (numbers: readonly number[], row: number) => {
+    for (const [i, number] of numbers.entries()) if (row + i < rows.length) rows[row + i] = number;
+  };
+  for (const [i, ids] of prompts.entries()) place(uniforms(sizes.P, 'prompt', ids.join(' ')), activations.prompts[i]!);
+  for (const [i, index] of sequences.entries())
+    place(uniforms(sizes.C, 'completion', index ?? -1), activations.completions[i]!);
   return [
     ['dropout_rows', run.floats([rows.length, 1], rows)],
     ...[...adapters].map(([layer, { a }]): [string, BoundTensor] => {

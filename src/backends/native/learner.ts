@@ -87,7 +87,7 @@ export class Learner {
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
     const { limits, objective } = this.#options;
-    const parts = microBatches(sequences, limits, (sequence) => teaches(objective, sequence));
+    const parts = microBatches(sequences, limits, layoutOf(this.#options), (sequence) => teaches(objective, sequence));
     // Micro-batches with gradients come first, and the first of them overwrites what `into` held.
     if (!parts[0]?.teaches) into.clear();
     for (const [index, part] of parts.entries()) {
@@ -181,7 +181,7 @@ export class Scorer {
   async score(sequences: readonly TrainingSequence[], values: Arena): Promise<number[][]> {
     const { inputs } = this.#compiled;
     const scores: number[][] = [];
-    for (const part of microBatches(sequences, this.#options.limits)) {
+    for (const part of microBatches(sequences, this.#options.limits, layoutOf(this.#options))) {
       using run = new RunTensors();
       using binding = this.#compiled.bind();
       bindInputs(binding, inputs, values.tensors);
@@ -198,6 +198,9 @@ export class Scorer {
     this.#compiled.dispose();
   }
 }
+
+/** Attention of our own needs no padding. */
+const layoutOf = ({ ownOperators }: Pick<LearnerOptions, 'ownOperators'>) => (ownOperators ? 'packed' : 'padded');
 
 function compile(
   outputs: Record<string, Tensor>,

@@ -91,7 +91,7 @@ function layouts(
     const promptIds = new Array<number>(promptTokens).fill(prompt);
     return Array.from({ length: generations }, () => ({ promptIds, completionIds, mask: [], advantage: 0 }));
   });
-  return microBatches(sequences.flat(), limits);
+  return microBatches(sequences.flat(), limits, 'padded');
 }
 
 /** Keys and values of the completions that are sampled together. */

@@ -25,13 +25,14 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
     const random = randomStream(1000 + seed);
     const batch = randomBatch(seed);
     const limits = { rows: 1 + random.integer(200), completionTokens: 1 + random.integer(100) };
-    const parts = microBatches(batch, limits);
+    const layout = seed % 2 === 0 ? 'padded' : 'packed';
+    const parts = microBatches(batch, limits, layout);
     const placed = parts.flatMap(({ rows }) => rows.filter((row) => row !== undefined));
     assert.deepEqual(
       placed.toSorted((a, b) => a - b),
       [...batch.keys()],
     );
-    for (const { prompts, rows, sizes } of parts) {
+    for (const { prompts, rows, sizes, activations } of parts) {
       const { U, P, G, C } = sizes;
       const members = rows.filter((row) => row !== undefined).map((row) => batch[row]!);
       assert.deepEqual([prompts.length, rows.length], [U, U * G]);
@@ -40,7 +41,18 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
       for (const [place, row] of rows.entries()) {
         if (row !== undefined) assert.deepEqual(batch[row]!.promptIds, prompts[Math.floor(place / G)]);
       }
-      const fits = U * (P + G * C) <= limits.rows && U * G * C <= limits.completionTokens;
+      const lengths = rows.map((row) => (row === undefined ? 0 : batch[row]!.completionIds.length));
+      const widths =
+        layout === 'padded'
+          ? [...prompts.map(() => P), ...rows.map(() => C)]
+          : [...prompts.map(({ length }) => length), ...lengths];
+      const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+      const starts = widths.map((_, i) => total(widths.slice(0, i)));
+      assert.deepEqual(
+        [...activations.prompts, ...activations.completions, activations.count],
+        [...starts, total(widths)],
+      );
+      const fits = total(widths) <= limits.rows && total(widths.slice(U)) <= limits.completionTokens;
       assert.ok(fits || members.length === 1, `seed ${seed}: ${members.length} sequences in ${JSON.stringify(sizes)}`);
     }
   }
@@ -52,21 +64,29 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
     [1, 2, 3],
   ];
   const batch = [sequence(a, 2), sequence(b, 4), sequence(a, 3), sequence([1, 2], 1)];
-  assert.deepEqual(microBatches(batch, { rows: 1000, completionTokens: 1000 }), [
-    { prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 }, teaches: true },
+  assert.deepEqual(microBatches(batch, { rows: 1000, completionTokens: 1000 }, 'padded'), [
+    {
+      ...{ prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
+      ...{ activations: { prompts: [0, 3], completions: [6, 10, 14, 18, 22, 26], count: 30 }, teaches: true },
+    },
   ]);
 });
 
 test('a group too large is split evenly', () => {
   const batch = Array.from({ length: 6 }, () => sequence([1, 2, 3], 4));
-  const sizes = microBatches(batch, { rows: 1000, completionTokens: 19 }).map(({ rows }) => rows.length);
+  const sizes = microBatches(batch, { rows: 1000, completionTokens: 19 }, 'padded').map(({ rows }) => rows.length);
   assert.deepEqual(sizes, [3, 3]);
 });
 
 test('prompts none of whose completions teaches are kept apart, and come last', () => {
   const silent = sequence([1, 2], 3);
   const batch = [silent, { ...sequence([4, 5], 3), advantage: 1 }, silent, sequence([4, 5], 2)];
-  const parts = microBatches(batch, { rows: 1000, completionTokens: 1000 }, ({ advantage }) => advantage !== 0);
+  const parts = microBatches(
+    batch,
+    { rows: 1000, completionTokens: 1000 },
+    'padded',
+    ({ advantage }) => advantage !== 0,
+  );
   assert.deepEqual(
     parts.map(({ rows, teaches }) => ({ rows, teaches })),
     [
@@ -77,5 +97,5 @@ test('prompts none of whose completions teaches are kept apart, and come last', 
 });
 
 test('no sequences make no micro-batch', () => {
-  assert.deepEqual(microBatches([], { rows: 1, completionTokens: 1 }), []);
+  assert.deepEqual(microBatches([], { rows: 1, completionTokens: 1 }, 'padded'), []);
 });

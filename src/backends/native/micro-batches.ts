@@ -1,4 +1,5 @@
-// Packs sequences into the padded layout of models/prefix-attention.ts: U prompts of P tokens, each with G completions of C tokens.
+// Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
+// C tokens. In the layout of models/prefix-attention.ts all are padded to these sizes, in that of models/segment-attention.ts none is.
 import type { TrainingSequence } from '../../model.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 
@@ -15,6 +16,8 @@ export interface MicroBatch {
   /** For each row of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
   readonly rows: readonly (number | undefined)[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
+  /** The first row of activations of each prompt and of each completion, and the number of all. */
+  readonly activations: { readonly prompts: number[]; readonly completions: number[]; readonly count: number };
   /** Whether any of its sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
 }
@@ -25,6 +28,9 @@ export interface MicroBatchLimits {
   /** The most completion tokens, including padding; each may need a row of logits. */
   readonly completionTokens: number;
 }
+
+/** Whether prompts and completions are padded to equal lengths. */
+export type Layout = 'padded' | 'packed';
 
 /** The most logits of one pass. About five matrices of this size exist at the same time. */
 const LOGITS_PER_PASS = 2 ** 25;
@@ -43,33 +49,30 @@ export function microBatchLimits({ vocabularySize }: Pick<ModelConfig, 'vocabula
 export function microBatches(
   sequences: readonly TrainingSequence[],
   limits: MicroBatchLimits,
+  layout: Layout,
   teaches: (sequence: TrainingSequence) => boolean = () => true,
 ): MicroBatch[] {
   const groups = groupByPrompt(sequences);
   const isTeaching = ({ members }: PromptGroup) => members.some((member) => teaches(sequences[member]!));
   const [teaching, silent] = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
-  return [...packed(teaching, sequences, limits, true), ...packed(silent, sequences, limits, false)];
+  const placed = (part: readonly PromptGroup[]) => microBatch(part, sequences, layout);
+  const fits = (part: readonly PromptGroup[]) => isWithin(placed(part), sequences, limits, layout);
+  return [
+    ...joined(teaching, fits).map((part) => ({ ...placed(part), teaches: true })),
+    ...joined(silent, fits).map((part) => ({ ...placed(part), teaches: false })),
+  ];
 }
 
-function packed(
-  whole: readonly PromptGroup[],
-  sequences: readonly TrainingSequence[],
-  limits: MicroBatchLimits,
-  teaches: boolean,
-): MicroBatch[] {
-  const groups = whole.flatMap((group) => splitGroup(group, sequences, limits));
-  const parts: MicroBatch[] = [];
-  let open: PromptGroup[] = [];
-  for (const group of groups) {
-    const wider = [...open, group];
-    if (open.length > 0 && !fits(layoutSizes(wider, sequences), limits)) {
-      parts.push(microBatch(open, sequences, teaches));
-      open = [group];
-    } else {
-      open = wider;
-    }
+type Fits = (groups: readonly PromptGroup[]) => boolean;
+
+/** Splits groups that are too large, and joins small ones. */
+function joined(whole: readonly PromptGroup[], fits: Fits): PromptGroup[][] {
+  const parts: PromptGroup[][] = [];
+  for (const group of whole.flatMap((group) => splitGroup(group, fits))) {
+    const open = parts.at(-1);
+    if (open && fits([...open, group])) open.push(group);
+    else parts.push([group]);
   }
-  if (open.length > 0) parts.push(microBatch(open, sequences, teaches));
   return parts;
 }
 
@@ -84,16 +87,12 @@ function groupByPrompt(sequences: readonly TrainingSequence[]): PromptGroup[] {
   return [...groups.values()];
 }
 
-function splitGroup(
-  group: PromptGroup,
-  sequences: readonly TrainingSequence[],
-  limits: MicroBatchLimits,
-): PromptGroup[] {
+function splitGroup(group: PromptGroup, fits: Fits): PromptGroup[] {
   const { members, promptIds } = group;
   for (let size = members.length; size > 1; size--) {
     const parts = chunks(members, Math.ceil(members.length / Math.ceil(members.length / size)));
     const split = parts.map((part) => ({ promptIds, members: part }));
-    if (split.every((part) => fits(layoutSizes([part], sequences), limits))) return split;
+    if (split.every((part) => fits([part]))) return split;
   }
   return members.map((member) => ({ promptIds, members: [member] }));
 }
@@ -107,18 +106,39 @@ function layoutSizes(groups: readonly PromptGroup[], sequences: readonly Trainin
   };
 }
 
-function fits({ U, P, G, C }: MicroBatch['sizes'], limits: MicroBatchLimits): boolean {
-  return U * (P + G * C) <= limits.rows && U * G * C <= limits.completionTokens;
+function isWithin(
+  { rows, sizes: { U, G, C }, activations }: Placed,
+  sequences: readonly TrainingSequence[],
+  limits: MicroBatchLimits,
+  layout: Layout,
+): boolean {
+  const lengths = rows.map((index) => (index === undefined ? 0 : sequences[index]!.completionIds.length));
+  const tokens = layout === 'padded' ? U * G * C : lengths.reduce((sum, length) => sum + length, 0);
+  return activations.count <= limits.rows && tokens <= limits.completionTokens;
 }
 
-function microBatch(
-  groups: readonly PromptGroup[],
-  sequences: readonly TrainingSequence[],
-  teaches: boolean,
-): MicroBatch {
+type Placed = Omit<MicroBatch, 'teaches'>;
+
+function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[], layout: Layout): Placed {
   const sizes = layoutSizes(groups, sequences);
+  const prompts = groups.map(({ promptIds }) => promptIds);
   const rows = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  return { prompts: groups.map(({ promptIds }) => promptIds), rows, sizes, teaches };
+  const lengths = rows.map((index) => (index === undefined ? 0 : sequences[index]!.completionIds.length));
+  let count = 0;
+  const startsOf = (lengths: readonly number[], padded: number) =>
+    lengths.map((length) => {
+      const start = count;
+      count += layout === 'padded' ? padded : length;
+      return start;
+    });
+  const starts = {
+    prompts: startsOf(
+      prompts.map(({ length }) => length),
+      sizes.P,
+    ),
+    completions: startsOf(lengths, sizes.C),
+  };
+  return { prompts, rows, sizes, activations: { ...starts, count } };
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {
