@@ -32,13 +32,15 @@ typedef struct {
 } Part;
 
 typedef struct {
-  const float *query, *key, *value; // [rows, heads · size] and [rows, shared · size]
+  const float *query, *key, *value; // a query is [rows, heads · size]
+  long key_stride, head_stride;     // from a row of keys or values to the next, and from a head to the next
   const float *gradient;            // of the output
   float *output, *query_gradient, *key_gradient, *value_gradient;
   long rows, heads, shared, size; // `shared` key-value heads
   float scale;
   const Segment *segments;
   long segment_count;
+  long first_query; // the first row of each segment that has a query
 
   Part *parts;
   long part_count, sum_blocks; // and the blocks of all their keys
@@ -83,9 +85,9 @@ static void pack_columns(const float *from, long stride, long rows, long columns
 
 static void pack_segment_task(void *data, size_t index) {
   const Attention *a = data;
-  const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->shared * a->size;
+  const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->key_stride;
   const Segment *s = a->segments + segment;
-  const long place = packed_place(a, head, segment), from = s->row * stride + head * a->size;
+  const long place = packed_place(a, head, segment), from = s->row * stride + head * a->head_stride;
   pack_as_columns(a->key + from, stride, s->count, a->size, a->key_columns + place);
   if (a->output) {
     pack_as_depth(a->value + from, stride, s->count, a->size, a->value_depth + place);
@@ -315,7 +317,7 @@ static long divide(const Attention *a, Part *parts) {
   for (long segment = 0; segment < a->segment_count; segment++) {
     const Segment *s = a->segments + segment;
     const long prefix_blocks = s->prefix < 0 ? 0 : ceiling(a->segments[s->prefix].count, BLOCK);
-    for (long start = 0; start < s->count; start += PART, count++) {
+    for (long start = a->first_query; start < s->count; start += PART, count++) {
       const long rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
       if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, sums};
       sums += blocks;

@@ -50,13 +50,12 @@ typedef struct Operator {
 
   const char *called;
   size_t required_inputs, all_inputs, all_outputs;
-  size_t integers; // the input that has int64 numbers; all others, and the outputs, have float32 ones
+  unsigned integers; // a bit for each input that has int64 numbers; all others, and the outputs, have float32 ones
 } Operator;
 
-enum { NO_INTEGERS = -1 };
 static const char *operator_name(const Operator *operator) { return operator->called; }
 static const char *operator_provider(const Operator *operator) { return "CPUExecutionProvider"; }
-static int operator_input_type(const Operator *operator, size_t index) { return index == operator->integers ? 7 : 1; }
+static int operator_input_type(const Operator *operator, size_t index) { return operator->integers >> index & 1 ? 7 : 1; }
 static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
 static int operator_output_type(const Operator *operator, size_t index) { return 1; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
@@ -78,32 +77,32 @@ static void *in_parallel(void *context, void (*task)(void *data, size_t index), 
   return 0;
 }
 
-/** A pointer to the data of a matrix, and its sizes. */
-static void *read_matrix(const void *value, void *data, int64_t sizes[2]) {
+/** A pointer to the data of an array with so many axes, and its sizes. */
+static void *read_array(const void *value, void *data, int64_t *sizes, size_t axes) {
   void *shape, *status = CALL(GET_DATA, value, data);
   size_t rank;
   if (!status) status = CALL(GET_SHAPE, value, &shape);
   if (status) return status;
   status = CALL(GET_RANK, shape, &rank);
-  if (!status && rank != 2) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand is not a matrix");
-  if (!status) status = CALL(GET_SIZES, shape, sizes, (size_t)2);
+  if (!status && rank != axes) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand has another number of axes");
+  if (!status) status = CALL(GET_SIZES, shape, sizes, axes);
   CALL(RELEASE_SHAPE, shape);
   return status;
 }
 
 /** The same of an input. One that is left out has no data. */
-static void *read_input(const void *context, size_t index, void *data, int64_t sizes[2]) {
+static void *read_input(const void *context, size_t index, void *data, int64_t *sizes, size_t axes) {
   const void *value;
   size_t inputs;
   *(void **)data = 0;
   void *status = CALL(COUNT_INPUTS, context, &inputs);
   if (status || index >= inputs) return status;
   status = CALL(GET_INPUT, context, index, &value);
-  return status || !value ? status : read_matrix(value, data, sizes);
+  return status || !value ? status : read_array(value, data, sizes, axes);
 }
 
-/** The memory for a matrix that is a result. */
-static void *make_output(void *context, size_t index, const int64_t sizes[2], float **data) {
-  void *value, *status = CALL(GET_OUTPUT, context, index, sizes, (size_t)2, &value);
+/** The memory for a result. */
+static void *make_output(void *context, size_t index, const int64_t *sizes, size_t axes, float **data) {
+  void *value, *status = CALL(GET_OUTPUT, context, index, sizes, axes, &value);
   return status ? status : CALL(GET_DATA, value, data);
 }

@@ -2,10 +2,11 @@
 
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cached-attention.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
 
-static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient};
+static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

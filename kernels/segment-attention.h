@@ -20,16 +20,18 @@ static void *create_attention(const Operator *operator, Api ignored, const void 
 /** Reads what both operators have in common: query, key, value and segments. */
 static void *read_attention(const AttentionNode *node, void *context, Attention *a) {
   int64_t query[2], key[2], value[2], segments[2];
-  void *status = read_input(context, 0, &a->query, query);
-  if (!status) status = read_input(context, 1, &a->key, key);
-  if (!status) status = read_input(context, 2, &a->value, value);
-  if (!status) status = read_input(context, 3, &a->segments, segments);
+  void *status = read_input(context, 0, &a->query, query, 2);
+  if (!status) status = read_input(context, 1, &a->key, key, 2);
+  if (!status) status = read_input(context, 2, &a->value, value, 2);
+  if (!status) status = read_input(context, 3, &a->segments, segments, 2);
   if (status) return status;
   a->rows = query[0];
   a->heads = node->heads;
   a->shared = node->shared;
   a->size = query[1] / node->heads;
   a->scale = node->scale;
+  a->key_stride = a->shared * a->size;
+  a->head_stride = a->size;
   a->segment_count = segments[0];
   const int fit = query[1] == a->heads * a->size && a->heads % a->shared == 0 && key[0] == a->rows && key[1] == a->shared * a->size &&
                   !memcmp(key, value, sizeof key) && segments[1] == 3;
@@ -39,7 +41,7 @@ static void *read_attention(const AttentionNode *node, void *context, Attention 
 static void *run_attention(void *node, void *context) {
   Attention a = {0};
   void *status = read_attention(node, context, &a);
-  if (!status) status = make_output(context, 0, (int64_t[]){a.rows, a.heads * a.size}, &a.output);
+  if (!status) status = make_output(context, 0, (int64_t[]){a.rows, a.heads * a.size}, 2, &a.output);
   return status || a.rows == 0 ? status : compute_attention(&a, context);
 }
 
@@ -47,17 +49,17 @@ static void *run_attention_gradient(void *node, void *context) {
   Attention a = {0};
   int64_t sizes[2];
   void *status = read_attention(node, context, &a);
-  if (!status) status = read_input(context, 4, &a.gradient, sizes);
+  if (!status) status = read_input(context, 4, &a.gradient, sizes, 2);
   if (!status && (sizes[0] != a.rows || sizes[1] != a.heads * a.size))
     status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SegmentAttentionGradient: the gradient has another size than the query");
-  if (!status) status = make_output(context, 0, sizes, &a.query_gradient);
+  if (!status) status = make_output(context, 0, sizes, 2, &a.query_gradient);
   sizes[1] = a.shared * a.size;
-  if (!status) status = make_output(context, 1, sizes, &a.key_gradient);
-  if (!status) status = make_output(context, 2, sizes, &a.value_gradient);
+  if (!status) status = make_output(context, 1, sizes, 2, &a.key_gradient);
+  if (!status) status = make_output(context, 2, sizes, 2, &a.value_gradient);
   return status || a.rows == 0 ? status : compute_attention(&a, context);
 }
 
-enum { SEGMENTS = 3 }; // the input that has integers
+enum { SEGMENTS = 1 << 3 }; // the input that has integers
 
 static const Operator segment_attention = {
     COMMON_FIELDS,

@@ -37,7 +37,7 @@ static void *pack_constant(ProductNode *node, const void *info) {
   Product p = {.right_transposed = (int)node->right_transposed};
   void *status = CALL(GET_CONSTANT, info, (size_t)1, &constant, &value);
   if (!status && !constant) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: what is packed must be a constant");
-  if (!status) status = read_matrix(value, &p.right, sizes);
+  if (!status) status = read_array(value, &p.right, sizes, 2);
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
@@ -84,11 +84,11 @@ static void *run_product(void *data, void *context) {
                .scales = node->scales};
   Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
   int64_t left[2], right[2], addend[2], other_left[2], other_right[2];
-  void *status = read_input(context, 0, &p.left, left);
-  if (!status) status = read_input(context, 1, &p.right, right);
-  if (!status) status = read_input(context, 2, &p.addend, addend);
-  if (!status) status = read_input(context, 3, &other.left, other_left);
-  if (!status) status = read_input(context, 4, &other.right, other_right);
+  void *status = read_input(context, 0, &p.left, left, 2);
+  if (!status) status = read_input(context, 1, &p.right, right, 2);
+  if (!status) status = read_input(context, 2, &p.addend, addend, 2);
+  if (!status) status = read_input(context, 3, &other.left, other_left, 2);
+  if (!status) status = read_input(context, 4, &other.right, other_right, 2);
   if (status) return status;
   p.rows = left[p.left_transposed ? 1 : 0];
   p.depth = left[p.left_transposed ? 0 : 1];
@@ -104,7 +104,7 @@ static void *run_product(void *data, void *context) {
     p.other = &other;
   }
   if (!fit) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit");
-  status = make_output(context, 0, sizes, &p.result);
+  status = make_output(context, 0, sizes, 2, &p.result);
   return status || p.rows == 0 ? status : compute_product(&p, context);
 }
 
@@ -114,7 +114,6 @@ static const Operator split_gemm = {
     .required_inputs = 2,
     .all_inputs = 5, // the addend and the factors of the other product are optional
     .all_outputs = 1,
-    .integers = NO_INTEGERS,
     .create = create_product,
     .compute = run_product,
     .destroy = destroy_product,

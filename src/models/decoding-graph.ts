@@ -25,6 +25,8 @@ export interface DecodingGraphOptions {
   quantization?: Quantization;
   /** Matrices that are not quantized. @default none */
   exact?: ReadonlySet<string>;
+  /** Whether the graph may have operators that only our own library computes. @default false */
+  ownOperators?: boolean;
   /** How many positions the rotary tables hold. */
   positions: number;
 }
@@ -34,7 +36,8 @@ export interface DecodingGraphOptions {
  * - `ids` int64 [B, S];
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
  * - `rows` int64 [B]: the index of each row's last token in [B·S];
- * - `inverse_temperature` [].
+ * - `inverse_temperature` [];
+ * - with our own operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
  *
  * Outputs: `logits` [B, V]; `probabilities` [B, V], after temperature; `log_total` [B, 1], log Σ exp of the logits; and the caches.
  */
@@ -42,6 +45,7 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
   const tables = rotaryInputs(config, options.positions);
   const lastPositions = input('last_positions', 'int64', [B]);
+  const twins = options.ownOperators && input('twins', 'int64', [B, 2]);
   const outputs: Record<string, Tensor> = {};
   const perRow = (x: Tensor, width: number) => reshape(x, [B, S, width]);
 
@@ -58,6 +62,7 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
           valueCache: cache(valueCacheName(layer)),
           lastPositions,
           tables,
+          ...(twins && { twins }),
         },
         { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize) },
       );

@@ -1,9 +1,11 @@
-// Decoding attention: ONNX Runtime, with caches written in place, against the interpreter, from the prompts on.
+// Decoding attention: ONNX Runtime's operator and our own, with caches written in place, against the interpreter, from the prompts on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
+import { onnxOperators } from '../../test/onnx-operators.ts';
 import { type RandomStream, randomStream } from '../random.ts';
 import { allocate } from '../runtime/buffers.ts';
+import { kernelLibrary } from '../runtime/kernels.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
 import { interpret, type Value, value } from './interpret.ts';
@@ -20,7 +22,7 @@ interface Heads {
 const LONGEST = 12;
 
 /** Attention with the batch, and the tokens of a call, left open; angles as in a real model. */
-function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = size('S')) {
+function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = size('S'), hasTwins = false) {
   const batch = size('B');
   const angles = Array.from({ length: LONGEST }, (_, position) =>
     Array.from({ length: width / 2 }, (_, lane) => position / 100 ** ((2 * lane) / width)),
@@ -34,6 +36,7 @@ function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = si
       keyCache: input('keyCache', 'float32', cache),
       valueCache: input('valueCache', 'float32', cache),
       lastPositions: input('lastPositions', 'int64', [batch]),
+      ...(hasTwins && { twins: input('twins', 'int64', [batch, 2]) }),
       tables: {
         cos: constant(angles.map(Math.cos), [LONGEST, width / 2]),
         sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
@@ -48,6 +51,8 @@ interface Call {
   key: Value;
   value: Value;
   lastPositions: Value;
+  /** @default each row itself */
+  twins?: Value;
 }
 
 /** Rows that read so many tokens, the last of which stand at these positions, and whatever numbers. */
@@ -82,7 +87,7 @@ function conversation(heads: Heads, lengths: number[], steps: number, padding = 
 }
 
 /** Runs calls one after the other over one pair of caches; the outputs of each call. */
-type Engine = (heads: Heads, calls: readonly Call[], steps?: number) => Value[];
+type Engine = (heads: Heads, calls: readonly Call[], steps?: Dimension) => Value[];
 
 const inInterpreter: Engine = (heads, calls) => {
   const { output, keyCache, valueCache } = attention(heads);
@@ -98,12 +103,18 @@ const inInterpreter: Engine = (heads, calls) => {
   });
 };
 
-const inOnnxRuntime: Engine = (heads, calls, steps) => {
-  const { output, keyCache, valueCache } = attention(heads, steps);
+const inOnnxRuntime: Engine = (heads, calls, steps) => inSession(heads, calls, steps);
+
+function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | undefined, operators?: string): Value[] {
+  const isOurs = operators !== undefined;
+  const { output, keyCache, valueCache } = attention(heads, steps, isOurs);
   using stack = new DisposableStack();
-  const session = stack.use(
-    createSession(lowerToOnnx({ output, keysAfter: keyCache, valuesAfter: valueCache }), { threads: 1 }),
+  const model = lowerToOnnx(
+    { output, keysAfter: keyCache, valuesAfter: valueCache },
+    isOurs ? { packing: 'whole' } : {},
   );
+  if (isOurs) assert.ok(onnxOperators(model.bytes).includes('CachedAttention'));
+  const session = stack.use(createSession(model, { threads: isOurs ? 2 : 1, ...(isOurs && { operators }) }));
   const float32 = (shape: readonly number[], data?: ArrayLike<number>) => {
     const buffer = stack.use(allocate('float32', volume(shape)));
     if (data) buffer.data.set(data);
@@ -116,14 +127,29 @@ const inOnnxRuntime: Engine = (heads, calls, steps) => {
   return calls.map((call) => {
     for (const name of ['query', 'key', 'value'] as const)
       binding.input(name, float32(call[name].shape, call[name].data));
-    const last = stack.use(allocate('int64', call.lastPositions.data.length));
-    last.data.set(BigInt64Array.from(call.lastPositions.data, BigInt));
-    binding.input('lastPositions', stack.use(tensor(last, call.lastPositions.shape)));
+    const int64 = ({ data, shape }: Value) => {
+      const buffer = stack.use(allocate('int64', data.length));
+      buffer.data.set(BigInt64Array.from(data, BigInt));
+      return stack.use(tensor(buffer, shape));
+    };
+    binding.input('lastPositions', int64(call.lastPositions));
+    const [rows] = call.lastPositions.shape as [number];
+    const themselves = Array.from({ length: rows }, (_, row) => [row, 0]).flat();
+    if (isOurs) binding.input('twins', int64(call.twins ?? value(themselves, [rows, 2])));
     const result = float32(call.query.shape);
     binding.output('output', result).runSync();
     return value(result.buffer.data, result.shape);
   });
-};
+}
+
+const found = kernelLibrary();
+const skipOurs = 'missing' in found ? found.missing : false;
+const inOurOperator: Engine = (heads, calls, steps) =>
+  inSession(heads, calls, steps, 'library' in found ? found.library : '');
+const engines = [
+  { engine: inOnnxRuntime, suffix: '', tolerance: 1e-5, skip: false },
+  { engine: inOurOperator, suffix: ', our operator', tolerance: 5e-5, skip: skipOurs },
+] as const;
 
 /** A row's tokens in an output, without its padding. */
 function row(output: Value, index: number, tokens: number): Value {
@@ -146,21 +172,21 @@ for (const width of [64, 16, 8, 6, 2]) {
   ] as const) {
     for (const padding of [0, 2]) {
       const shape = { heads, keyValueHeads, width };
-      test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}: prompts, then steps`, () => {
-        const calls = conversation(shape, lengths, 5, padding);
-        const expected = inInterpreter(shape, calls);
-        for (const [step, output] of inOnnxRuntime(shape, calls).entries()) {
-          for (const [index, length] of lengths.entries()) {
-            const tokens = step === 0 ? length : 1;
-            assertClose(
-              row(output, index, tokens),
-              row(expected[step]!, index, tokens),
-              1e-5,
-              `call ${step}, row ${index}`,
-            );
+      for (const { engine, suffix, tolerance, skip } of engines) {
+        test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}: prompts, then steps${suffix}`, {
+          skip,
+        }, () => {
+          const calls = conversation(shape, lengths, 5, padding);
+          const expected = inInterpreter(shape, calls);
+          for (const [step, output] of engine(shape, calls).entries()) {
+            for (const [index, length] of lengths.entries()) {
+              const tokens = step === 0 ? length : 1;
+              const [found, wanted] = [row(output, index, tokens), row(expected[step]!, index, tokens)];
+              assertClose(found, wanted, tolerance, `call ${step}, row ${index}`);
+            }
           }
-        }
-      });
+        });
+      }
     }
   }
 }
@@ -183,10 +209,11 @@ for (const width of [64, 16, 8, 6]) {
       const { query, key, value: values } = whole;
       return { query: part(query), key: part(key), value: part(values), lastPositions: value([to - 1], [1]) };
     });
-    for (const [name, engine] of Object.entries({ inInterpreter, inOnnxRuntime })) {
+    const ours = skipOurs === false ? { inOurOperator } : {};
+    for (const [name, engine] of Object.entries({ inInterpreter, inOnnxRuntime, ...ours })) {
       const [expected] = inInterpreter(heads, [whole]);
       const read = engine(heads, calls).flatMap(({ data }) => [...data]);
-      assertClose(value(read, expected!.shape), expected!, 1e-5, name);
+      assertClose(value(read, expected!.shape), expected!, name === 'inOurOperator' ? 5e-5 : 1e-5, name);
     }
   });
 }
@@ -212,6 +239,45 @@ test('a row depends neither on its neighbours nor on its padding', () => {
       assertClose(row(output, index, tokens), row(alone[step]!, 0, tokens), 1e-6, `call ${step}, row ${index}`);
     }
   }
+});
+
+test('our operator reads what twins have in common once', { skip: skipOurs }, () => {
+  for (const width of [64, 10]) {
+    const heads = { heads: 6, keyValueHeads: 2, width };
+    const random = randomStream(5);
+    // Rows 0 to 5, 7 and 8 begin with the same five tokens; row 6 with others.
+    const [prompt, other] = [draw(heads, 5, [4], random), draw(heads, 5, [4], random)];
+    const owners = [prompt, prompt, prompt, prompt, prompt, prompt, other, prompt, prompt];
+    const last = owners.map(() => 4);
+    const joined = (name: 'query' | 'key' | 'value') =>
+      value(
+        owners.flatMap((owner) => [...owner[name].data]),
+        [owners.length, 5, prompt[name].shape[2]!],
+      );
+    const twins = value([0, 5, 0, 5, 0, 3, 3, 0, 0, 5, 0, 5, 6, 5, 0, 5, 4, 5], [9, 2]);
+    const calls: Call[] = [
+      { query: joined('query'), key: joined('key'), value: joined('value'), lastPositions: value(last, [9]) },
+      ...[1, 2, 3].map((step) => ({
+        ...draw(
+          heads,
+          1,
+          last.map((position) => position + step),
+          random,
+        ),
+        twins,
+      })),
+    ];
+    const expected = inInterpreter(heads, calls);
+    for (const [step, output] of inOurOperator(heads, calls).entries())
+      assertClose(output, expected[step]!, 5e-5, `${step}`);
+  }
+});
+
+test('our operator refuses positions beyond the cache and twins that do not exist', { skip: skipOurs }, () => {
+  const heads = { heads: 2, keyValueHeads: 1, width: 8 };
+  const call = draw(heads, 1, [3, 3], randomStream(5));
+  for (const changed of [{ lastPositions: value([3, LONGEST], [2]) }, { twins: value([0, 0, 2, 0], [2, 2]) }])
+    assert.throws(() => inOurOperator(heads, [{ ...call, ...changed }]), /CachedAttention: the sizes of the operands/);
 });
 
 test('one token a call, known when the graph is built', () => {

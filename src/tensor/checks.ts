@@ -59,7 +59,7 @@ export function checkQuantizedMatmul(
 }
 
 export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
-  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
+  const { query, key, value, keyCache, valueCache, lastPositions, tables, twins } = inputs;
   const { heads, keyValueHeads } = attributes;
   checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
   check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
@@ -74,7 +74,8 @@ export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: 
     sameShape(value.shape, key.shape) &&
     sameShape(keyCache.shape, [batch!, keyValueHeads, keyCache.shape[2]!, size!]) &&
     sameShape(valueCache.shape, keyCache.shape) &&
-    sameShape(lastPositions.shape, [batch!]);
+    sameShape(lastPositions.shape, [batch!]) &&
+    (!twins || (twins.type === 'int64' && sameShape(twins.shape, [batch!, 2])));
   const shapes = { query, key, value, keyCache, valueCache, lastPositions };
   const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);
   check(fits, `cachedAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);

@@ -97,10 +97,11 @@ export interface Operators {
    */
   rotary: { readonly heads: number; readonly inverse: boolean };
   /**
-   * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin)
-   * → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
+   * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin,
+   * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
    * The S tokens of row b are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
    * the right. Values at padding, and in the caches after a row's last position, are undefined.
+   * Twins change no result: they are, for each row, another row whose cache begins with the same tokens, or itself, and how many these are.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };

@@ -1,6 +1,7 @@
-// Lowers attention over a cache to ONNX Runtime's GroupQueryAttention, padding heads to a size that it supports.
+// Lowers attention over a cache to our own operator where twins are given and it can be used; otherwise to ONNX Runtime's GroupQueryAttention,
+// padding heads to a size that it supports.
 import type { TensorOf } from './graph.ts';
-import { type Emitter, MICROSOFT } from './onnx-emitter.ts';
+import { type Emitter, GRADUS, MICROSOFT } from './onnx-emitter.ts';
 import type { Dimension } from './shape.ts';
 
 /** The kernel takes heads of a multiple of this size, */
@@ -11,9 +12,14 @@ const ROTATED_MULTIPLE = 16;
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
 export function lowerCachedAttention(
   { inputs, attributes: { heads, keyValueHeads, scale } }: TensorOf<'cachedAttention'>,
-  [query, key, value, keyCache, valueCache, lastPositions, cos, sin]: readonly string[],
+  operands: readonly string[],
   emit: Emitter,
 ): string[] {
+  const [query, key, value, keyCache, valueCache, lastPositions, cos, sin, twins] = operands;
+  if (twins !== undefined && emit.packing !== undefined) {
+    const sizes = { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
+    return emit.nodeWithResults(3, 'CachedAttention', operands, sizes, GRADUS);
+  }
   const steps = inputs[0]!.shape[1]!;
   const width = inputs[3]!.shape[3] as number;
   const rotates = width % ROTATED_MULTIPLE === 0;

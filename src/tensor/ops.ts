@@ -309,12 +309,15 @@ export interface CachedAttentionInputs {
   /** int64 [B] */
   lastPositions: Tensor;
   tables: RotaryTables;
+  /** int64 [B, 2] */
+  twins?: Tensor;
 }
 
 /** Attention over a cache to which it appends; see `Operators.cachedAttention`. */
 export function cachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']) {
-  const { query, key, value, keyCache, valueCache, lastPositions, tables } = inputs;
+  const { query, key, value, keyCache, valueCache, lastPositions, tables, twins } = inputs;
   const operands = [query, key, value, keyCache, valueCache, lastPositions, tables.cos, tables.sin];
+  if (twins) operands.push(twins);
   checkCachedAttention(inputs, attributes);
   const node = make('cachedAttention', operands, attributes, query.shape, 'float32');
   return {

@@ -29,6 +29,8 @@ export interface DecodingStep {
   readonly ids: readonly number[];
   /** The position of each row's last token in its sequence, [rows]. */
   readonly last: readonly number[];
+  /** For each row another one whose cache begins with the same tokens, or itself, and how many these are. */
+  readonly twins: readonly (readonly [row: number, count: number])[];
   readonly temperature: number;
 }
 
@@ -39,7 +41,8 @@ export class DecodingSession implements Disposable {
   readonly #values: Arena;
 
   constructor(options: DecodingSessionOptions) {
-    const outputs = decodingGraph(options.architecture, options);
+    const ownOperators = options.session.kernels !== undefined;
+    const outputs = decodingGraph(options.architecture, { ...options, ownOperators });
     this.vocabularySize = options.architecture.config.vocabularySize;
     this.#graph = compileGraph(outputs, options.frozen, {
       ...options.session,
@@ -57,7 +60,7 @@ export class DecodingSession implements Disposable {
   begin(): Decoding {
     const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
-    return new Decoding(binding, this.vocabularySize);
+    return new Decoding(binding, this.vocabularySize, this.#graph.inputs.has('twins'));
   }
 
   [Symbol.dispose](): void {
@@ -69,16 +72,18 @@ export class DecodingSession implements Disposable {
 export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
+  readonly #usesTwins: boolean;
   readonly #scores = new ScoreBuffers();
 
-  constructor(binding: Binding, vocabularySize: number) {
+  constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
+    this.#usesTwins = usesTwins;
     this.#binding = binding;
     this.#vocabularySize = vocabularySize;
   }
 
   /** Runs one step and calls `consume` for each row. The scores are valid only during that call. */
   async run(step: DecodingStep, consume: (row: number, scores: Scores) => void): Promise<void> {
-    const { caches, rows, width, ids, last, temperature } = step;
+    const { caches, rows, width, ids, last, twins, temperature } = step;
     const size = this.#vocabularySize;
     using run = new RunTensors();
     const ends = last.map((position, row) => row * width + Math.min(position, width - 1));
@@ -94,6 +99,7 @@ export class Decoding implements Disposable {
       .output('logits', logits)
       .output('probabilities', probabilities)
       .output('log_total', totals);
+    if (this.#usesTwins) this.#binding.input('twins', run.integers([rows, 2], twins.flat()));
     for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
     await this.#binding.run();
     // Bindings hold what is bound: a cache that is resized before the next run could not be freed.

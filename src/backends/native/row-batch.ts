@@ -185,6 +185,7 @@ export class RowBatch implements Disposable {
       width,
       ids: texts.flatMap((text) => Array.from({ length: width }, (_, i) => text[i] ?? 0)),
       last: groups.map(([row]) => row!.length - 1),
+      twins: twinsOf(groups.map(([row]) => row!)),
       temperature: this.#options.sampling.temperature ?? 1,
     };
     await this.#decoding.run(step, (i, scores) => {
@@ -261,6 +262,16 @@ export class RowBatch implements Disposable {
     const held = this.#active.map(({ cached }) => cached);
     this.#cache = this.#cache.resized(slots, room, held);
   }
+}
+
+/** For each row the first with the same prompt, and how many tokens of it both have in their caches. */
+function twinsOf(rows: readonly SampledRow[]): [row: number, count: number][] {
+  const firsts = new Map<string, number>();
+  return rows.map((row, i) => {
+    const first = firsts.get(row.prompt) ?? i;
+    firsts.set(row.prompt, first);
+    return [first, Math.min(row.request.promptIds.length, rows[first]!.cached, row.cached)];
+  });
 }
 
 /** The tokens that a row's slot should have room for: never more than the row can reach. */

@@ -1,0 +1,149 @@
+// CachedAttention, the operator that ONNX Runtime calls for attention over a cache: of one token of each row (decoding.h), or of several
+// (attention.h). It rotates queries and keys, and appends keys and values to the cache.
+#pragma once
+
+#include "decoding.h"
+#include "segment-attention.h"
+
+typedef struct {
+  const float *query, *key, *value, *cos, *sin;
+  const int64_t *last;
+  const Twin *twins;
+  float *output, *keys, *values, *rotated; // the caches, and rotated queries
+  long rows, steps, heads, shared, size, room, positions;
+} Cached;
+
+/** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
+static long first_position(const Cached *c, long row) { return c->last[row] < c->steps ? 0 : (long)c->last[row] - c->steps + 1; }
+
+static void rotate(const Cached *c, long position, const float *from, float *into) {
+  const long half = c->size / 2;
+  for (long k = 0; k < half; k += 16) {
+    const __mmask16 mask = mask_of(half - k);
+    const __m512 cos = _mm512_maskz_loadu_ps(mask, c->cos + position * half + k), sin = _mm512_maskz_loadu_ps(mask, c->sin + position * half + k);
+    const __m512 first = _mm512_maskz_loadu_ps(mask, from + k), second = _mm512_maskz_loadu_ps(mask, from + half + k);
+    _mm512_mask_storeu_ps(into + k, mask, _mm512_fmsub_ps(first, cos, _mm512_mul_ps(second, sin)));
+    _mm512_mask_storeu_ps(into + half + k, mask, _mm512_fmadd_ps(second, cos, _mm512_mul_ps(first, sin)));
+  }
+}
+
+/** Rotates a row's tokens, and appends their keys and values to its cache. */
+static void append_task(void *data, size_t index) {
+  const Cached *c = data;
+  const long row = (long)index, first = first_position(c, row);
+  for (long step = 0; step < c->steps && first + step <= c->last[row]; step++) {
+    const long token = row * c->steps + step, position = first + step;
+    for (long head = 0; head < c->heads; head++) {
+      const long place = (token * c->heads + head) * c->size;
+      rotate(c, position, c->query + place, c->rotated + place);
+    }
+    for (long head = 0; head < c->shared; head++) {
+      const long from = (token * c->shared + head) * c->size, into = ((row * c->shared + head) * c->room + position) * c->size;
+      rotate(c, position, c->key + from, c->keys + into);
+      memcpy(c->values + into, c->value + from, c->size * sizeof(float));
+    }
+  }
+}
+
+/** Attention of several tokens of each row. */
+static void *read_texts(const Cached *c, float scale, void *context) {
+  memset(c->output, 0, c->rows * c->steps * c->heads * c->size * sizeof(float)); // where rows have fewer tokens
+  void *status = 0;
+  for (long row = 0; row < c->rows && !status; row++) {
+    const long first = first_position(c, row), width = c->heads * c->size, slot = row * c->shared * c->room * c->size;
+    const Segment all = {0, c->last[row] + 1, -1};
+    // Its queries are those of the last tokens, and begin where that of the first one would be.
+    Attention a = {.query = c->rotated + (row * c->steps - first) * width,
+                   .output = c->output + (row * c->steps - first) * width,
+                   .key = c->keys + slot,
+                   .value = c->values + slot,
+                   .key_stride = c->size,
+                   .head_stride = c->room * c->size,
+                   .rows = all.count,
+                   .heads = c->heads,
+                   .shared = c->shared,
+                   .size = c->size,
+                   .scale = scale,
+                   .segments = &all,
+                   .segment_count = 1,
+                   .first_query = first};
+    status = compute_attention(&a, context);
+  }
+  return status;
+}
+
+static void *compute_cached(Cached *c, float scale, void *context) {
+  const Scratch rotated = borrow(ceiling(c->rows * c->steps * c->heads * c->size * (long)sizeof(float), 64) * 64);
+  if (!rotated.memory) return out_of_memory();
+  c->rotated = rotated.memory;
+  void *status = 0;
+  // Handing a few short tasks to other threads would take longer than doing them.
+  if (c->steps > 1) status = in_parallel(context, append_task, c->rows, c);
+  else for (long row = 0; row < c->rows; row++) append_task(c, (size_t)row);
+  if (!status && c->steps > 1) status = read_texts(c, scale, context);
+  else if (!status) {
+    Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .output = c->output, .last = c->last, .twins = c->twins,
+                 .rows = c->rows, .heads = c->heads, .shared = c->shared, .size = c->size, .room = c->room, .scale = scale};
+    status = compute_step(&step, context);
+  }
+  give_back(rotated);
+  return status;
+}
+
+/** Whether positions lie within the cache and the tables, and twins are rows. */
+static int positions_fit(const Cached *c) {
+  for (long row = 0; row < c->rows; row++) {
+    if (c->last[row] < 0 || c->last[row] >= c->room || c->last[row] >= c->positions) return 0;
+    if (c->twins[row].row < 0 || c->twins[row].row >= c->rows || c->twins[row].count < 0) return 0;
+  }
+  return 1;
+}
+
+static void *run_cached_attention(void *data, void *context) {
+  const AttentionNode *node = data;
+  Cached c = {.heads = node->heads, .shared = node->shared};
+  const float *key_cache, *value_cache;
+  int64_t query[3], key[3], value[3], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
+  void *status = read_input(context, 0, &c.query, query, 3);
+  if (!status) status = read_input(context, 1, &c.key, key, 3);
+  if (!status) status = read_input(context, 2, &c.value, value, 3);
+  if (!status) status = read_input(context, 3, &key_cache, keys, 4);
+  if (!status) status = read_input(context, 4, &value_cache, values, 4);
+  if (!status) status = read_input(context, 5, &c.last, last, 1);
+  if (!status) status = read_input(context, 6, &c.cos, cos, 2);
+  if (!status) status = read_input(context, 7, &c.sin, sin, 2);
+  if (!status) status = read_input(context, 8, &c.twins, twins, 2);
+  if (status) return status;
+  c.rows = query[0];
+  c.steps = query[1];
+  c.room = keys[2];
+  c.size = keys[3];
+  c.positions = cos[0];
+  const int64_t wide[3] = {c.rows, c.steps, c.heads * c.size}, narrow[3] = {c.rows, c.steps, c.shared * c.size};
+  const int64_t cache[4] = {c.rows, c.shared, c.room, c.size}, tables[2] = {c.positions, c.size / 2};
+  const int fit = !memcmp(query, wide, sizeof wide) && !memcmp(key, narrow, sizeof narrow) && !memcmp(value, narrow, sizeof narrow) &&
+                  !memcmp(keys, cache, sizeof cache) && !memcmp(values, cache, sizeof cache) && !memcmp(cos, tables, sizeof tables) &&
+                  !memcmp(sin, tables, sizeof tables) && last[0] == c.rows && twins[0] == c.rows && twins[1] == 2;
+  if (!fit || !positions_fit(&c)) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "CachedAttention: the sizes of the operands do not fit");
+  status = make_output(context, 0, wide, 3, &c.output);
+  if (!status) status = make_output(context, 1, cache, 4, &c.keys);
+  if (!status) status = make_output(context, 2, cache, 4, &c.values);
+  if (status || c.rows == 0 || c.steps == 0) return status;
+  // Where the caller has bound inputs and outputs to the same memory, the caches are updated in place.
+  const size_t bytes = c.rows * c.shared * c.room * c.size * sizeof(float);
+  if (c.keys != key_cache) memcpy(c.keys, key_cache, bytes);
+  if (c.values != value_cache) memcpy(c.values, value_cache, bytes);
+  return compute_cached(&c, node->scale, context);
+}
+
+static const Operator cached_attention = {
+    COMMON_FIELDS,
+    .called = "CachedAttention",
+    .required_inputs = 9,
+    .all_inputs = 9,
+    .all_outputs = 3,
+    .integers = 1 << 5 | 1 << 8, // last positions and twins
+    .create = create_attention,
+    .compute = run_cached_attention,
+    .destroy = free,
+};

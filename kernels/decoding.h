@@ -1,0 +1,168 @@
+// Attention of single tokens over a cache, for decoding.
+//
+// Time goes into reading the cache. So rows that begin with the same tokens read the keys and values of these from one place, some rows at a time.
+#pragma once
+
+#include "attention.h"
+
+enum {
+  TOGETHER = 4,     // rows at most that read the keys of one place together
+  SIDE_BY_SIDE = 4, // queries whose sums stay in registers
+};
+
+/** The other row whose cache begins with the same tokens, or the row itself, and how many. */
+typedef struct { int64_t row, count; } Twin;
+
+typedef struct {
+  const float *query;         // rotated: [rows, heads · size]
+  const float *keys, *values; // [rows, shared, room, size], with those of the current token
+  float *output;              // [rows, heads · size]
+  const int64_t *last;        // the position of each row's token
+  const Twin *twins;
+  long rows, heads, shared, size, room;
+  float scale;
+  long *order;  // rows, those with the same twin side by side
+  long *chunks; // where each chunk of them begins, and the end
+  long chunk_count;
+  atomic_int failed;
+} Step;
+
+/** Scores of some queries for keys one after the other: scores[query · stride + key]. */
+static inline __attribute__((always_inline)) void score_sized(const Step *s, const long size, const float *const *queries, long count,
+                                                              const float *keys, long key_count, float *scores, long stride) {
+  for (long key = 0; key < key_count; key++, keys += size)
+    for (long query = 0; query < count; query++) {
+      __m512 sum = _mm512_setzero_ps();
+      for (long k = 0; k < size; k += 16) {
+        const __mmask16 mask = mask_of(size - k);
+        sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, keys + k), _mm512_maskz_loadu_ps(mask, queries[query] + k), sum);
+      }
+      scores[query * stride + key] = s->scale * _mm512_reduce_add_ps(sum);
+    }
+}
+
+static void score(const Step *s, const float *const *queries, long count, const float *keys, long key_count, float *scores, long stride) {
+  switch (s->size) { // loops over common sizes are unrolled
+    case 64: score_sized(s, 64, queries, count, keys, key_count, scores, stride); break;
+    case 128: score_sized(s, 128, queries, count, keys, key_count, scores, stride); break;
+    default: score_sized(s, s->size, queries, count, keys, key_count, scores, stride);
+  }
+}
+
+/** Adds values with their weights, for up to four queries and 32 numbers of each: output += Σ weights[query · stride + key] · value. */
+static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, long size, const float *values,
+                                                          long stride_of_values, long key_count, const float *weights, long stride) {
+  const __mmask16 masks[2] = {mask_of(size), mask_of(size - 16)};
+  __m512 sums[SIDE_BY_SIDE][2];
+  for (int i = 0; i < count; i++)
+    for (int half = 0; half < 2; half++) sums[i][half] = _mm512_maskz_loadu_ps(masks[half], outputs[i] + 16 * half);
+  for (long key = 0; key < key_count; key++, values += stride_of_values)
+    for (int half = 0; half < 2; half++) {
+      const __m512 value = _mm512_maskz_loadu_ps(masks[half], values + 16 * half);
+      for (int i = 0; i < count; i++) sums[i][half] = _mm512_fmadd_ps(_mm512_set1_ps(weights[i * stride + key]), value, sums[i][half]);
+    }
+  for (int i = 0; i < count; i++)
+    for (int half = 0; half < 2; half++) _mm512_mask_storeu_ps(outputs[i] + 16 * half, masks[half], sums[i][half]);
+}
+
+static void add_values(const Step *s, float *const *outputs, long count, const float *values, long key_count, const float *weights,
+                       long stride) {
+  for (long k = 0; k < s->size; k += 32)
+    for (long query = 0; query < count; query += SIDE_BY_SIDE) {
+      float *places[SIDE_BY_SIDE];
+      const float *from = weights + query * stride;
+      for (long i = 0; i < least(SIDE_BY_SIDE, count - query); i++) places[i] = outputs[query + i] + k;
+      switch (count - query) { // loops over queries are unrolled
+        case 1: add_few(1, places, s->size - k, values + k, s->size, key_count, from, stride); break;
+        case 2: add_few(2, places, s->size - k, values + k, s->size, key_count, from, stride); break;
+        case 3: add_few(3, places, s->size - k, values + k, s->size, key_count, from, stride); break;
+        default: add_few(SIDE_BY_SIDE, places, s->size - k, values + k, s->size, key_count, from, stride);
+      }
+    }
+}
+
+/** Replaces scores by weights that sum to 1. */
+static void normalize(float *scores, long count) {
+  __m512 highest = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps();
+  for (long i = 0; i < count; i += 16) {
+    const __mmask16 mask = mask_of(count - i);
+    highest = _mm512_mask_max_ps(highest, mask, highest, _mm512_maskz_loadu_ps(mask, scores + i));
+  }
+  const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(highest));
+  for (long i = 0; i < count; i += 16) {
+    const __mmask16 mask = mask_of(count - i);
+    const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, scores + i), shift)));
+    _mm512_mask_storeu_ps(scores + i, mask, weight);
+    sum = _mm512_add_ps(sum, weight);
+  }
+  scale_row(scores, count, 1 / _mm512_reduce_add_ps(sum));
+}
+
+/** One key-value head of a chunk of rows with the same twin. */
+static void step_task(void *data, size_t index) {
+  Step *s = data;
+  const long chunk = (long)index % s->chunk_count, head = (long)index / s->chunk_count, sharing = s->heads / s->shared;
+  const long *rows = s->order + s->chunks[chunk], count = s->chunks[chunk + 1] - s->chunks[chunk], queries = count * sharing;
+  const long twin = (long)s->twins[rows[0]].row, slot = s->room * s->size;
+  long together = count > 1 ? s->room : 0, longest = 0; // keys that all rows have in common, and those of the longest row
+  for (long i = 0; i < count; i++) {
+    const long keys = (long)s->last[rows[i]] + 1;
+    if (keys > longest) longest = keys;
+    together = least(together, least((long)s->twins[rows[i]].count, least(keys, (long)s->last[twin] + 1)));
+  }
+  const long stride = ceiling(longest, 16) * 16;
+  const Scratch scratch = borrow(ceiling(queries * (stride * (long)sizeof(float) + 2 * (long)sizeof(float *)), 64) * 64);
+  if (!scratch.memory) {
+    s->failed = 1;
+    return;
+  }
+  float *scores = scratch.memory;
+  float **output = (float **)(scores + queries * stride);
+  const float **query = (const float **)(output + queries);
+  for (long i = 0; i < queries; i++) {
+    const long place = (rows[i / sharing] * s->heads + head * sharing + i % sharing) * s->size;
+    query[i] = s->query + place;
+    output[i] = s->output + place;
+    memset(output[i], 0, s->size * sizeof(float));
+  }
+  const long common = (twin * s->shared + head) * slot;
+  score(s, query, queries, s->keys + common, together, scores, stride);
+  for (long i = 0; i < count; i++) {
+    const long own = (rows[i] * s->shared + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+    float *own_scores = scores + i * sharing * stride;
+    score(s, query + i * sharing, sharing, s->keys + own, keys - together, own_scores + together, stride);
+    for (long k = 0; k < sharing; k++) normalize(own_scores + k * stride, keys);
+  }
+  add_values(s, output, queries, s->values + common, together, scores, stride);
+  for (long i = 0; i < count; i++) {
+    const long own = (rows[i] * s->shared + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
+    add_values(s, output + i * sharing, sharing, s->values + own, keys - together, scores + i * sharing * stride + together, stride);
+  }
+  give_back(scratch);
+}
+
+/** Puts rows with the same twin side by side, and divides them into chunks. `starts` has room for a number for each row, and one more. */
+static void arrange(Step *s, long *starts) {
+  memset(starts, 0, (s->rows + 1) * sizeof *starts);
+  for (long row = 0; row < s->rows; row++) starts[s->twins[row].row + 1]++;
+  for (long row = 0; row < s->rows; row++) starts[row + 1] += starts[row];
+  for (long row = 0; row < s->rows; row++) s->order[starts[s->twins[row].row]++] = row;
+  s->chunk_count = 0;
+  for (long i = 0; i < s->rows; i++) {
+    const long begun = s->chunk_count > 0 ? i - s->chunks[s->chunk_count - 1] : TOGETHER;
+    if (begun >= TOGETHER || s->twins[s->order[i]].row != s->twins[s->order[i - 1]].row) s->chunks[s->chunk_count++] = i;
+  }
+  s->chunks[s->chunk_count] = s->rows;
+}
+
+/** Attention of one token of each row. */
+static void *compute_step(Step *s, void *context) {
+  long *memory = malloc((3 * s->rows + 2) * sizeof *memory);
+  if (!memory) return out_of_memory();
+  s->order = memory;
+  s->chunks = memory + s->rows;
+  arrange(s, s->chunks + s->rows + 1);
+  void *status = in_parallel(context, step_task, s->chunk_count * s->shared, s);
+  free(memory);
+  return !status && s->failed ? out_of_memory() : status;
+}
