@@ -2,8 +2,7 @@
 #pragma once
 
 #include <immintrin.h>
-#include <string.h>
-#include "rounding.h"
+#include "packing.h"
 #include "scratch.h"
 #include "threads.h"
 
@@ -63,50 +62,10 @@ static inline __attribute__((always_inline)) void add_packed(const FewRows *few,
       }
 }
 
-/** What was rounded to 8 bits: the two sums are of the first and of the last eight columns, two numbers for each. */
-static inline __attribute__((always_inline)) void add_rounded(const FewRows *few, long panel, const int rows, Sums *sums) {
-  const Product *p = few->product;
-  const long blocks = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
-  const int8_t *from = p->rounded + panel * blocks * BLOCK * BLOCK;
-  for (long group = 0; group < groups; group++) {
-    Sums parts = {0};
-    for (long block = 2 * group; block < least(2 * group + 2, blocks); block++)
-      for (int tile = 0; tile < 2; tile++)
-        for (long pair = 0; pair < 16; pair++, from += 32) {
-          if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
-          const __m512 first = integers(from), last = integers(from + 16);
-          for (int row = 0; row < rows; row++) {
-            double two;
-            memcpy(&two, few->padded + (row * blocks + block) * BLOCK + 2 * pair, sizeof two);
-            const __m512 x = (__m512)_mm512_set1_pd(two);
-            parts.of[row][tile][0] = _mm512_fmadd_ps(first, x, parts.of[row][tile][0]);
-            parts.of[row][tile][1] = _mm512_fmadd_ps(last, x, parts.of[row][tile][1]);
-          }
-        }
-    for (int tile = 0; tile < 2; tile++) {
-      const float *scales = p->scales + (panel * groups + group) * BLOCK + 16 * tile;
-      const __m512 of_first = scales_of(scales, 0), of_last = scales_of(scales, 1);
-      for (int row = 0; row < rows; row++) {
-        sums->of[row][tile][0] = _mm512_fmadd_ps(parts.of[row][tile][0], of_first, sums->of[row][tile][0]);
-        sums->of[row][tile][1] = _mm512_fmadd_ps(parts.of[row][tile][1], of_last, sums->of[row][tile][1]);
-      }
-    }
-  }
-  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odds = _mm512_add_epi32(evens, _mm512_set1_epi32(1));
-  for (int row = 0; row < rows; row++)
-    for (int tile = 0; tile < 2; tile++) {
-      const __m512 first = sums->of[row][tile][0], last = sums->of[row][tile][1];
-      sums->of[row][tile][0] = _mm512_permutex2var_ps(first, evens, last);
-      sums->of[row][tile][1] = _mm512_permutex2var_ps(first, odds, last);
-    }
-}
-
 static inline __attribute__((always_inline)) void multiply_few(const FewRows *few, long panel, const int rows) {
   const Product *p = few->product;
   Sums sums = {0};
-  if (p->rounded) add_rounded(few, panel, rows, &sums);
-  else add_packed(few, panel, rows, &sums);
+  add_packed(few, panel, rows, &sums);
   for (int row = 0; row < rows; row++)
     for (int tile = 0; tile < 2; tile++) {
       const long column = panel * BLOCK + 16 * tile;

@@ -18,6 +18,12 @@ static inline Split split(__m512 first, __m512 second) {
   return (Split){high, low};
 }
 
+/** A number of the right operand, or 0 beyond its edges. */
+static float element(const Product *p, long row, long column) {
+  if (row >= p->depth || column >= p->columns) return 0;
+  return p->right_transposed ? p->right[column * p->depth + row] : p->right[row * p->columns + column];
+}
+
 static inline __mmask16 mask_of(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
 
 /** A tile in two halves, high and low parts of its numbers: 16 rows of 32. */

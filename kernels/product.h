@@ -26,8 +26,7 @@ typedef struct Product {
   float alpha;
   const bfloat16 *packed; // the right operand, if it was packed before
   long packed_block;      // WHOLE, or HIGH if it has only high parts
-  const int8_t *rounded;  // the right operand, if it was rounded to 8 bits before
-  const float *scales;
+  const struct RoundedBlock *rounded; // the right operand, if it was rounded to 8 bits before
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
 } Product;
 

@@ -1,75 +1,91 @@
-// Right operands that are kept as integers of 8 bits.
+// Operands rounded to integers, by 64 numbers in depth, which share a scale.
 #pragma once
 
+#include <float.h>
 #include <immintrin.h>
 #include <math.h>
+#include <stdlib.h>
 #include "packing.h"
 
-// Panels of a right operand can be kept as integers of 8 bits, in the order of their tiles. The 64 numbers that are two blocks of a column
-// share a scale, with which the largest becomes ±127.
+/** 32 columns of a right operand, 64 numbers of each: two tiles of integers of 8 bits, and a scale for each column. */
+typedef struct RoundedBlock {
+  int8_t tiles[2][2 * TILE];
+  float scales[BLOCK];
+} __attribute__((aligned(64))) RoundedBlock;
 
-enum { SHARING = 2 * BLOCK, LEVELS = 127 };
+/** 8 rows of a left operand, 64 numbers of each: integers of 16 bits, 256 · high + low. Of each row the high parts, then the low ones. */
+typedef struct {
+  int8_t tile[2 * TILE];
+  float scales[8];
+} __attribute__((aligned(64))) RoundedRows;
 
-static float element(const Product *p, long row, long column) {
-  if (row >= p->depth || column >= p->columns) return 0;
-  return p->right_transposed ? p->right[column * p->depth + row] : p->right[row * p->columns + column];
+enum {
+  SHARING = 64,       // numbers that share a scale: the depth of a tile
+  LEVELS = 127,       // the largest of them becomes ±127,
+  ROW_LEVELS = 32639, // or in rows ±(256 · 127 + 127)
+};
+
+/** Rounds a column of a block. A row of a tile has four numbers of each of 16 columns. */
+static void round_column(const Product *p, long start, long first, long column, RoundedBlock *into) {
+  float largest = 0;
+  for (long k = 0; k < SHARING; k++) {
+    const float x = fabsf(element(p, start + k, first + column));
+    if (x > largest) largest = x;
+  }
+  const float inverse = largest > 0 ? LEVELS / largest : 0;
+  into->scales[column] = largest / LEVELS;
+  for (long k = 0; k < SHARING; k++)
+    into->tiles[column / 16][k / 4 * 64 + column % 16 * 4 + k % 4] = (int8_t)lrintf(element(p, start + k, first + column) * inverse);
 }
 
-/** Rounds the panel from `first`. `into` has BLOCK · BLOCK bytes for each block and `scales` BLOCK numbers for each two of them. */
-static void round_panel(const Product *p, long first, int8_t *into, float *scales) {
-  for (long start = 0; start < p->depth; start += SHARING, scales += BLOCK)
-    for (long column = 0; column < BLOCK; column++) {
-      float largest = 0;
-      for (long k = 0; k < SHARING; k++) {
-        const float x = fabsf(element(p, start + k, first + column));
-        if (x > largest) largest = x;
-      }
-      scales[column] = largest / LEVELS;
-      const float inverse = largest > 0 ? LEVELS / largest : 0;
-      for (long k = 0; k < SHARING && start + k < ceiling(p->depth, BLOCK) * BLOCK; k++) {
-        int8_t *block = into + (start + k) / BLOCK * BLOCK * BLOCK;
-        const long place = column / 16 * TILE + k % BLOCK / 2 * 32 + column % 16 * 2 + k % 2;
-        block[place] = (int8_t)lrintf(element(p, start + k, first + column) * inverse);
-      }
+/** Rounds the right operand of a product into new memory, panel by panel, which the caller frees. Returns null if there is none. */
+static RoundedBlock *round_panels(const Product *p) {
+  const long panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, SHARING);
+  RoundedBlock *rounded = aligned_alloc(64, panels * groups * sizeof *rounded), *into = rounded;
+  for (long panel = 0; rounded && panel < panels; panel++)
+    for (long group = 0; group < groups; group++, into++)
+      for (long column = 0; column < BLOCK; column++) round_column(p, group * SHARING, panel * BLOCK, column, into);
+  return rounded;
+}
+
+/** Rounds 64 numbers of a row and returns their scale, which is not a number if one of them is infinite or not a number. */
+static inline float round_numbers(const __m512 numbers[4], int8_t *high, int8_t *low) {
+  // As bits, positive numbers have the same order, and after them come infinity and what is not a number.
+  __m512i largest = _mm512_setzero_si512();
+  for (int i = 0; i < 4; i++) largest = _mm512_max_epi32(largest, _mm512_castps_si512(_mm512_abs_ps(numbers[i])));
+  const float most = _mm512_cvtss_f32(_mm512_castsi512_ps(_mm512_set1_epi32(_mm512_reduce_max_epi32(largest))));
+  const int vanishing = most < ROW_LEVELS * FLT_MIN; // the scale would be less than the smallest normal number
+  const __m512 inverse = _mm512_set1_ps(vanishing ? 0 : ROW_LEVELS / most);
+  for (int i = 0; i < 4; i++) {
+    const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(numbers[i], inverse));
+    const __m512i upper = _mm512_srai_epi32(_mm512_add_epi32(whole, _mm512_set1_epi32(128)), 8); // the low part is from −128 to 127
+    _mm_store_si128((__m128i *)high + i, _mm512_cvtepi32_epi8(upper));
+    _mm_store_si128((__m128i *)low + i, _mm512_cvtepi32_epi8(whole));
+  }
+  if (vanishing) return 0;
+  return most <= FLT_MAX ? most / ROW_LEVELS : NAN;
+}
+
+/** Reads 64 numbers of a row of a left operand; what lies beyond its depth is 0. */
+static inline void read_numbers(const Product *p, long row, long start, __m512 numbers[4]) {
+  const long count = least(SHARING, p->depth - start);
+  float gathered[SHARING];
+  const float *from = p->left + row * p->depth + start;
+  if (p->left_transposed) {
+    for (long k = 0; k < count; k++) gathered[k] = p->left[(start + k) * p->rows + row];
+    from = gathered;
+  }
+  for (long i = 0; i < 4; i++) numbers[i] = _mm512_maskz_loadu_ps(mask_of(count - 16 * i), from + 16 * i);
+}
+
+/** Rounds 8 rows from `row`; those beyond the last are 0. */
+static void round_rows(const Product *p, long row, RoundedRows *into) {
+  for (long start = 0; start < p->depth; start += SHARING, into++) {
+    if (row + 8 > p->rows) memset(into, 0, sizeof *into);
+    for (long i = 0; i < least(8, p->rows - row); i++) {
+      __m512 numbers[4];
+      read_numbers(p, row + i, start, numbers);
+      into->scales[i] = p->alpha * round_numbers(numbers, into->tile + 128 * i, into->tile + 128 * i + 64);
     }
-}
-
-/** Rounds the right operand of a product into new memory, which the caller frees. Returns 0 if there is none. */
-static int round_panels(const Product *p, int8_t **into, float **scales) {
-  const long panels = ceiling(p->columns, BLOCK), blocks = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
-  *into = malloc(panels * blocks * BLOCK * BLOCK);
-  *scales = malloc(panels * groups * BLOCK * sizeof(float));
-  if (!*into || !*scales) return 0;
-  for (long panel = 0; panel < panels; panel++)
-    round_panel(p, panel * BLOCK, *into + panel * blocks * BLOCK * BLOCK, *scales + panel * groups * BLOCK);
-  return 1;
-}
-
-/** 16 integers as numbers: two of each of 8 columns. */
-static inline __m512 integers(const int8_t *from) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
-}
-
-/** The scales of a tile's columns, each twice: those of the first 8 columns, or of the last. */
-static inline __m512 scales_of(const float *scales, int last) {
-  const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-  return _mm512_permutexvar_ps(_mm512_add_epi32(twice, _mm512_set1_epi32(last ? 8 : 0)), _mm512_loadu_ps(scales));
-}
-
-/** Makes the high parts of panels, from `column` to `end`, out of what was rounded: those of `blocks` blocks from `start`. */
-static void expand_panels(const Product *p, long column, long end, long start, long blocks, bfloat16 *into) {
-  const long all = ceiling(p->depth, BLOCK), groups = ceiling(p->depth, SHARING);
-  for (long panel = column / BLOCK; panel * BLOCK < end; panel++)
-    for (long block = start / BLOCK; block < start / BLOCK + blocks; block++) {
-      const int8_t *from = p->rounded + (panel * all + block) * BLOCK * BLOCK;
-      const float *scales = p->scales + (panel * groups + block * BLOCK / SHARING) * BLOCK;
-      for (long tile = 0; tile < 2; tile++) {
-        const __m512 of_first = scales_of(scales + 16 * tile, 0), of_last = scales_of(scales + 16 * tile, 1);
-        for (long pair = 0; pair < 16; pair++, from += 32, into += 32) {
-          if (pair % 2 == 0) _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
-          const __m512 first = _mm512_mul_ps(integers(from), of_first), last = _mm512_mul_ps(integers(from + 16), of_last);
-          _mm512_store_si512(into, (__m512i)_mm512_cvtne2ps_pbh(last, first));
-        }
-      }
-    }
+  }
 }

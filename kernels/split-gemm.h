@@ -1,4 +1,4 @@
-// SplitGemm, a matrix product for ONNX Runtime that uses the bfloat16 matrix units of x86 processors (AMX) for float32 operands.
+// SplitGemm, a matrix product for ONNX Runtime that uses the matrix units of x86 processors (AMX) for float32 operands.
 //
 // Each number is split into two bfloat16 numbers, x = high + low, which keep 16 of its 24 bits. The product is
 // high·high + high·low + low·high, summed in float32: its relative error is about 4e-6, while that of bfloat16 alone is 2e-3
@@ -8,8 +8,11 @@
 // left operand and panels of 32 columns of the right one. Where a strip meets a panel, four tiles of the result stay in registers.
 // Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they share out.
 //
-// In the order in which they build on each other: product.h, packing.h, rounding.h (8 bits), scratch.h, tiles.h (multiplies), few-rows.h
-// (multiplies without tiles), tasks.h (divides a product among threads), and here the operator that ONNX Runtime calls.
+// A constant right operand can also be rounded to 8 bits. Then the product is one of integers, and the left operand keeps 15 bits.
+//
+// In the order in which they build on each other: product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies without
+// tiles), rounding.h and rounded-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX Runtime
+// calls.
 
 #pragma once
 
@@ -26,8 +29,7 @@ typedef struct {
   float alpha, other_alpha;
   bfloat16 *packed;
   long packed_block;
-  int8_t *rounded;
-  float *scales;
+  RoundedBlock *rounded;
 } ProductNode;
 
 static void *pack_constant(ProductNode *node, const void *info) {
@@ -41,7 +43,10 @@ static void *pack_constant(ProductNode *node, const void *info) {
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
-  if (node->packing == ROUNDED) return round_panels(&p, &node->rounded, &node->scales) ? 0 : out_of_memory();
+  if (node->packing == ROUNDED) {
+    node->rounded = round_panels(&p);
+    return node->rounded ? 0 : out_of_memory();
+  }
   const int high = node->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
   node->packed_block = high ? HIGH : WHOLE;
   node->packed = pack_panels(&p, node->packed_block);
@@ -52,7 +57,6 @@ static void destroy_product(void *data) {
   ProductNode *node = data;
   free(node->packed);
   free(node->rounded);
-  free(node->scales);
   free(node);
 }
 
@@ -80,8 +84,7 @@ static void *run_product(void *data, void *context) {
                .alpha = node->alpha,
                .packed = node->packed,
                .packed_block = node->packed_block,
-               .rounded = node->rounded,
-               .scales = node->scales};
+               .rounded = node->rounded};
   Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
   int64_t left[2], right[2], addend[2], other_left[2], other_right[2];
   void *status = read_input(context, 0, &p.left, left, 2);

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include "few-rows.h"
+#include "rounded-product.h"
 #include "tiles.h"
 
 /** One part of the depth of a product, and how it is divided into tasks. */
@@ -52,11 +53,8 @@ static void multiply_task(void *data, size_t index) {
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * block_size;
   } else {
     bfloat16 *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
-    if (p->rounded) {
-      block_size = HIGH;
-      expand_panels(p, first, last, pass->start, pass->blocks, own_panels);
-    } else pack_right(p, first, last, pass->start, pass->depth, own_panels);
-    panel_size = pass->blocks * block_size;
+    pack_right(p, first, last, pass->start, pass->depth, own_panels);
+    panel_size = pass->blocks * WHOLE;
     panels = own_panels;
   }
 
@@ -79,7 +77,8 @@ static void multiply_task(void *data, size_t index) {
 }
 
 static void *compute_product(const Product *p, void *context) {
-  if ((p->rounded || p->packed) && p->rows <= FEW) return compute_few(p, context);
+  if (p->rounded) return compute_rounded(p, context);
+  if (p->packed && p->rows <= FEW) return compute_few(p, context);
   const long strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   void *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {

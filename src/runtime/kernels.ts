@@ -15,10 +15,10 @@ export type KernelLibrary = { readonly library: string } | { readonly missing: s
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
 const compiler = 'cc';
-const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16'];
+const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16', 'amx_int8'];
 const flags = [
   ...['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'],
-  ...['-mavx512f', '-mavx512bw', '-mavx512bf16', '-mamx-tile', '-mamx-bf16'],
+  ...['-mavx512f', '-mavx512bw', '-mavx512bf16', '-mamx-tile', '-mamx-bf16', '-mamx-int8'],
 ];
 const compilerTimeout = 60_000; // ms; it takes about a second
 
