@@ -141,6 +141,7 @@ static const Operator cached_attention = {
     .called = "CachedAttention",
     .required_inputs = 9,
     .all_inputs = 9,
+    .required_outputs = 3,
     .all_outputs = 3,
     .integers = 1 << 5 | 1 << 8, // last positions and twins
     .create = create_attention,

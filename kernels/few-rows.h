@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #include "packing.h"
 #include "scratch.h"
+#include "thin-product.h"
 #include "threads.h"
 
 /** What is added to a result besides the product, for 16 columns of a row, of which `mask` says which there are. */
@@ -96,6 +97,7 @@ static void *compute_few(const Product *p, void *context) {
       const long place = p->left_transposed ? k * p->rows + row : row * p->depth + k;
       padded[row * width + k] = k < p->depth ? p->alpha * p->left[place] : 0;
     }
+  if (p->down) multiply_thin(p->down, 0, p->rows);
   FewRows few = {p, padded};
   void *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
   give_back(scratch);

@@ -49,7 +49,7 @@ typedef struct Operator {
   void *(*compute)(void *kernel, void *context);
 
   const char *called;
-  size_t required_inputs, all_inputs, all_outputs;
+  size_t required_inputs, all_inputs, required_outputs, all_outputs;
   unsigned integers; // a bit for each input that has int64 numbers; all others, and the outputs, have float32 ones
 } Operator;
 
@@ -60,7 +60,7 @@ static size_t operator_inputs(const Operator *operator) { return operator->all_i
 static int operator_output_type(const Operator *operator, size_t index) { return 1; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
 static int operator_input_kind(const Operator *operator, size_t index) { return index >= operator->required_inputs; }
-static int operator_output_kind(const Operator *operator, size_t index) { return 0; }
+static int operator_output_kind(const Operator *operator, size_t index) { return index >= operator->required_outputs; }
 static int operator_input_memory(const Operator *operator, size_t index) { return 0; }
 
 /** The fields of an Operator that are the same for all; the version is the first with statuses. */

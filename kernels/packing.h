@@ -122,17 +122,18 @@ static void pack_left(const Product *p, long row, long start, long depth, bfloat
 }
 
 /** Panels of 32 columns each, from column `first` to `last`. */
-static void pack_right(const Product *p, long first, long last, long start, long depth, bfloat16 *into) {
+static void pack_right(const Product *p, long first, long last, long start, long depth, float factor, bfloat16 *into) {
   const long size = ceiling(depth, BLOCK) * WHOLE;
   // In the order in which numbers are in memory.
   if (p->right_transposed) {
     for (long column = first; column < last; column += BLOCK, into += size)
       for (long k = 0; k < depth; k += BLOCK)
-        pack(p->right + column * p->depth + start + k, p->depth, 1, 1, p->columns - column, depth - k, 1, into + k / BLOCK * WHOLE);
+        pack(p->right + column * p->depth + start + k, p->depth, 1, 1, p->columns - column, depth - k, factor,
+             into + k / BLOCK * WHOLE);
   } else {
     for (long k = 0; k < depth; k += BLOCK, into += WHOLE)
       for (long column = first; column < last; column += BLOCK)
-        pack(p->right + (start + k) * p->columns + column, p->columns, 0, 1, p->columns - column, depth - k, 1,
+        pack(p->right + (start + k) * p->columns + column, p->columns, 0, 1, p->columns - column, depth - k, factor,
              into + (column - first) / BLOCK * size);
   }
 }
@@ -144,7 +145,7 @@ static bfloat16 *pack_panels(const Product *p, long block) {
   bfloat16 *panel = aligned_alloc(64, blocks * WHOLE * sizeof(bfloat16));
   bfloat16 *into = packed;
   for (long column = 0; packed && panel && column < p->columns; column += BLOCK) {
-    pack_right(p, column, least(p->columns, column + BLOCK), 0, p->depth, panel);
+    pack_right(p, column, least(p->columns, column + BLOCK), 0, p->depth, 1, panel);
     for (long i = 0; i < blocks; i++, into += block) memcpy(into, panel + i * WHOLE, block * sizeof(bfloat16));
   }
   if (!panel) free(packed), packed = 0;

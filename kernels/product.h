@@ -28,6 +28,7 @@ typedef struct Product {
   long packed_block;      // WHOLE, or HIGH if it has only high parts
   const struct RoundedBlock *rounded; // the right operand, if it was rounded to 8 bits before
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
+  const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
 } Product;
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }

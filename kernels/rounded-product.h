@@ -7,6 +7,7 @@
 
 #include "rounding.h"
 #include "scratch.h"
+#include "thin-product.h"
 #include "threads.h"
 #include "tiles.h"
 
@@ -161,7 +162,10 @@ static void multiply_rounded_task(void *data, size_t index) {
 
 static void round_rows_task(void *data, size_t index) {
   const RoundedProduct *r = data;
-  round_rows(r->product, (long)index * 8, r->left + (long)index * r->groups);
+  const Product *p = r->product;
+  const long row = (long)index * 8;
+  round_rows(p, row, r->left + (long)index * r->groups);
+  if (p->down) multiply_thin(p->down, row, least(8, p->rows - row));
 }
 
 static void *compute_rounded(const Product *p, void *context) {

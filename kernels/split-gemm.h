@@ -24,9 +24,9 @@
 
 /** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs, and how. */
 typedef struct {
-  int64_t left_transposed, right_transposed, other_transposed;
+  int64_t left_transposed, right_transposed, other_transposed, down_transposed;
   enum { UNPACKED, PACKED, PACKED_HIGH, ROUNDED } packing;
-  float alpha, other_alpha;
+  float alpha, other_alpha, down_alpha;
   bfloat16 *packed;
   long packed_block;
   RoundedBlock *rounded;
@@ -70,11 +70,45 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
   if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->other_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->other_alpha);
+  if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
+  if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
   node->packing = packing;
   if (!status && packing != UNPACKED) status = pack_constant(node, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
+}
+
+static void *do_not_fit(void) { return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit"); }
+
+/** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
+static void *read_thin(void *context, Product *p, Product *other, Product *down) {
+  int64_t other_left[2], other_right[2], down_right[2];
+  void *status = read_input(context, 3, &other->left, other_left, 2);
+  if (!status) status = read_input(context, 4, &other->right, other_right, 2);
+  if (!status) status = read_input(context, 5, &down->right, down_right, 2);
+  if (status || !other->right) return status;
+  if (down->right) {
+    const int columns = down->right_transposed ? 0 : 1;
+    down->left = p->left;
+    down->rows = p->rows;
+    down->depth = p->depth;
+    down->columns = down_right[columns];
+    if (p->left_transposed || down_right[1 - columns] != p->depth) return do_not_fit();
+    other_left[0] = p->rows;
+    other_left[1] = down->columns;
+    status = make_output(context, 1, other_left, 2, &down->result);
+    if (status) return status;
+    other->left = down->result;
+    p->down = down;
+  }
+  const int columns = other->right_transposed ? 0 : 1;
+  other->rows = p->rows;
+  other->columns = p->columns;
+  other->depth = other_left[1];
+  p->other = other;
+  const int fit = other_left[0] == p->rows && other_right[columns] == p->columns && other_right[1 - columns] == other->depth;
+  return fit ? 0 : do_not_fit();
 }
 
 static void *run_product(void *data, void *context) {
@@ -85,29 +119,20 @@ static void *run_product(void *data, void *context) {
                .packed = node->packed,
                .packed_block = node->packed_block,
                .rounded = node->rounded};
-  Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
-  int64_t left[2], right[2], addend[2], other_left[2], other_right[2];
+  int64_t left[2], right[2], addend[2];
   void *status = read_input(context, 0, &p.left, left, 2);
   if (!status) status = read_input(context, 1, &p.right, right, 2);
   if (!status) status = read_input(context, 2, &p.addend, addend, 2);
-  if (!status) status = read_input(context, 3, &other.left, other_left, 2);
-  if (!status) status = read_input(context, 4, &other.right, other_right, 2);
   if (status) return status;
   p.rows = left[p.left_transposed ? 1 : 0];
   p.depth = left[p.left_transposed ? 0 : 1];
   p.columns = right[p.right_transposed ? 0 : 1];
   int64_t sizes[2] = {p.rows, p.columns};
-  int fit = right[p.right_transposed ? 1 : 0] == p.depth && (!p.addend || !memcmp(addend, sizes, sizeof sizes));
-  if (other.left && other.right) {
-    const int columns = other.right_transposed ? 0 : 1;
-    other.rows = p.rows;
-    other.columns = p.columns;
-    other.depth = other_left[1];
-    fit = fit && other_left[0] == p.rows && other_right[columns] == p.columns && other_right[1 - columns] == other.depth;
-    p.other = &other;
-  }
-  if (!fit) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit");
-  status = make_output(context, 0, sizes, 2, &p.result);
+  if (right[p.right_transposed ? 1 : 0] != p.depth || (p.addend && memcmp(addend, sizes, sizeof sizes))) return do_not_fit();
+  Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
+  Product down = {.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
+  status = read_thin(context, &p, &other, &down);
+  if (!status) status = make_output(context, 0, sizes, 2, &p.result);
   return status || p.rows == 0 ? status : compute_product(&p, context);
 }
 
@@ -115,8 +140,9 @@ static const Operator split_gemm = {
     COMMON_FIELDS,
     .called = "SplitGemm",
     .required_inputs = 2,
-    .all_inputs = 5, // the addend and the factors of the other product are optional
-    .all_outputs = 1,
+    .all_inputs = 6, // the addend and the factors of the thin products are optional
+    .required_outputs = 1,
+    .all_outputs = 2, // the second is the left factor of the thin product that is added
     .create = create_product,
     .compute = run_product,
     .destroy = destroy_product,

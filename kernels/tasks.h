@@ -12,6 +12,7 @@ typedef struct {
   long start, depth, blocks; // where it begins, its size, and that in blocks
   const Product *other;      // the other product, which goes with the last part, and its size in blocks
   long other_blocks;
+  bfloat16 *down_panels;     // packed, if there is such a product
   long group, groups;        // panels of a task, and into how many groups they are divided
   long batch, batches;       // strips of a task, and into how many batches they are divided
   bfloat16 *strips;          // packed, if several groups read them; otherwise each task packs its own
@@ -21,14 +22,29 @@ typedef struct {
 /** How many numbers a packed strip has: first those of the product, then those of the other one. */
 static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * WHOLE; }
 
+/** Adds a packed strip's part of the product that is computed on the way. */
+static void multiply_down(const Pass *pass, long row, const bfloat16 *strip) {
+  const Product *down = pass->product->down;
+  for (long column = 0; column < down->columns; column += BLOCK) {
+    float *into = down->result + row * down->columns + column;
+    const bfloat16 *panel = pass->down_panels + column / BLOCK * pass->blocks * WHOLE;
+    multiply((Factors){strip, panel, pass->blocks, WHOLE}, (Factors){0},
+             (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
+                      least(BLOCK, down->columns - column)});
+  }
+}
+
 static void pack_strip(const Pass *pass, long row, bfloat16 *into) {
   pack_left(pass->product, row, pass->start, pass->depth, into);
+  if (pass->down_panels) multiply_down(pass, row, into);
   if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, into + pass->blocks * WHOLE);
 }
 
 static void pack_strip_task(void *data, size_t index) {
   const Pass *pass = data;
+  configure();
   pack_strip(pass, (long)index * BLOCK, pass->strips + (long)index * strip_size(pass));
+  _tile_release();
 }
 
 static void multiply_task(void *data, size_t index) {
@@ -44,7 +60,7 @@ static void multiply_task(void *data, size_t index) {
   // A strip, the panels of the other product, and those of the product unless they are in memory as they are needed.
   bfloat16 *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
   const long other_size = pass->other_blocks * WHOLE;
-  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, other_panels);
+  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, other_panels);
   const bfloat16 *panels;
   long panel_size, block_size = WHOLE;
   if (p->packed) {
@@ -53,7 +69,7 @@ static void multiply_task(void *data, size_t index) {
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * block_size;
   } else {
     bfloat16 *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
-    pack_right(p, first, last, pass->start, pass->depth, own_panels);
+    pack_right(p, first, last, pass->start, pass->depth, 1, own_panels);
     panel_size = pass->blocks * WHOLE;
     panels = own_panels;
   }
@@ -76,33 +92,48 @@ static void multiply_task(void *data, size_t index) {
   give_back(scratch);
 }
 
+/** Decides how a part of the depth is divided into tasks. */
+static Pass plan(const Product *p, long start) {
+  const long depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
+  Pass pass = {.product = p, .start = start, .depth = depth, .blocks = ceiling(depth, BLOCK)};
+  if (p->other && start + depth == p->depth) {
+    pass.other = p->other;
+    pass.other_blocks = ceiling(p->other->depth, BLOCK);
+  }
+  const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(bfloat16));
+  pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
+  pass.groups = ceiling(panels, pass.group);
+  pass.batch = ceiling(strips, ceiling(TASKS, pass.groups));
+  pass.batches = ceiling(strips, pass.batch);
+  return pass;
+}
+
+static void *run_pass(Pass *pass, void *context) {
+  const Product *p = pass->product, *down = p->down;
+  const long strips = pass->groups > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
+  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE + WHOLE) * sizeof(bfloat16));
+  if (!scratch.memory) return out_of_memory();
+  void *status = 0;
+  if (down) {
+    pass->down_panels = (bfloat16 *)scratch.memory + strips * strip_size(pass);
+    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->down_panels);
+  }
+  if (strips > 0) {
+    pass->strips = scratch.memory;
+    status = in_parallel(context, pack_strip_task, strips, pass);
+  }
+  if (!status) status = in_parallel(context, multiply_task, pass->groups * pass->batches, pass);
+  give_back(scratch);
+  return !status && pass->failed ? out_of_memory() : status;
+}
+
 static void *compute_product(const Product *p, void *context) {
   if (p->rounded) return compute_rounded(p, context);
   if (p->packed && p->rows <= FEW) return compute_few(p, context);
-  const long strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   void *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {
-    const long depth = least(DEPTH, p->depth - start), blocks = ceiling(depth, BLOCK);
-    Pass pass = {.product = p, .start = start, .depth = depth, .blocks = blocks};
-    if (p->other && start + depth == p->depth) {
-      pass.other = p->other;
-      pass.other_blocks = ceiling(p->other->depth, BLOCK);
-    }
-    const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(bfloat16));
-    pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
-    pass.groups = ceiling(panels, pass.group);
-    pass.batch = ceiling(strips, ceiling(TASKS, pass.groups));
-    pass.batches = ceiling(strips, pass.batch);
-    Scratch scratch = {0, 0};
-    if (pass.groups > 1) {
-      scratch = borrow(strips * strip_size(&pass) * sizeof(bfloat16));
-      pass.strips = scratch.memory;
-      if (!pass.strips) return out_of_memory();
-      status = in_parallel(context, pack_strip_task, strips, &pass);
-    }
-    if (!status) status = in_parallel(context, multiply_task, pass.groups * pass.batches, &pass);
-    if (scratch.memory) give_back(scratch);
-    if (!status && pass.failed) status = out_of_memory();
+    Pass pass = plan(p, start);
+    status = run_pass(&pass, context);
   }
   return status;
 }

@@ -52,6 +52,8 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     readonly addend?: boolean;
     /** The depth of another product that is added. */
     readonly other?: number;
+    /** Whether the left operand of that one is itself the product of the left matrix and a thin one, which may be stored transposed. */
+    readonly down?: 'plain' | 'transposed';
     readonly packing?: Packing;
     /** Whether the right matrix is made of bfloat16 numbers. */
     readonly bfloat16?: boolean;
@@ -59,7 +61,7 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
 
   /** The root of the mean squared error, relative to that of the exact product. */
   function error({ rows, inner, columns, transposeA = false, transposeB = false, addend = false, ...rest }: Case) {
-    const { packing = 'none', bfloat16 = false, other = 0 } = rest;
+    const { packing = 'none', bfloat16 = false, other = 0, down } = rest;
     using stack = new DisposableStack();
     const random = randomStream(rows + inner + columns);
     const matrix = (height: number, width: number, exact = true) => {
@@ -73,7 +75,8 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     const b = transposeB ? matrix(columns, inner, !bfloat16) : matrix(inner, columns, !bfloat16);
     const c = matrix(rows, columns);
     const [u, v] = [matrix(rows, other), matrix(columns, other)];
-    const alpha = 0.7;
+    const w = down === 'transposed' ? matrix(other, inner) : matrix(inner, other);
+    const alpha = down ? 1 : 0.7; // only unscaled products are joined
     const R = symbol('R');
     const operands = [
       input('a', 'float32', transposeA ? [inner, R] : [R, inner]),
@@ -81,9 +84,13 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     ] as const;
     const product = matmul(...operands, { transposeA, transposeB, alpha });
     const sum = addend ? add(product, input('c', 'float32', [R, columns])) : product;
-    const thin = [input('u', 'float32', [R, other]), input('v', 'float32', v.shape)] as const;
+    const middle = down
+      ? matmul(operands[0], input('w', 'float32', w.shape), { transposeB: down === 'transposed', alpha: 0.1 })
+      : input('u', 'float32', [R, other]);
+    const thin = [middle, input('v', 'float32', v.shape)] as const;
     const output = other > 0 ? add(sum, matmul(...thin, { transposeB: true, alpha: 3 })) : sum;
-    const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing });
+    const outputs = { output, ...(down && { middle }) };
+    const model = lowerToOnnx(outputs, { initializers: new Set('b'), packing });
     assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
     assert.ok('library' in operator);
     const initializers = new Map([['b', b]]);
@@ -92,9 +99,15 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     using binding = session.bind();
     binding.input('a', a).output('output', result);
     if (addend) binding.input('c', c);
-    if (other > 0) binding.input('u', u).input('v', v);
+    if (other > 0) binding.input('v', v);
+    if (down) binding.input('w', w).output('middle', u);
+    else if (other > 0) binding.input('u', u);
     binding.runSync();
     let [squares, errors] = [0, 0];
+    const compare = (exact: number, found: number) => {
+      squares += exact ** 2;
+      errors += (exact - found) ** 2;
+    };
     for (let row = 0; row < rows; row += 3) {
       for (let column = 0; column < columns; column++) {
         let sum = 0;
@@ -105,8 +118,15 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
         let exact = alpha * sum + (addend ? c.buffer.data[row * columns + column]! : 0);
         for (let k = 0; k < other; k++)
           exact += 3 * u.buffer.data[row * other + k]! * v.buffer.data[column * other + k]!;
-        squares += exact ** 2;
-        errors += (exact - result.buffer.data[row * columns + column]!) ** 2;
+        compare(exact, result.buffer.data[row * columns + column]!);
+      }
+      for (let column = 0; down && column < other; column++) {
+        let exact = 0;
+        for (let k = 0; k < inner; k++)
+          exact +=
+            a.buffer.data[row * inner + k]! *
+            w.buffer.data[down === 'transposed' ? column * inner + k : k * other + column]!;
+        compare(0.1 * exact, u.buffer.data[row * other + column]!);
       }
     }
     return Math.sqrt(errors / squares);
@@ -124,6 +144,16 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
     'of many columns': { rows: 140, inner: 128, columns: 3000 },
     'with another product': { ...size, other: 16 },
     'with a sum in three parts, and another product': { rows: 131, inner: 3100, columns: 130, addend: true, other: 40 },
+    'with another product of its own left matrix': { ...size, other: 16, down: 'transposed', addend: true },
+    'with another product in three parts': {
+      ...{ rows: 131, inner: 3100, columns: 130, addend: true, other: 40, down: 'plain' },
+    },
+    'of few rows, packed before, with another product of the left matrix': {
+      ...{ rows: 3, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'transposed' },
+    },
+    'of some rows, packed before, with another product of the left matrix': {
+      ...{ rows: 10, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'plain' },
+    },
     'of few rows, packed before, with another product': {
       ...{ rows: 9, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 8 },
     },
@@ -155,6 +185,8 @@ describe('products', { skip: 'missing' in operator ? operator.missing : false },
         { rows: 2, addend: true, columns: 131 },
         { rows: 3, inner: 161 },
         { rows: 4, other: 20, addend: true },
+        { rows: 4, other: 20, down: 'plain' as const },
+        { rows: 20, other: 16, addend: true, down: 'transposed' as const },
       ]) {
         for (const transposeB of [false, true]) {
           const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });

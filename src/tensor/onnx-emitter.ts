@@ -81,6 +81,19 @@ export class Emitter {
     return this.nodeWithResults(1, op, inputs, attributes, domain)[0]!;
   }
 
+  /** Adds a node with two results, of which the second has a name already, and names the first. */
+  nodeWithResult(
+    op: string,
+    inputs: readonly string[],
+    second: string,
+    attributes: Readonly<Record<string, OnnxAttribute>>,
+    domain: string,
+  ): string {
+    const first = this.#name();
+    this.nodes.push({ op, inputs, outputs: [first, second], attributes, domain });
+    return first;
+  }
+
   nodeWithResults(
     results: number,
     op: string,

@@ -1,6 +1,7 @@
 // Lowers matrix products to ONNX Runtime's operators, or to our own, which is faster for large ones.
 import type { Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
+import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
 
 /**
  * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
@@ -18,18 +19,17 @@ const PACKING = { none: 0, whole: 1, high: 2, int8: 3 };
 const LARGE = 128;
 
 export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
-  const [a, b] = node.inputs as readonly [Tensor, Tensor];
   const { transposeA, transposeB, alpha } = node.attributes;
+  const [a, b] = node.inputs as readonly [Tensor, Tensor];
+  const [left, right, addend] = operands as readonly [string, string, string?];
   if (a.shape.length === 2 && b.shape.length === 2) {
-    const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: alpha } };
-    const { packing } = emit;
-    if (packing === undefined) return emit.node('Gemm', operands, attributes);
-    if (!isLarge(a) || !isLarge(b) || (packing !== 'none' && !emit.isInitializer(b)))
-      return joined(node, operands, emit) ?? emit.node('Gemm', operands, attributes);
-    const other = { other_transB: 0, other_alpha: { float: 1 } };
-    return emit.node('SplitGemm', operands, { ...attributes, packing: PACKING[packing], ...other }, GRADUS);
+    const product: Product = { left, right, transA: Number(transposeA), transB: Number(transposeB), alpha };
+    // The sum with a product that nothing else reads can be one operator.
+    const taken = addend !== undefined && emit.isReadOnce(node.inputs[2]!) ? addend : undefined;
+    return isSplit(node, emit)
+      ? emitSplit(product, addend, taken === undefined ? undefined : takeThin(taken, emit), emit)
+      : ((taken === undefined ? undefined : addedToLarge(product, taken, emit)) ?? emitGemm(product, addend, emit));
   }
-  const [left, right] = operands as readonly [string, string];
   const turned = (name: string, rank: number) => emit.node('Transpose', [name], { perm: swapLastAxes(rank) });
   const product = emit.node('MatMul', [
     transposeA ? turned(left, a.shape.length) : left,
@@ -38,15 +38,96 @@ export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[
   return alpha === 1 ? product : emit.node('Mul', [product, emit.scalar('float32', alpha)]);
 }
 
-/** A product that is added to a large one which nothing else reads, such as that of an adapter, becomes part of its operator. */
-function joined(node: TensorOf<'matmul'>, [left, right, addend]: readonly string[], emit: Emitter): string | undefined {
-  const { transposeA, transposeB, alpha } = node.attributes;
-  if (addend === undefined || transposeA || !emit.isReadOnce(node.inputs[2]!)) return undefined;
+/** A product of two matrices, by the names of its operands, with the attributes of Gemm. */
+interface Product {
+  readonly left: string;
+  readonly right: string;
+  readonly transA: number;
+  readonly transB: number;
+  readonly alpha: number;
+}
+
+/** A product, and what is added to it. */
+interface Sum {
+  readonly product: Product;
+  readonly addend: string | undefined;
+}
+
+function emitGemm({ left, right, transA, transB, alpha }: Product, addend: string | undefined, emit: Emitter): string {
+  const operands = addend === undefined ? [left, right] : [left, right, addend];
+  return emit.node('Gemm', operands, { transA, transB, alpha: { float: alpha } });
+}
+
+/**
+ * A large product in our operator, to which a thin one may be added, such as that of an adapter. If the left operand of that one is itself
+ * the product of the large one's left operand and another matrix, as in an adapter, the operator computes it as well.
+ */
+function emitSplit(
+  { left, right, transA, transB, alpha }: Product,
+  addend: string | undefined,
+  thin: Sum | undefined,
+  emit: Emitter,
+): string {
+  const base = thin ? thin.addend : addend;
+  const inputs = [left, right, base ?? ''];
+  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packing!] };
+  if (!thin)
+    return emit.node(
+      'SplitGemm',
+      base === undefined ? [left, right] : inputs,
+      { ...attributes, ...thinAttributes() },
+      GRADUS,
+    );
+  const { product } = thin;
+  const down = transA === 0 && alpha === 1 ? takeDown(product.left, left, emit) : undefined;
+  const all = { ...attributes, ...thinAttributes(product, down) };
+  return down
+    ? emit.nodeWithResult('SplitGemm', [...inputs, '', product.right, down.right], product.left, all, GRADUS)
+    : emit.node('SplitGemm', [...inputs, product.left, product.right], all, GRADUS);
+}
+
+const none: Pick<Product, 'transB' | 'alpha'> = { transB: 0, alpha: 1 };
+
+function thinAttributes(other = none, down = none): Record<string, OnnxAttribute> {
+  return {
+    ...{ other_transB: other.transB, other_alpha: { float: other.alpha } },
+    ...{ down_transB: down.transB, down_alpha: { float: down.alpha } },
+  };
+}
+
+/** Adds a product to the large one that is the sum `addend`, in one operator, if that has no thin product yet. */
+function addedToLarge(product: Product, addend: string, emit: Emitter): string | undefined {
+  if (product.transA !== 0) return undefined;
   const large = emit.takeNode(addend, ({ op, inputs }) => op === 'SplitGemm' && inputs.length <= 3);
   if (!large) return undefined;
-  const inputs = [...large.inputs, ...(large.inputs.length === 2 ? [''] : []), left!, right!];
-  const other = { other_transB: Number(transposeB), other_alpha: { float: alpha } };
-  return emit.node('SplitGemm', inputs, { ...large.attributes, ...other }, GRADUS);
+  const sum = sumOf(large);
+  return emitSplit(sum.product, undefined, { product, addend: sum.addend }, emit);
+}
+
+/** Takes the node of a product in ONNX Runtime's operator. */
+function takeThin(result: string, emit: Emitter): Sum | undefined {
+  const node = emit.takeNode(result, ({ op, attributes }) => op === 'Gemm' && attributes?.transA === 0);
+  return node && sumOf(node);
+}
+
+/** The same of one that multiplies `left`, has no addend, and has not been read yet. */
+function takeDown(result: string, left: string, emit: Emitter): Product | undefined {
+  const made = emit.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
+  if (made < 0 || emit.nodes.slice(made).some(({ inputs }) => inputs.includes(result))) return undefined;
+  const { op, inputs, attributes } = emit.nodes[made]!;
+  const fits = op === 'Gemm' && inputs.length === 2 && inputs[0] === left && attributes?.transA === 0;
+  return fits ? takeThin(result, emit)!.product : undefined;
+}
+
+function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Sum {
+  const { transA, transB, alpha } = attributes as { transA: number; transB: number; alpha: { float: number } };
+  return { product: { left: left!, right: right!, transA, transB, alpha: alpha.float }, addend };
+}
+
+/** Whether our operator computes a product. */
+function isSplit({ inputs: [a, b] }: TensorOf<'matmul'>, emit: Emitter): boolean {
+  const { packing } = emit;
+  return packing !== undefined && isLarge(a!) && isLarge(b!) && (packing === 'none' || emit.isInitializer(b!));
 }
 
 function isLarge({ shape }: Tensor): boolean {

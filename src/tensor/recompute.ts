@@ -45,7 +45,7 @@ export class Recomputation {
   /** Ends a section: its checkpoint has been reached, and this is the checkpoint's gradient. */
   finish(gradient: Tensor): void {
     // Wait for results as well: otherwise they would be computed last and keep their operands alive.
-    const waited = [...this.#found, gradient].map((x) => reduceSum(x));
+    const waited = [gradient, ...this.#found].map((x) => reduceSum(x));
     this.#done = mul(
       waited.reduce((a, b) => add(a, b)),
       0,
