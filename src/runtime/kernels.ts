@@ -32,10 +32,16 @@ export function kernelLibrary(): KernelLibrary {
   return found;
 }
 
-function findLibrary(): KernelLibrary {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };
+/** What this machine lacks for the library; says nothing about the compiler, and compiles nothing. */
+export function missingForKernels(): string | undefined {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'the system is not Linux on x86-64';
   const lacking = missingFeatures(readFileSync('/proc/cpuinfo', 'utf8'));
-  if (lacking.length > 0) return { missing: `the processor has no ${lacking.join(', ')}` };
+  return lacking.length > 0 ? `the processor has no ${lacking.join(', ')}` : undefined;
+}
+
+function findLibrary(): KernelLibrary {
+  const missing = missingForKernels();
+  if (missing !== undefined) return { missing };
   try {
     const library = compiledLibrary(process.env);
     loaded = koffi.load(library);

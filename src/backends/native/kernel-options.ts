@@ -1,7 +1,7 @@
-// Decides how a model's matrix products are computed, and whether by our own operator.
+// Decides whether our own operators compute a model's matrix products and attention.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
-import { kernelLibrary } from '../../runtime/kernels.ts';
+import { kernelLibrary, missingForKernels } from '../../runtime/kernels.ts';
 import type { CompileOptions } from './compiled-graph.ts';
 import type { NativeModelOptions } from './native-model.ts';
 
@@ -38,8 +38,17 @@ export function kernelOptions({
   return {};
 }
 
+/** Whether our own operators will probably be used: estimates compile nothing. */
+export function expectsKernels({ device = 'cpu', matmulPrecision = 'high' }: ProductOptions): boolean {
+  return refusal(device, matmulPrecision) === undefined && missingForKernels() === undefined;
+}
+
 function chosen(device: string, matmulPrecision: string): ReturnType<typeof kernelLibrary> {
-  if (device !== 'cpu') return { missing: `native.device is ${device}` };
-  if (matmulPrecision === 'highest') return { missing: 'native.matmul_precision is highest' };
-  return kernelLibrary();
+  const missing = refusal(device, matmulPrecision);
+  return missing === undefined ? kernelLibrary() : { missing };
+}
+
+function refusal(device: string, matmulPrecision: string): string | undefined {
+  if (device !== 'cpu') return `native.device is ${device}`;
+  return matmulPrecision === 'highest' ? 'native.matmul_precision is highest' : undefined;
 }

@@ -34,13 +34,15 @@ export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
   readonly rolloutDtype: RolloutDtype;
+  /** Whether our own operators compute products and attention. */
+  readonly ownOperators: boolean;
   readonly plan: MemoryPlan;
 }
 
 /** Bytes by purpose. Their sum is the peak. */
 export function memoryEstimate(
   architecture: Architecture,
-  { trainable, full, rolloutDtype, plan }: MemorySettings,
+  { trainable, full, rolloutDtype, ownOperators, plan }: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
   const { config, parameters } = architecture;
@@ -53,19 +55,23 @@ export function memoryEstimate(
     process: MEASURED.process,
     sessions: MEASURED.sessionsPerLayer * config.layers,
     weights: full ? 0 : FLOAT * total,
-    sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype),
+    sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
     trained: FLOAT * trained * vectors,
     optimizer: FLOAT * trained * MEASURED.optimizerCopies,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:
       (1 + MEASURED.fragmentation) *
-      Math.max(...parts.map((part) => trainingBytes(architecture, part, plan.recompute))),
+      Math.max(...parts.map((part) => trainingBytes(architecture, part, { ownOperators, recompute: plan.recompute }))),
   };
 }
 
 /** Bytes that one run of the training graph needs for its activations, attention and logits. */
-function trainingBytes({ config, parameters }: Architecture, { sizes, rows }: MicroBatch, recompute: boolean): number {
+function trainingBytes(
+  { config, parameters }: Architecture,
+  { sizes, rows }: MicroBatch,
+  { recompute, ownOperators }: { readonly recompute: boolean; readonly ownOperators: boolean },
+): number {
   const { U, P, C } = sizes;
   const completionRows = rows.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
@@ -74,9 +80,9 @@ function trainingBytes({ config, parameters }: Architecture, { sizes, rows }: Mi
   // With recomputation, two layers hold their activations at the same time: one that is recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
   const activations = (MEASURED.activationCopies * outputs * layerRows * layers) / config.layers;
-  // Prompts attend to themselves; completions attend to their prompt and to themselves.
+  // Prompts attend to themselves; completions attend to their prompt and to themselves. Our own operator keeps no weights.
   const pairs = U * P * P + completionRows * (P + C);
-  const attention = MEASURED.attentionCopies * layers * config.heads * pairs;
+  const attention = ownOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
   const logits = MEASURED.logitsCopies * config.vocabularySize * completionRows;
   return FLOAT * (kept + activations + attention + logits);
 }
@@ -102,12 +108,11 @@ function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: 
 }
 
 /** The sampler's own copies of frozen matrices, which are prepacked or quantized. */
-function samplerWeights(parameters: readonly ParameterSpec[], dtype: MemorySettings['rolloutDtype']): number {
+function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtype, ownOperators: boolean): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
-  // Quantized matrices exist twice: as we made them, and prepacked.
-  return (
-    matrices * { float32: FLOAT, bfloat16: FLOAT / 2, int8: 2 * (1 + FLOAT / 64), int4: 2 * (0.5 + FLOAT / 32) }[dtype]
-  );
+  // ONNX Runtime needs quantized matrices twice: as we made them, and prepacked.
+  const int8 = (ownOperators ? 1 : 2) * (1 + FLOAT / 64);
+  return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, int8, int4: 2 * (0.5 + FLOAT / 32) }[dtype];
 }
 
 /** The number of elements in all of some parameters. */

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Workload } from '../backend.ts';
-import { productOptions } from './kernel-options.ts';
+import { expectsKernels, productOptions } from './kernel-options.ts';
 import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
@@ -39,8 +39,9 @@ export function memorySettings(
   architecture: Architecture,
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
-  const { rolloutDtype } = productOptions(config);
-  return { ...parameterCounts(architecture, config), rolloutDtype };
+  const options = productOptions(config);
+  const { rolloutDtype } = options;
+  return { ...parameterCounts(architecture, config), rolloutDtype, ownOperators: expectsKernels(options) };
 }
 
 /** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */

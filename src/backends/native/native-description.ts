@@ -15,7 +15,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const { native, num_iterations, beta, log_kl } = config;
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
   const settings = memorySettings(architecture, config);
-  const { total, trainable, full } = settings;
+  const { total, trainable, full, ownOperators } = settings;
   const plan = memoryPlan(architecture, config);
   const scoringPasses = beta > 0 || log_kl ? 0.5 : 0;
   return {
@@ -28,7 +28,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     time(workload) {
       const { update, ...times } = timeEstimate(
         architecture,
-        { full, threads, scoringPasses, recompute: plan.recompute },
+        { full, threads, scoringPasses, recompute: plan.recompute, ownOperators },
         workload,
       );
       return { ...times, update: update * num_iterations };

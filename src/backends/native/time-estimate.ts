@@ -8,6 +8,9 @@ const MEASURED = {
   /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
+  /** The same with our own operators, which use the processor's matrix units. */
+  ownTrainingRate: 150e9,
+  ownDecodingRate: 150e9,
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,
   /** Seconds per layer that a run takes in addition to its products: launching operators, attention over the cache. */
@@ -27,12 +30,14 @@ export interface TimeSettings {
   readonly scoringPasses: number;
   /** Whether the backward pass computes layers again instead of keeping their results. */
   readonly recompute: boolean;
+  /** Whether our own operators compute products. */
+  readonly ownOperators: boolean;
 }
 
 /** Seconds to start, to generate and to update, for one step of the workload. */
 export function timeEstimate(
   { config, parameters }: Architecture,
-  { full, threads, scoringPasses, recompute }: TimeSettings,
+  { full, threads, scoringPasses, recompute, ownOperators }: TimeSettings,
   { prompts, generations, promptTokens, completionTokens }: Workload,
 ): TimeEstimate {
   const total = parameterCount(parameters);
@@ -42,9 +47,11 @@ export function timeEstimate(
   const read = prompts * promptTokens;
   const written = rows * completionTokens;
 
+  const trainingRate = threads * (ownOperators ? MEASURED.ownTrainingRate : MEASURED.trainingRate);
+  const decodingRate = threads * (ownOperators ? MEASURED.ownDecodingRate : MEASURED.decodingRate);
   // Multiplying a row with a weight takes two operations per element.
-  const prefill = (2 * linear * read) / (MEASURED.trainingRate * threads);
-  const products = (2 * (linear + output) * rows) / (MEASURED.decodingRate * threads);
+  const prefill = (2 * linear * read) / trainingRate;
+  const products = (2 * (linear + output) * rows) / decodingRate;
   const reading = (4 * (linear + output)) / MEASURED.bandwidth;
   const run =
     Math.max(products, reading) +
@@ -57,6 +64,6 @@ export function timeEstimate(
   return {
     start: total * MEASURED.readingPerParameter + config.layers * MEASURED.compilingPerLayer,
     generate: prefill + completionTokens * run,
-    update: (passes * forward) / (MEASURED.trainingRate * threads),
+    update: (passes * forward) / trainingRate,
   };
 }
