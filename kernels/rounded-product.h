@@ -95,6 +95,7 @@ static void add_rounded(const RoundedRows *left, const RoundedBlock *right, long
 /** 16 columns of a right operand, 16 numbers of each from `start`: a vector for each place in depth. */
 static inline void read_columns(const Product *p, long start, long column, __m512 into[16]) {
   const long depth = p->depth - start, columns = p->columns - column;
+#pragma GCC unroll 16
   for (long i = 0; i < 16; i++)
     if (p->right_transposed) into[i] = _mm512_maskz_loadu_ps(i < columns ? mask_of(depth) : 0, p->right + (column + i) * p->depth + start);
     else into[i] = _mm512_maskz_loadu_ps(i < depth ? mask_of(columns) : 0, p->right + (start + i) * p->columns + column);
@@ -103,15 +104,29 @@ static inline void read_columns(const Product *p, long start, long column, __m51
 
 /** Adds a thin product for rows and 32 columns. */
 static void add_thin(const Product *p, long row, long rows, long column, RowSums *sums) {
+  const __m512 alpha = _mm512_set1_ps(p->alpha);
   for (long tile = 0; tile < 2 && column + 16 * tile < p->columns; tile++)
     for (long start = 0; start < p->depth; start += 16) {
       __m512 numbers[16];
       read_columns(p, start, column + 16 * tile, numbers);
+#pragma GCC unroll 16
+      for (int k = 0; k < 16; k++) numbers[k] = _mm512_mul_ps(alpha, numbers[k]);
+      const __mmask16 mask = mask_of(p->depth - start);
+      float padded[16];
       for (long i = 0; i < rows; i++) {
-        __m512 sum = _mm512_setzero_ps(), *into = &sums[i / 8].of[i % 8][tile];
         const float *left = p->left + (row + i) * p->depth + start;
-        for (long k = 0; k < least(16, p->depth - start); k++) sum = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), numbers[k], sum);
-        *into = _mm512_fmadd_ps(sum, _mm512_set1_ps(p->alpha), *into);
+        if (mask != 0xffff) { // what follows may be the end of the memory
+          _mm512_storeu_ps(padded, _mm512_maskz_loadu_ps(mask, left));
+          left = padded;
+        }
+        __m512 *sum = &sums[i / 8].of[i % 8][tile];
+        __m512 even = *sum, odd = _mm512_setzero_ps();
+#pragma GCC unroll 8
+        for (int k = 0; k < 16; k += 2) {
+          even = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), numbers[k], even);
+          odd = _mm512_fmadd_ps(_mm512_set1_ps(left[k + 1]), numbers[k + 1], odd);
+        }
+        *sum = _mm512_add_ps(even, odd);
       }
     }
 }
