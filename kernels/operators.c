@@ -5,8 +5,10 @@
 #include "cached-attention.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
+#include "token-scores-operators.h"
 
-static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention};
+static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
+                                            &token_scores, &token_scores_gradient};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

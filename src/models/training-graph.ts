@@ -3,6 +3,7 @@ import type { Tensor } from '../tensor/graph.ts';
 import {
   add,
   concat,
+  dimensionAt,
   exp,
   full,
   gatherRows,
@@ -12,8 +13,10 @@ import {
   mul,
   reduceSum,
   reshape,
+  slice,
   stopGradient,
   sub,
+  tokenScores,
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
@@ -41,6 +44,8 @@ export interface TrainingGraphOptions {
   dropout?: number;
   /** Whether the graph may have operators that only our own library computes. @default false */
   ownOperators?: boolean;
+  /** Whether the weight of the output layer is trained. @default false */
+  trainsOutput?: boolean;
   /** Divides the logits, as in sampling. */
   temperature: number;
   /** How many positions the rotary tables hold. */
@@ -75,24 +80,39 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const predicting = gatherRows(hidden, input('sources', 'int64', [T]));
   const output = layers.parameter(outputName(config), [config.vocabularySize, config.hiddenSize]);
   const alpha = 1 / options.temperature;
+  const targets = input('targets', 'int64', [T]);
+  const { logprobs, entropy } =
+    options.ownOperators && !options.trainsOutput
+      ? ownScores(predicting, output, targets, alpha)
+      : scoresOfLogits(predicting, output, targets, alpha);
+
+  const places = input('places', 'int64', [U, G, C]);
+  const spread = (perToken: Tensor) =>
+    reshape(gatherRows(concat([reshape(perToken, [T]), full(0, [1])], 0), places), [times(U, G), C]);
+  return { logprobs: spread(logprobs), entropy: spread(entropy) };
+}
+
+/** [T, 1]: the log-probability of each trained token, and the entropy of the distribution that it was drawn from. */
+function ownScores(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
+  const scores = tokenScores(predicting, output, targets, alpha);
+  return { logprobs: slice(scores, 1, 0, 1), entropy: slice(scores, 1, 1, 2) };
+}
+
+/** The same, built of logits [T, vocabulary]. */
+function scoresOfLogits(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);
   // The targets' logits are computed a second time, from their rows of the output layer. Picking them from `logits` would cost more,
   // since the gradient would have to be scattered into a matrix [T, vocabulary].
-  const targetRows = gatherRows(output, input('targets', 'int64', [T]));
+  const targetRows = gatherRows(output, targets);
   const targetLogits = mul(reduceSum(mul(predicting, targetRows), { axes: [-1], keepDimensions: true }), alpha);
   // Σ p · logits as a matrix product, which needs no third matrix [T, vocabulary].
-  const { vocabularySize } = config;
+  const vocabularySize = dimensionAt(output, 0);
   const mean = matmul(
     reshape(exp(sub(logits, total)), [T, 1, vocabularySize]),
     reshape(logits, [T, vocabularySize, 1]),
   );
   const entropy = sub(total, reshape(mean, [T, 1]));
   // Makes the log-probabilities wait for the entropy; otherwise the logits would be kept for it until after their gradient.
-  const logprobs = sub(targetLogits, add(total, mul(stopGradient(entropy), 0)));
-
-  const places = input('places', 'int64', [U, G, C]);
-  const spread = (perToken: Tensor) =>
-    reshape(gatherRows(concat([reshape(perToken, [T]), full(0, [1])], 0), places), [times(U, G), C]);
-  return { logprobs: spread(logprobs), entropy: spread(entropy) };
+  return { logprobs: sub(targetLogits, add(total, mul(stopGradient(entropy), 0))), entropy };
 }

@@ -103,3 +103,14 @@ export function checkSegmentAttention(
   );
   check(fits, `segmentAttention with ${heads}/${keyValueHeads} heads: ${found.join(', ')} do not fit`);
 }
+
+export function checkTokenScores(hidden: Tensor, weight: Tensor, targets: Tensor): void {
+  checkFloat('tokenScores', hidden, weight);
+  check(targets.type === 'int64', `tokenScores takes int64 targets, got ${targets.type}`);
+  const [tokens, size] = hidden.shape;
+  const [vocabulary] = weight.shape;
+  check(
+    hidden.shape.length === 2 && sameShape(weight.shape, [vocabulary!, size!]) && sameShape(targets.shape, [tokens!]),
+    `tokenScores: weight ${formatShape(weight.shape)} and targets ${formatShape(targets.shape)} for ${formatShape(hidden.shape)}`,
+  );
+}

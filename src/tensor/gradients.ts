@@ -30,6 +30,7 @@ import {
   slice,
   sqrt,
   sub,
+  tokenScoresGradient,
   transpose,
   where,
 } from './ops.ts';
@@ -195,6 +196,13 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   },
   segmentAttentionGradient: () => {
     throw new Error('the gradients of attention have no gradient themselves');
+  },
+  tokenScores: (y, dy) => {
+    const [hidden, weight, targets] = y.inputs as readonly [Tensor, Tensor, Tensor];
+    return [tokenScoresGradient([hidden, weight, targets], y, dy, y.attributes.alpha)];
+  },
+  tokenScoresGradient: () => {
+    throw new Error('the gradient of tokenScores has no gradient itself');
   },
   part: ({ inputs: [node] }) => applyRow(rules, node!, node!), // which throws: no operator with several results has a gradient
 };

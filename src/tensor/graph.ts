@@ -113,6 +113,13 @@ export interface Operators {
   segmentAttention: SegmentHeads;
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
   segmentAttentionGradient: SegmentHeads;
+  /**
+   * (hidden [T, D], weight [V, D], targets int64 [T]) → [T, 3]. Of the distribution with the logits alpha · hidden weightᵀ: the target's
+   * log-probability, the entropy in nats, and log Σ exp of the logits. No gradient flows into the weight.
+   */
+  tokenScores: { readonly alpha: number };
+  /** The operands of `tokenScores`, its result and the gradient of that → the gradient of hidden [T, D]. */
+  tokenScoresGradient: { readonly alpha: number };
   /** One of several results of an operator. */
   part: { readonly index: number };
 }

@@ -262,6 +262,34 @@ const kernels: Kernel = {
     }
     return [dq!, dk!, dv!];
   },
+  tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
+    const scores = Array.from(targets!.data, (target, token) => {
+      const logits = logitsOf(hidden!, weight!, token, alpha);
+      const total = logSumExp(logits).data[0]!;
+      const entropy = total - logits.data.reduce((sum, logit) => sum + Math.exp(logit - total) * logit, 0);
+      return [logits.data[checkIndex(target, logits.data.length)]! - total, entropy, total];
+    });
+    return value(scores.flat(), [scores.length, 3]);
+  },
+  tokenScoresGradient: ({ attributes: { alpha } }, [hidden, weight, targets, scores, gradient]) => {
+    const size = hidden!.shape[1]!;
+    const result = { shape: hidden!.shape, data: new Float64Array(hidden!.data.length) };
+    for (const [token, target] of targets!.data.entries()) {
+      const [, entropy, total] = scores!.data.subarray(3 * token, 3 * token + 3) as unknown as [number, number, number];
+      const [ofLogprob, ofEntropy, ofTotal] = gradient!.data.subarray(3 * token, 3 * token + 3) as unknown as [
+        number,
+        number,
+        number,
+      ];
+      for (const [id, logit] of logitsOf(hidden!, weight!, token, alpha).data.entries()) {
+        const logprob = logit - total;
+        const ofLogit =
+          Math.exp(logprob) * (ofTotal - ofLogprob - ofEntropy * (logprob + entropy)) + (id === target ? ofLogprob : 0);
+        for (let d = 0; d < size; d++) result.data[token * size + d]! += alpha * ofLogit * weight!.data[id * size + d]!;
+      }
+    }
+    return result;
+  },
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };
 
@@ -370,6 +398,15 @@ function rotate(x: Value, positions: Value, cos: Value, sin: Value, heads: numbe
     const sine = inverse ? -sin.data[at]! : sin.data[at]!;
     const [first, second] = [x.data[start + lane]!, x.data[start + half + lane]!];
     return i! % width < half ? first * cos.data[at]! - second * sine : second * cos.data[at]! + first * sine;
+  });
+}
+
+function logitsOf(hidden: Value, weight: Value, token: number, alpha: number): Value {
+  const [vocabulary, size] = weight.shape as [number, number];
+  return fill([vocabulary], ([id]) => {
+    let sum = 0;
+    for (let d = 0; d < size; d++) sum += hidden.data[token * size + d]! * weight.data[id! * size + d]!;
+    return alpha * sum;
   });
 }
 

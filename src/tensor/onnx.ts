@@ -90,19 +90,26 @@ const reduction =
   ) =>
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
-/** There is only our own operator: without it, models build attention of others. */
-function lowerSegmentAttention(
-  op: string,
-  results: number,
-  { attributes }: TensorOf<'segmentAttention' | 'segmentAttentionGradient'>,
-  operands: readonly string[],
-  emit: Emitter,
-): string[] {
-  if (emit.packing === undefined) throw new Error('segmentAttention needs our own operators');
-  const { heads, keyValueHeads, scale } = attributes;
-  const sizes = { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
-  return emit.nodeWithResults(results, op, operands, sizes, GRADUS);
-}
+/** These are operators of our own only. Without our library, models build the same of others. */
+const own =
+  (op: string, results = 1) =>
+  (
+    node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores' | 'tokenScoresGradient'>,
+    operands: readonly string[],
+    emit: Emitter,
+  ) => {
+    if (emit.packing === undefined) throw new Error(`${node.op} needs our own operators`);
+    const { attributes } = node;
+    const named =
+      'heads' in attributes
+        ? {
+            heads: attributes.heads,
+            key_value_heads: attributes.keyValueHeads,
+            scale: { float: attributes.scale },
+          }
+        : { alpha: { float: attributes.alpha } };
+    return emit.nodeWithResults(results, op, operands, named, GRADUS);
+  };
 
 const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row> = {
   input: ({ attributes: { name } }) => name,
@@ -186,8 +193,9 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], emit) =>
     emit.node('RotaryEmbedding', [x!, positions!, cos!, inverse ? emit.node('Neg', [sin!]) : sin!], {}, MICROSOFT),
   cachedAttention: lowerCachedAttention,
-  segmentAttention: (node, operands, emit) => lowerSegmentAttention('SegmentAttention', 1, node, operands, emit),
-  segmentAttentionGradient: (node, operands, emit) =>
-    lowerSegmentAttention('SegmentAttentionGradient', 3, node, operands, emit),
+  segmentAttention: own('SegmentAttention'),
+  segmentAttentionGradient: own('SegmentAttentionGradient', 3),
+  tokenScores: own('TokenScores'),
+  tokenScoresGradient: own('TokenScoresGradient'),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

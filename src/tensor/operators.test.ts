@@ -54,6 +54,7 @@ import {
   stopGradient,
   sub,
   tanh,
+  tokenScores,
   transpose,
   where,
 } from './ops.ts';
@@ -155,6 +156,10 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
     ({ heads, inverse }) =>
     (x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor) =>
       rotary(x, positions, { cos, sin }, heads, inverse),
+  tokenScores:
+    ({ alpha }) =>
+    (hidden: Tensor, weight: Tensor, targets: Tensor) =>
+      tokenScores(hidden, weight, targets, alpha),
   segmentAttention: (attributes) => (query: Tensor, key: Tensor, value: Tensor, segments: Tensor) =>
     segmentAttention({ query, key, value, segments }, attributes),
 };
@@ -341,7 +346,8 @@ for (const { name, op, inputs, attributes, output, outputGradient, inputGradient
     for (const [i, result] of interpret(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-6, i === 0 ? 'interpreter, output' : `interpreter, gradient ${i - 1}`);
     }
-    if (op === 'segmentAttention') return; // needs our own operators: see segment-attention.test.ts
+    // These need our own operators: see segment-attention.test.ts and token-scores.test.ts.
+    if (op === 'segmentAttention' || op === 'tokenScores') return;
     for (const [i, result] of runOnnx(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-5, i === 0 ? 'ONNX Runtime, output' : `ONNX Runtime, gradient ${i - 1}`);
     }

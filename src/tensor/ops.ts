@@ -8,6 +8,7 @@ import {
   checkSameType,
   checkSegmentAttention,
   checkTables,
+  checkTokenScores,
   sameLeadingAxes,
 } from './checks.ts';
 import type { ElementType, OperatorName, Operators, Tensor, TensorOf } from './graph.ts';
@@ -364,6 +365,28 @@ export function segmentAttentionGradient(
     key: make('part', [node], { index: 1 }, key.shape, 'float32'),
     value: make('part', [node], { index: 2 }, value.shape, 'float32'),
   };
+}
+
+/** Log-probabilities, entropies and log Σ exp, without logits in memory; see `Operators.tokenScores`. */
+export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1): Tensor {
+  checkTokenScores(hidden, weight, targets);
+  return make('tokenScores', [hidden, weight, targets], { alpha }, [dimensionAt(hidden, 0), 3], 'float32');
+}
+
+/** The gradient of `hidden`, given the result of `tokenScores` and its gradient. */
+export function tokenScoresGradient(
+  [hidden, weight, targets]: readonly [Tensor, Tensor, Tensor],
+  scores: Tensor,
+  gradient: Tensor,
+  alpha: number,
+): Tensor {
+  checkTokenScores(hidden, weight, targets);
+  check(
+    [scores, gradient].every(({ shape }) => sameShape(shape, [dimensionAt(hidden, 0), 3])),
+    `tokenScoresGradient: ${formatShape(scores.shape)} and ${formatShape(gradient.shape)} for ${formatShape(hidden.shape)}`,
+  );
+  const operands = [hidden, weight, targets, scores, gradient];
+  return make('tokenScoresGradient', operands, { alpha }, hidden.shape, 'float32');
 }
 
 /** The size of an axis; negative axes count from the end. */

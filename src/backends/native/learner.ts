@@ -41,6 +41,8 @@ export interface LearnerOptions {
   readonly recompute?: boolean;
   /** Whether graphs have operators of our own library, which `session` must name then. @default false */
   readonly ownOperators?: boolean;
+  /** Whether the weight of the output layer is trained. @default false */
+  readonly trainsOutput?: boolean;
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
 }
 

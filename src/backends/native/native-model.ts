@@ -249,6 +249,7 @@ class Engine implements NativeModel {
       limits: this.#options.memory?.limits ?? microBatchLimits(this.architecture.config),
       recompute: this.#options.memory?.recompute ?? false,
       ownOperators: this.#options.kernels !== undefined,
+      trainsOutput: this.#values.layout.entries.some(({ name }) => name === outputName(this.architecture.config)),
     };
   }
 

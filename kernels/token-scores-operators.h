@@ -1,0 +1,78 @@
+// TokenScores and TokenScoresGradient, the operators that ONNX Runtime calls for token-scores.h.
+#pragma once
+
+#include "onnxruntime.h"
+#include "token-scores.h"
+
+typedef struct { float alpha; } TokenScoresNode;
+
+static void *create_token_scores(const Operator *operator, Api ignored, const void *info, void **created) {
+  TokenScoresNode *node = calloc(1, sizeof *node);
+  if (!node) return out_of_memory();
+  void *status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
+  if (status) free(node);
+  else *created = node;
+  return status;
+}
+
+/** Reads what both operators have in common: hidden states, weight and targets. */
+static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores *t) {
+  int64_t hidden[2], weight[2], targets[1];
+  void *status = read_input(context, 0, &t->hidden, hidden, 2);
+  if (!status) status = read_input(context, 1, &t->weight, weight, 2);
+  if (!status) status = read_input(context, 2, &t->targets, targets, 1);
+  if (status) return status;
+  t->alpha = node->alpha;
+  t->tokens = hidden[0];
+  t->size = hidden[1];
+  t->vocabulary = weight[0];
+  int fit = weight[1] == t->size && targets[0] == t->tokens;
+  for (long i = 0; fit && i < t->tokens; i++) fit = t->targets[i] >= 0 && t->targets[i] < t->vocabulary;
+  return fit ? 0 : CALL(CREATE_STATUS, INVALID_ARGUMENT, "TokenScores: the operands do not fit");
+}
+
+static void *run_token_scores(void *node, void *context) {
+  TokenScores t = {0};
+  void *status = read_tokens(node, context, &t);
+  if (!status) status = make_output(context, 0, (int64_t[]){t.tokens, SCORES}, 2, &t.scores);
+  return status || t.tokens == 0 ? status : compute_token_scores(&t, context);
+}
+
+static void *run_token_scores_gradient(void *node, void *context) {
+  TokenScores t = {0};
+  int64_t known[2], gradients[2];
+  void *status = read_tokens(node, context, &t);
+  if (!status) status = read_input(context, 3, &t.known, known, 2);
+  if (!status) status = read_input(context, 4, &t.gradients, gradients, 2);
+  const int64_t sizes[2] = {t.tokens, SCORES};
+  if (!status && (memcmp(known, sizes, sizeof sizes) || memcmp(gradients, sizes, sizeof sizes)))
+    status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "TokenScoresGradient: the operands do not fit");
+  if (!status) status = make_output(context, 0, (int64_t[]){t.tokens, t.size}, 2, &t.hidden_gradient);
+  return status || t.tokens == 0 ? status : compute_token_scores(&t, context);
+}
+
+static const Operator token_scores = {
+    COMMON_FIELDS,
+    .called = "TokenScores",
+    .required_inputs = 3,
+    .all_inputs = 3,
+    .required_outputs = 1,
+    .all_outputs = 1,
+    .integers = 1 << 2, // targets
+    .create = create_token_scores,
+    .compute = run_token_scores,
+    .destroy = free,
+};
+
+static const Operator token_scores_gradient = {
+    COMMON_FIELDS,
+    .called = "TokenScoresGradient",
+    .required_inputs = 5,
+    .all_inputs = 5,
+    .required_outputs = 1,
+    .all_outputs = 1,
+    .integers = 1 << 2,
+    .create = create_token_scores,
+    .compute = run_token_scores_gradient,
+    .destroy = free,
+};
