@@ -22,6 +22,9 @@ enum {
   GET_INPUT = 90,
   GET_OUTPUT = 91,
   RELEASE_SHAPE = 99,
+  GET_INTEGERS = 163,
+  COUNT_NODE_INPUTS = 230,
+  COUNT_NODE_OUTPUTS = 231,
   GET_CONSTANT = 249,
   PARALLEL_FOR = 274,
 };
@@ -44,7 +47,7 @@ typedef struct Operator {
   int (*input_kind)(const struct Operator *, size_t);
   int (*output_kind)(const struct Operator *, size_t);
   int (*input_memory)(const struct Operator *, size_t);
-  void *variadic[4];
+  int (*variadic[4])(const struct Operator *);
   void *(*create)(const struct Operator *, Api, const void *info, void **kernel);
   void *(*compute)(void *kernel, void *context);
 
@@ -61,6 +64,9 @@ static int operator_output_type(const Operator *operator, size_t index) { return
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
 static int operator_input_kind(const Operator *operator, size_t index) { return index >= operator->required_inputs; }
 static int operator_output_kind(const Operator *operator, size_t index) { return index >= operator->required_outputs; }
+/** Of an operator with any number of inputs or outputs: at least one, all of one type. */
+static int operator_variadic_kind(const Operator *operator, size_t index) { return 2; }
+static int operator_least_variadic(const Operator *operator) { return 1; }
 static int operator_input_memory(const Operator *operator, size_t index) { return 0; }
 
 /** The fields of an Operator that are the same for all; the version is the first with statuses. */

@@ -3,12 +3,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "cached-attention.h"
+#include "row-program.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
 #include "token-scores-operators.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &token_scores, &token_scores_gradient};
+                                            &token_scores, &token_scores_gradient, &row_program};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

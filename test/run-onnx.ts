@@ -5,7 +5,7 @@ import { type Tensor as BoundTensor, tensor } from '../src/runtime/tensor.ts';
 import type { ElementType, Tensor } from '../src/tensor/graph.ts';
 import { inputsOf } from '../src/tensor/graph.ts';
 import type { Value } from '../src/tensor/interpret.ts';
-import { lowerToOnnx } from '../src/tensor/onnx.ts';
+import { type LoweringOptions, lowerToOnnx } from '../src/tensor/onnx.ts';
 import { evaluateShape, type Sizes } from '../src/tensor/shape.ts';
 
 /** Runs a graph; `sizes` are the named sizes of this run. */
@@ -15,9 +15,13 @@ export function runOnnx(outputs: readonly Tensor[], inputs: Record<string, Value
 }
 
 /** A graph in one session, to run several times. */
-export function compileOnnx(outputs: readonly Tensor[], options: SessionOptions = {}) {
+export function compileOnnx(
+  outputs: readonly Tensor[],
+  { packing, ...options }: SessionOptions & Pick<LoweringOptions, 'packing'> = {},
+) {
   const named = Object.fromEntries(outputs.map((output, index) => [`output ${index}`, output]));
-  const model = lowerToOnnx(named, options.operators === undefined ? {} : { packing: 'none' });
+  const lowering = packing ?? (options.operators === undefined ? undefined : 'none');
+  const model = lowerToOnnx(named, lowering && { packing: lowering });
   const session = createSession(model, { threads: 1, ...options });
   const types = inputsOf(outputs);
   return {

@@ -1,5 +1,5 @@
 // Our own operators for ONNX Runtime, in kernels/: matrix products and attention on the bfloat16 matrix units of x86 processors, which ONNX
-// Runtime does not use. The system's C compiler makes their library at first use.
+// Runtime does not use, and element-wise operators in one pass. The system's C compiler makes their library at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';

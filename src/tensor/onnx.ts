@@ -1,6 +1,6 @@
 // Lowers a graph to an ONNX model, by one table with an entry for each operator. The model is portable: it uses only operators that ONNX
 // Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided. Our own
-// operator for matrix products, which needs a certain processor, is used only if asked for.
+// operators, which need a certain processor, are used only if asked for.
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention } from './onnx-cached-attention.ts';
@@ -8,12 +8,14 @@ import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { optimize } from './passes.ts';
+import { type RowCluster, rowClusters } from './row-clusters.ts';
+import { rowProgram } from './row-program.ts';
 import { formatShape, sameDimension, times } from './shape.ts';
 
 export interface LoweringOptions {
   /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
   initializers?: ReadonlySet<string>;
-  /** Use our operator for large products, which the session must be given. @default ONNX Runtime's own */
+  /** Use our operators, which the session must be given, and this packing for large products. @default ONNX Runtime's own */
   packing?: Packing;
 }
 
@@ -33,7 +35,11 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
   const roots = fuseAddends(optimize(Object.values(outputs)));
   const emitter = new Emitter(roots, { initializers, ...(packing && { packing }) });
   const results = new Map<Tensor, readonly string[]>();
-  for (const node of topologicalOrder(roots)) {
+  for (const node of packing === undefined ? topologicalOrder(roots) : rowClusters(roots)) {
+    if ('nodes' in node) {
+      for (const [output, name] of lowerCluster(node, results, emitter)) results.set(output, [name]);
+      continue;
+    }
     const operands =
       node.op === 'part' ? results.get(node.inputs[0]!)! : node.inputs.map((operand) => results.get(operand)![0]!);
     const result = applyRow(lowerings, node, operands, emitter);
@@ -62,6 +68,19 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
     ],
   });
   return { bytes, sizes: emitter.sizes };
+}
+
+/** The results of a cluster's outputs. */
+function lowerCluster(
+  cluster: RowCluster,
+  results: ReadonlyMap<Tensor, readonly string[]>,
+  emit: Emitter,
+): (readonly [Tensor, string])[] {
+  const { inputs, attributes } = rowProgram(cluster);
+  const operands = inputs.map((operand) => results.get(operand)![0]!);
+  const names = emit.nodeWithResults(cluster.outputs.length, 'RowProgram', operands, attributes, GRADUS);
+  for (const [i, output] of cluster.outputs.entries()) emit.describe(names[i]!, output);
+  return cluster.outputs.map((output, i) => [output, names[i]!]);
 }
 
 function initializer({ attributes: { name }, type, shape }: TensorOf<'input'>): OnnxConstant {

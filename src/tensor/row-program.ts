@@ -1,0 +1,239 @@
+// Writes the program of our operator RowProgram (kernels/row-program.h) for a cluster of operators: what it computes for each row.
+import type { Tensor, TensorOf } from './graph.ts';
+import { type ElementWise, isElementWise, type Kind, kindOf, type RowCluster } from './row-clusters.ts';
+
+/** The operator's numbers for operations and kinds. */
+const OPERATIONS: Record<Operation, number> = {
+  ...{ loop: 0, constant: 1, copy: 2 },
+  ...{ neg: 3, exp: 4, log: 5, sqrt: 6, reciprocal: 7, sigmoid: 8, tanh: 9, abs: 10 },
+  ...{ add: 11, sub: 12, mul: 13, div: 14, maximum: 15, minimum: 16 },
+  ...{ sum: 17, largest: 18 },
+};
+const KINDS: Record<Kind, number> = { wide: 0, columns: 1, narrow: 2, single: 3 };
+
+type Operation = ElementWise | 'loop' | 'constant' | 'copy' | 'sum' | 'largest';
+
+export interface RowProgram {
+  readonly inputs: readonly Tensor[];
+  readonly attributes: {
+    readonly width: number;
+    /** Of inputs, then of outputs. */
+    readonly kinds: readonly number[];
+    /** How many other registers there are with a number for each row, or for each row and column. */
+    readonly narrow: number;
+    readonly wide: number;
+    readonly program: readonly number[];
+  };
+}
+
+export function rowProgram({ nodes, outputs }: RowCluster): RowProgram {
+  const values = new Values(nodes);
+  const results = outputs.map((output) => values.result(output));
+  const kinds = [...values.kinds, ...results.map(({ wide }): Kind => (wide ? 'wide' : 'narrow'))];
+  const code = new Writer(values.all, values.inputs.length, results).write();
+  return {
+    inputs: values.inputs,
+    attributes: { width: values.width, kinds: kinds.map((kind) => KINDS[kind]), ...code },
+  };
+}
+
+/** What a program computes: a number for each row, or, if it is wide, for each row and column. */
+interface Value {
+  readonly operation: Operation | 'input';
+  readonly operands: readonly Value[];
+  readonly wide: boolean;
+  /** How many loops over the columns come before it. */
+  readonly level: number;
+  /** The number of an input, or the bits of a constant. */
+  readonly number: number;
+}
+
+const isSum = ({ operation }: Value) => operation === 'sum' || operation === 'largest';
+const isGiven = ({ operation }: Value) => operation === 'input' || operation === 'constant';
+
+/** The values of a cluster; equal ones are computed once. */
+class Values {
+  readonly inputs: Tensor[] = [];
+  readonly kinds: Kind[] = [];
+  readonly width: number;
+  /** Operands before what is computed from them. */
+  readonly all: Value[] = [];
+  readonly #rows: Tensor['shape'];
+  readonly #cluster: ReadonlySet<Tensor>;
+  readonly #known = new Map<Tensor, Value>();
+  readonly #shared = new Map<string, Value>();
+  readonly #results = new Set<Value>();
+
+  constructor(nodes: readonly Tensor[]) {
+    const widths = nodes.flatMap((node) => [node, ...node.inputs].map(({ shape }) => Number(shape.at(-1) ?? 1)));
+    this.width = Math.max(...widths);
+    this.#rows = nodes[0]!.shape.slice(0, -1);
+    this.#cluster = new Set(nodes);
+    for (const node of nodes) this.#of(node);
+  }
+
+  /** The value of an output, which nothing else has as its value. */
+  result(output: Tensor): Value {
+    const value = this.#of(output);
+    const wide = output.shape.at(-1) === this.width;
+    const isOwn = value.wide === wide && !isGiven(value) && !this.#results.has(value);
+    const result = isOwn ? value : this.#new('copy', [value], wide);
+    this.#results.add(result);
+    return result;
+  }
+
+  #of(tensor: Tensor): Value {
+    const known = this.#known.get(tensor) ?? (this.#cluster.has(tensor) ? this.#computed(tensor) : this.#given(tensor));
+    this.#known.set(tensor, known);
+    return known;
+  }
+
+  #given(tensor: Tensor): Value {
+    if (tensor.op === 'constant' && tensor.attributes.values.length === 1)
+      return this.#constant(tensor.attributes.values[0]!);
+    const kind = kindOf(tensor, this.#rows, this.width)!;
+    this.inputs.push(tensor);
+    this.kinds.push(kind);
+    return this.#new('input', [], kind === 'wide' || kind === 'columns', this.inputs.length - 1);
+  }
+
+  #computed(node: Tensor): Value {
+    const operands = node.inputs.map((operand) => this.#of(operand));
+    const [x, weight] = operands as [Value, Value];
+    if (isElementWise(node)) return this.#make(node.op, operands);
+    switch (node.op) {
+      case 'expand':
+        return x;
+      case 'reduceSum':
+        return this.#sum('sum', x);
+      case 'reduceMean':
+        return this.#mean(x);
+      case 'reduceMax':
+        return this.#sum('largest', x);
+      case 'rmsNorm':
+        return this.#make('mul', [this.#normal(x, node), weight]);
+      case 'logSumExp': {
+        const most = this.#sum('largest', x);
+        const total = this.#sum('sum', this.#make('exp', [this.#make('sub', [x, most])]));
+        return this.#make('add', [this.#make('log', [total]), most]);
+      }
+      default:
+        throw new Error(`${node.op} cannot be part of a program for rows`);
+    }
+  }
+
+  #normal(x: Value, { attributes: { epsilon } }: TensorOf<'rmsNorm'>): Value {
+    const square = this.#mean(this.#make('mul', [x, x]));
+    const root = this.#make('sqrt', [this.#make('add', [square, this.#constant(epsilon)])]);
+    return this.#make('mul', [x, this.#make('reciprocal', [root])]);
+  }
+
+  #mean(x: Value): Value {
+    return this.#make('div', [this.#sum('sum', x), this.#constant(this.width)]);
+  }
+
+  #sum(operation: 'sum' | 'largest', x: Value): Value {
+    return this.#make(operation, [x.wide ? x : this.#new('copy', [x], true)]);
+  }
+
+  #constant(number: number): Value {
+    return this.#make('constant', [], new Uint32Array(Float32Array.of(number).buffer)[0]!);
+  }
+
+  #make(operation: Operation, operands: readonly Value[], number = 0): Value {
+    const numbers = operands.map((operand) => this.all.indexOf(operand));
+    if (operation === 'add' || operation === 'mul') numbers.sort((a, b) => a - b);
+    const key = [operation, number, ...numbers].join(' ');
+    const wide = operation !== 'sum' && operation !== 'largest' && operands.some((operand) => operand.wide);
+    const value = this.#shared.get(key) ?? this.#new(operation, operands, wide, number);
+    this.#shared.set(key, value);
+    return value;
+  }
+
+  #new(operation: Value['operation'], operands: readonly Value[], wide: boolean, number = 0): Value {
+    const before = Math.max(0, ...operands.map(({ level }) => level));
+    const level = operation === 'sum' || operation === 'largest' ? before + 1 : before;
+    const value = { operation, operands, wide, level, number };
+    this.all.push(value);
+    return value;
+  }
+}
+
+/** Writes the instructions that compute results. */
+class Writer {
+  /** What the results need, operands first. */
+  readonly #values: readonly Value[];
+  readonly #results: ReadonlySet<Value>;
+  readonly #registers = new Map<Value, number>();
+  readonly #program: number[] = [];
+  readonly #narrow: number;
+  readonly #firstWide: number;
+  #wide = 0;
+
+  constructor(all: readonly Value[], inputs: number, results: readonly Value[]) {
+    this.#values = neededBy(results, all);
+    this.#results = new Set(results);
+    for (const [i, result] of results.entries()) this.#registers.set(result, inputs + i);
+    for (const value of this.#values) if (value.operation === 'input') this.#registers.set(value, value.number);
+    const narrow = this.#values.filter((value) => !value.wide && !this.#registers.has(value));
+    for (const [i, value] of narrow.entries()) this.#registers.set(value, inputs + results.length + i);
+    this.#narrow = narrow.length;
+    this.#firstWide = inputs + results.length + narrow.length;
+  }
+
+  write() {
+    const last = Math.max(...this.#values.map(({ level }) => level));
+    for (let level = 0; level <= last; level++) {
+      const ofLevel = this.#values.filter((value) => value.level === level && value.operation !== 'input');
+      for (const value of ofLevel) if (!value.wide && !isSum(value)) this.#narrowInstruction(value);
+      const sums = this.#values.filter((value) => isSum(value) && value.level === level + 1);
+      this.#loop([...ofLevel.filter((value) => value.wide && this.#results.has(value)), ...sums], level);
+    }
+    return { narrow: this.#narrow, wide: this.#wide, program: this.#program };
+  }
+
+  /** Computes wide results and sums. What they need is computed again in each loop, unless it is a result of an earlier one. */
+  #loop(targets: readonly Value[], level: number): void {
+    if (targets.length === 0) return;
+    const isThere = (value: Value) =>
+      !value.wide || isGiven(value) || (this.#results.has(value) && value.level < level);
+    const body = neededBy(targets, this.#values, isThere);
+    this.#program.push(OPERATIONS.loop, 0, body.length, 0);
+    const lastReader = new Map(body.flatMap((value) => value.operands.map((operand) => [operand, value])));
+    const used = new Map<Value, number>();
+    const free: number[] = [];
+    for (const value of body) {
+      const [left = 0, right = left] = value.operands.map(
+        (operand) => used.get(operand) ?? this.#registers.get(operand)!,
+      );
+      // A value may take the place of its operands.
+      for (const operand of new Set(value.operands))
+        if (used.has(operand) && lastReader.get(operand) === value) free.push(used.get(operand)!);
+      if (!this.#registers.has(value)) used.set(value, free.pop() ?? this.#firstWide + this.#wide++);
+      this.#program.push(
+        OPERATIONS[value.operation as Operation],
+        used.get(value) ?? this.#registers.get(value)!,
+        left,
+        right,
+      );
+    }
+  }
+
+  #narrowInstruction(value: Value): void {
+    const { operation, operands, number } = value;
+    const [left = number, right = 0] = operands.map((operand) => this.#registers.get(operand)!);
+    this.#program.push(OPERATIONS[operation as Operation], this.#registers.get(value)!, left, right);
+  }
+}
+
+/** What values are computed from, and they themselves, except for what is there already. */
+function neededBy(values: readonly Value[], all: readonly Value[], isThere = (_: Value) => false): Value[] {
+  const needed = new Set<Value>();
+  const visit = (value: Value, isTarget: boolean) => {
+    if (needed.has(value) || (!isTarget && isThere(value))) return;
+    needed.add(value);
+    for (const operand of value.operands) visit(operand, false);
+  };
+  for (const value of values) visit(value, true);
+  return all.filter((value) => needed.has(value));
+}
