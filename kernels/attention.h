@@ -11,10 +11,10 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include "exponential.h"
 #include "scratch.h"
 #include "threads.h"
 #include "tiles.h"
+#include "vectors.h"
 
 /** The first row of a segment, the number of its rows, and the index of its prefix, or −1. */
 typedef struct { int64_t row, count, prefix; } Segment;
