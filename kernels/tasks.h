@@ -47,6 +47,12 @@ static void pack_strip_task(void *data, size_t index) {
   _tile_release();
 }
 
+/** Prefetches the part with this index, of so many parts, into the second cache. */
+static inline void prefetch_part(const bfloat16 *from, long size, long part, long parts) {
+  const long lines = size * (long)sizeof(bfloat16) / 64;
+  for (long line = lines * part / parts; line < lines * (part + 1) / parts; line++) _mm_prefetch((const char *)from + 64 * line, _MM_HINT_T1);
+}
+
 static void multiply_task(void *data, size_t index) {
   Pass *pass = data;
   const Product *p = pass->product;
@@ -82,6 +88,7 @@ static void multiply_task(void *data, size_t index) {
     else pack_strip(pass, row, own_strip);
     for (long column = first; column < last; column += BLOCK) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
+      if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
       multiply((Factors){strip, panels + panel * panel_size, pass->blocks, block_size},
                (Factors){strip + pass->blocks * WHOLE, other_panels + panel * other_size, pass->other_blocks, WHOLE},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
