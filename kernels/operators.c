@@ -1,4 +1,12 @@
-// The library of our operators for ONNX Runtime.
+// The library of our operators for ONNX Runtime. For each there is a file with its name, which reads operands, and below it one that computes:
+//
+//   split-gemm.h         tasks.h              products of matrices
+//   segment-attention.h  attention.h          attention while training, and its gradients
+//   cached-attention.h   decoding.h           attention while sampling
+//   token-scores.h       logits.h             log-probabilities and entropies of tokens, and their gradients
+//   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
+//
+// All but the last multiply with tiles.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -6,7 +14,7 @@
 #include "row-program.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
-#include "token-scores-operators.h"
+#include "token-scores.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
                                             &token_scores, &token_scores_gradient, &row_program};
