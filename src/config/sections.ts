@@ -74,7 +74,9 @@ export const native = z.strictObject({
   rollout_dtype: z
     .enum(['auto', 'float32', 'bfloat16', 'int8', 'int4'])
     .default('auto')
-    .describe('type of the weights that completions are sampled with'),
+    .describe(
+      'type of the weights that completions are sampled with; auto: int8 where our own operators compute, else float32',
+    ),
   matmul_precision: z
     .enum(['highest', 'high'])
     .default('high')

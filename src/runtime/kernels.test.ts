@@ -11,7 +11,8 @@ import type { Packing } from '../tensor/onnx-matmul.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
-import { compiledLibrary, kernelLibrary, missingFeatures } from './kernels.ts';
+import { compiledLibrary, kernelLibrary } from './kernels.ts';
+import { missingFeatures } from './processor.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
 

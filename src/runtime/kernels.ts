@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
+import { missingForKernels } from './processor.ts';
 
 /** The library's path, or why there is none: then ONNX Runtime's own operators are used. */
 export type KernelLibrary = { readonly library: string } | { readonly missing: string };
@@ -15,7 +16,6 @@ export type KernelLibrary = { readonly library: string } | { readonly missing: s
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
 const compiler = 'cc';
-const features = ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16', 'amx_int8'];
 const flags = [
   ...['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'],
   ...['-mavx512f', '-mavx512bw', '-mavx512bf16', '-mamx-tile', '-mamx-bf16', '-mamx-int8'],
@@ -30,13 +30,6 @@ let loaded: LibraryHandle | undefined;
 export function kernelLibrary(): KernelLibrary {
   found ??= findLibrary();
   return found;
-}
-
-/** What this machine lacks for the library; says nothing about the compiler, and compiles nothing. */
-export function missingForKernels(): string | undefined {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return 'the system is not Linux on x86-64';
-  const lacking = missingFeatures(readFileSync('/proc/cpuinfo', 'utf8'));
-  return lacking.length > 0 ? `the processor has no ${lacking.join(', ')}` : undefined;
 }
 
 function findLibrary(): KernelLibrary {
@@ -56,12 +49,6 @@ function findLibrary(): KernelLibrary {
 /** The version of a library that `kernelLibrary` found: it changes with the sources. */
 export function kernelVersion(library: string): string {
   return basename(library, '.so').replace('kernels-', '');
-}
-
-/** What the operators need and the processor lacks. @param cpuinfo the text of /proc/cpuinfo */
-export function missingFeatures(cpuinfo: string): string[] {
-  const [, present = ''] = /^flags\s*:(.*)$/m.exec(cpuinfo) ?? [];
-  return features.filter((feature) => !present.split(' ').includes(feature));
 }
 
 /** The path of the library in the user's cache; a change of a file in kernels/ or of the flags makes another one. Throws if it cannot be compiled. */

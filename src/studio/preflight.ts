@@ -1,5 +1,6 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, and does not change the random numbers of training.
+import { roundsWeights } from '../backends/native/rollout-dtype.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
@@ -13,7 +14,7 @@ import { goldAnswers, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './sample-policy.ts';
-import { roundsWeights } from './sampler-gate.ts';
+
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
 import { goldEpisodes } from './user-code/environments/check-environment.ts';

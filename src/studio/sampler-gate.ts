@@ -1,4 +1,5 @@
 // Stops a run if its sampler differs from the model that is trained, since gradients would then be wrong.
+import { roundsWeights } from '../backends/native/rollout-dtype.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import type { Metrics } from '../logging.ts';
@@ -8,11 +9,6 @@ const metric = 'sampling/sampling_logp_difference/mean';
 /** Nats a token, on average, that come of rounding alone: beyond them there is an alert, beyond five times them the run stops. */
 const tolerances = { exact: 0.05, rounded: 0.5 } as const;
 const stopFactor = 5;
-
-/** Whether the native engine samples with other weights than it trains. */
-export function roundsWeights({ rollout_dtype }: Config['native']): boolean {
-  return !['auto', 'float32'].includes(rollout_dtype);
-}
 
 /** Undefined where the two differ for another reason: dropout, which only the trainer has. */
 export function samplerTolerance({ backend, native, lora }: Config): number | undefined {

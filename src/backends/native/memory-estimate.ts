@@ -5,7 +5,7 @@ import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import type { MemoryPlan } from './memory-plan.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
-import type { RolloutDtype } from './native-model.ts';
+import type { RolloutDtype } from './rollout-dtype.ts';
 
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
@@ -16,6 +16,8 @@ const MEASURED = {
   process: 190 * MEBIBYTE,
   /** Compiled sessions, and the graphs they were made from, for each layer. */
   sessionsPerLayer: 8 * MEBIBYTE,
+  /** The same where our own operators stand for many. */
+  ownSessionsPerLayer: 4 * MEBIBYTE,
   /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
   /** Attention weights and what their gradients need, for each pair of a query and a key. */
@@ -33,6 +35,7 @@ const MEASURED = {
 export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
+  readonly trainsOutput: boolean;
   readonly rolloutDtype: RolloutDtype;
   /** Whether our own operators compute products and attention. */
   readonly ownOperators: boolean;
@@ -42,9 +45,10 @@ export interface MemorySettings {
 /** Bytes by purpose. Their sum is the peak. */
 export function memoryEstimate(
   architecture: Architecture,
-  { trainable, full, rolloutDtype, ownOperators, plan }: MemorySettings,
+  settings: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
+  const { trainable, full, rolloutDtype, ownOperators, plan } = settings;
   const { config, parameters } = architecture;
   const total = parameterCount(parameters);
   const parts = layouts(plan.limits, workload);
@@ -53,7 +57,7 @@ export function memoryEstimate(
   const vectors = 4 + (full ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: MEASURED.process,
-    sessions: MEASURED.sessionsPerLayer * config.layers,
+    sessions: (ownOperators ? MEASURED.ownSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
     weights: full ? 0 : FLOAT * total,
     sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
     trained: FLOAT * trained * vectors,
@@ -61,17 +65,23 @@ export function memoryEstimate(
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:
-      (1 + MEASURED.fragmentation) *
-      Math.max(...parts.map((part) => trainingBytes(architecture, part, { ownOperators, recompute: plan.recompute }))),
+      (1 + MEASURED.fragmentation) * Math.max(...parts.map((part) => trainingBytes(architecture, part, settings))),
   };
+}
+
+/** Whether our own operator scores tokens, without logits in memory. */
+export function hasOwnScores({ ownOperators, trainsOutput }: Pick<MemorySettings, 'ownOperators' | 'trainsOutput'>) {
+  return ownOperators && !trainsOutput;
 }
 
 /** Bytes that one run of the training graph needs for its activations, attention and logits. */
 function trainingBytes(
   { config, parameters }: Architecture,
   { sizes, rows }: MicroBatch,
-  { recompute, ownOperators }: { readonly recompute: boolean; readonly ownOperators: boolean },
+  settings: MemorySettings,
 ): number {
+  const { ownOperators } = settings;
+  const { recompute } = settings.plan;
   const { U, P, C } = sizes;
   const completionRows = rows.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
@@ -83,7 +93,7 @@ function trainingBytes(
   // Prompts attend to themselves; completions attend to their prompt and to themselves. Our own operator keeps no weights.
   const pairs = U * P * P + completionRows * (P + C);
   const attention = ownOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
-  const logits = MEASURED.logitsCopies * config.vocabularySize * completionRows;
+  const logits = hasOwnScores(settings) ? 0 : MEASURED.logitsCopies * config.vocabularySize * completionRows;
   return FLOAT * (kept + activations + attention + logits);
 }
 

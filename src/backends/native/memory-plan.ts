@@ -3,10 +3,11 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Workload } from '../backend.ts';
-import { expectsKernels, productOptions } from './kernel-options.ts';
-import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
+
+import { hasOwnScores, type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
+import { expectsKernels, rolloutDtype } from './rollout-dtype.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
@@ -39,14 +40,18 @@ export function memorySettings(
   architecture: Architecture,
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
-  const options = productOptions(config);
-  const { rolloutDtype } = options;
-  return { ...parameterCounts(architecture, config), rolloutDtype, ownOperators: expectsKernels(options) };
+  const ownOperators = expectsKernels(config.native);
+  return {
+    ...parameterCounts(architecture, config),
+    rolloutDtype: rolloutDtype(config.native.rollout_dtype, ownOperators),
+    ownOperators,
+  };
 }
 
 /** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */
 export function memoryPlan(architecture: Architecture, config: Config): MemoryPlan {
-  const limits = microBatchLimits(architecture.config);
+  const settings = memorySettings(architecture, config);
+  const limits = microBatchLimits(architecture.config, { ownScores: hasOwnScores(settings) });
   const budget = config.native.memory_budget === null ? undefined : bytesOf(config.native.memory_budget);
   if (budget === undefined) return { limits, recompute: false, cacheBudget: CACHE_BUDGET };
   const workload: Workload = {
@@ -56,7 +61,6 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
     completionTokens: config.max_completion_length,
   };
   const cacheBudget = Math.min(CACHE_BUDGET, Math.max(SMALLEST_CACHE, budget / 16));
-  const settings = memorySettings(architecture, config);
   let least = Number.POSITIVE_INFINITY;
   for (const { fraction, recompute } of plans) {
     const part = (tokens: number) => Math.max(1, Math.floor(tokens * fraction));

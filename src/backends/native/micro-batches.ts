@@ -35,9 +35,19 @@ export type Layout = 'padded' | 'packed';
 /** The most logits of one pass. About five matrices of this size exist at the same time. */
 const LOGITS_PER_PASS = 2 ** 25;
 
-/** Limits that bound the working memory of a pass for any size of vocabulary. */
-export function microBatchLimits({ vocabularySize }: Pick<ModelConfig, 'vocabularySize'>): MicroBatchLimits {
-  const completionTokens = Math.max(64, Math.floor(LOGITS_PER_PASS / vocabularySize));
+/** The fewest completion tokens that fill a pass: without logits in memory, and with them. */
+const LEAST = { own: 704, logits: 64 };
+
+/**
+ * Limits that bound the working memory of a pass for any size of vocabulary.
+ * @param ownScores whether our own operator scores tokens, which needs no logits in memory
+ */
+export function microBatchLimits(
+  { vocabularySize }: Pick<ModelConfig, 'vocabularySize'>,
+  { ownScores }: { readonly ownScores: boolean },
+): MicroBatchLimits {
+  const least = ownScores ? LEAST.own : LEAST.logits;
+  const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / vocabularySize));
   return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
 }
 

@@ -7,7 +7,7 @@ import { startRecording, stopRecording, takeRecording } from '../../runtime/reco
 import type { Backend } from '../backend.ts';
 import { describableModel, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
-import { kernelOptions, productOptions } from './kernel-options.ts';
+import { kernelOptions } from './kernel-options.ts';
 import { loraSettings } from './lora-settings.ts';
 import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
@@ -35,6 +35,15 @@ export const nativeBackend: Backend = {
 function operatorVersion(config: Config): Record<string, string> {
   const { kernels } = kernelOptions(productOptions(config));
   return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };
+}
+
+/** What a configuration says about matrix products. */
+function productOptions({ native }: Config) {
+  return {
+    device: native.device,
+    rolloutDtype: native.rollout_dtype,
+    matmulPrecision: native.matmul_precision,
+  };
 }
 
 async function openModel(config: Config, modelPath: string): Promise<NativeModel> {

@@ -34,11 +34,11 @@ import { type ModelFiles, openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
+import { trainsOutput } from './parameter-counts.ts';
 import { free, place, valuesOnHost } from './placement.ts';
+import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
-
-export type RolloutDtype = 'float32' | 'bfloat16' | 'int8' | 'int4';
 
 /** What our operator can do for them. */
 const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: undefined } as const;
@@ -63,8 +63,8 @@ export interface NativeModelOptions {
   readonly device?: Device;
   /** @default as many as there are cores available to this process */
   readonly threads?: number;
-  /** The type of frozen weights while sampling; trained weights are never quantized. @default 'float32' */
-  readonly rolloutDtype?: RolloutDtype;
+  /** The type of frozen weights while sampling; trained weights are never quantized. `auto`: see `rolloutDtype`. @default 'float32' */
+  readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them; the
    * names are PyTorch's. @default 'high'
@@ -214,10 +214,11 @@ class Engine implements NativeModel {
 
   /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
   #rolloutWeights() {
-    const { rolloutDtype = 'float32', kernels } = this.#options;
-    const packing = PACKINGS[rolloutDtype];
+    const { kernels } = this.#options;
+    const dtype = rolloutDtype(this.#options.rolloutDtype ?? 'float32', kernels !== undefined);
+    const packing = PACKINGS[dtype];
     if (kernels !== undefined && packing) return { packing };
-    const quantization = QUANTIZATIONS[rolloutDtype];
+    const quantization = QUANTIZATIONS[dtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
     this.#quantizedWeights ??= place(
@@ -240,16 +241,23 @@ class Engine implements NativeModel {
     };
   }
 
+  get #trainsOutput(): boolean {
+    return trainsOutput(this.architecture, this.#values.layout.entries);
+  }
+
   #trainingOptions() {
+    const hasOwn = this.#options.kernels !== undefined;
     return {
       ...this.#graphOptions(),
       temperature: this.#options.temperature,
       dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
-      limits: this.#options.memory?.limits ?? microBatchLimits(this.architecture.config),
+      limits:
+        this.#options.memory?.limits ??
+        microBatchLimits(this.architecture.config, { ownScores: hasOwn && !this.#trainsOutput }),
       recompute: this.#options.memory?.recompute ?? false,
-      ownOperators: this.#options.kernels !== undefined,
-      trainsOutput: this.#values.layout.entries.some(({ name }) => name === outputName(this.architecture.config)),
+      ownOperators: hasOwn,
+      trainsOutput: this.#trainsOutput,
     };
   }
 

@@ -1,6 +1,7 @@
 // Counts a model's parameters, and those that a configuration trains.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
+import { outputName } from '../../models/layers.ts';
 import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { loraSettings } from './lora-settings.ts';
 import { parameterCount } from './memory-estimate.ts';
@@ -11,13 +12,22 @@ export interface ParameterCounts {
   readonly trainable: number;
   /** Whether the model is trained as a whole, without adapters. */
   readonly full: boolean;
+  /** Whether the weight of the output layer is trained. */
+  readonly trainsOutput: boolean;
 }
 
-export function parameterCounts({ parameters }: Architecture, config: Config): ParameterCounts {
+export function parameterCounts(architecture: Architecture, config: Config): ParameterCounts {
+  const { parameters } = architecture;
   const trained = trainedParameters(parameters, loraSettings(config), config.trainable);
-  const trainable = parameterCount(trainedEntries(trained));
+  const entries = trainedEntries(trained);
+  const trainable = parameterCount(entries);
   return {
-    ...{ trainable, full: trained.whole },
+    ...{ trainable, full: trained.whole, trainsOutput: trainsOutput(architecture, entries) },
     total: parameterCount(parameters) + trainable - parameterCount(trained.own),
   };
+}
+
+/** Whether the weight of the output layer is among trained parameters. */
+export function trainsOutput({ config }: Architecture, entries: readonly { readonly name: string }[]): boolean {
+  return entries.some(({ name }) => name === outputName(config));
 }
