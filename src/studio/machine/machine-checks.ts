@@ -95,8 +95,8 @@ export const machineChecks = {
     const found = kernelLibrary();
     const detail =
       'library' in found
-        ? 'float32 products run on the bfloat16 units of this processor'
-        : `float32 products are ONNX Runtime's own: ${found.missing}`;
+        ? 'our own operators are used: products and attention run on the matrix units of this processor'
+        : `our own operators are not used: ${found.missing}`;
     return { ok: true, detail };
   },
   webgpu: () => device('webgpu'),
