@@ -76,7 +76,7 @@ describe('a run that is profiled', () => {
       for (const run of runs) assert.ok(phases.some((outer) => isWithin(run, outer)));
       for (const operator of operators) assert.ok(runs.some((run) => isWithin(operator, run)));
     }
-    assert.ok(rows.get('sampling')!.some(({ name }) => name === 'GroupQueryAttention'));
+    assert.ok(rows.get('sampling')!.some(({ name }) => /^(GroupQuery|Cached)Attention$/.test(name)));
   });
 
   test('shows memory over time', () => {

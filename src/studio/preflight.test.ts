@@ -145,11 +145,18 @@ describe('a trainer that', () => {
   };
   test('differs from the sampler stops', async () => {
     const result = await report(
-      {},
+      { native: { rollout_dtype: 'float32' } },
       telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - 0.06 : value))),
     );
     assertBlocked(result, 'logprob_gap', /differ by at most 0\.06 nats/);
     assert.ok(Math.abs(result.metrics.logprob_gap! - 0.06) < 1e-4);
+  });
+  test('differs from a sampler that rounds weights does not stop', async () => {
+    const result = await report(
+      { native: { rollout_dtype: 'int8' } },
+      telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - 0.3 : value))),
+    );
+    assert.equal(of(result, 'logprob_gap'), 'warning');
   });
   test('tells what is no number stops', async () => {
     assertBlocked(
