@@ -7,7 +7,7 @@ import type { Workload } from '../backend.ts';
 import { hasOwnScores, type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
-import { expectsKernels, rolloutDtype } from './rollout-dtype.ts';
+import { expectsKernels, gainsFromKernels, rolloutDtype } from './rollout-dtype.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
@@ -40,7 +40,7 @@ export function memorySettings(
   architecture: Architecture,
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
-  const ownOperators = expectsKernels(config.native);
+  const ownOperators = gainsFromKernels(architecture) && expectsKernels(config.native);
   return {
     ...parameterCounts(architecture, config),
     rolloutDtype: rolloutDtype(config.native.rollout_dtype, ownOperators),

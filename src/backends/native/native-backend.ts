@@ -1,6 +1,7 @@
 // The native backend: a language model in this process, sampled from and trained by ONNX Runtime.
 import type { Config } from '../../config/schema.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
+import type { Architecture } from '../../models/families.ts';
 import { kernelVersion } from '../../runtime/kernels.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
@@ -13,6 +14,7 @@ import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
+import { gainsFromKernels } from './rollout-dtype.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
@@ -25,16 +27,16 @@ export const nativeBackend: Backend = {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
     const text = await openModelText(modelPath, config.chat_template);
     const model = await openModel(config, modelPath);
-    const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config) };
+    const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config, model.architecture) };
     return { ...text, model, versions, contextLength: model.architecture.config.contextLength };
   },
   profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
 
-/** Of our own operator, if matrix products are computed by it. */
-function operatorVersion(config: Config): Record<string, string> {
+/** Of our own operators, if they are used. */
+function operatorVersion(config: Config, architecture: Architecture): Record<string, string> {
   const { kernels } = kernelOptions(productOptions(config));
-  return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };
+  return kernels === undefined || !gainsFromKernels(architecture) ? {} : { kernels: kernelVersion(kernels) };
 }
 
 /** What a configuration says about matrix products. */

@@ -36,7 +36,7 @@ import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { trainsOutput } from './parameter-counts.ts';
 import { free, place, valuesOnHost } from './placement.ts';
-import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
+import { gainsFromKernels, type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
@@ -87,7 +87,7 @@ export interface NativeModel extends Model {
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
-  const products = kernelOptions(options);
+  const kernels = kernelOptions(options);
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
@@ -98,7 +98,8 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     values.upload();
     const frozen = await readFrozen(files, trained);
     addRotaryTables(frozen, architecture);
-    return new Engine({ ...options, ...products }, architecture, trained, values, place(frozen, values.layout.device));
+    const own = gainsFromKernels(architecture) ? kernels : {};
+    return new Engine({ ...options, ...own }, architecture, trained, values, place(frozen, values.layout.device));
   } finally {
     await files.close();
   }

@@ -1,5 +1,6 @@
 // The type of the frozen weights that completions are sampled with. Loads no native library, so that runs of other backends may import it.
 import type { Config } from '../../config/schema.ts';
+import type { Architecture } from '../../models/families.ts';
 import { missingForKernels } from '../../runtime/processor.ts';
 
 export type RolloutDtype = Exclude<Config['native']['rollout_dtype'], 'auto'>;
@@ -22,6 +23,13 @@ export function refusedKernels({ device, matmul_precision }: Pick<Config['native
 /** Whether our own operators will probably be used: nothing is compiled to find out. */
 export function expectsKernels(native: Config['native']): boolean {
   return refusedKernels(native) === undefined && missingForKernels() === undefined;
+}
+
+/** Narrower models gain nothing from our own operators, and are computed more exactly without. */
+const LEAST_WIDTH = 128;
+
+export function gainsFromKernels({ config }: Architecture): boolean {
+  return config.hiddenSize >= LEAST_WIDTH;
 }
 
 /** Whether completions are sampled with other weights than are trained. */
