@@ -4,7 +4,7 @@ import { dropoutColumns } from '../../models/layers.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
-import type { MicroBatch } from './micro-batches.ts';
+import type { Layout, MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
 
 /** What all micro-batches of an optimiser step have in common. */
@@ -24,19 +24,25 @@ const HIDDEN = -1e9;
 export function layoutInputs(
   part: MicroBatch,
   sequences: readonly TrainingSequence[],
+  layout: Layout,
   run: RunTensors,
 ): [string, BoundTensor][] {
-  const { U, P, G, C } = part.sizes;
+  const { U, G, C } = part.sizes;
   const { ids, positions } = tokenRows(part, sequences);
   const { sources, targets, places } = trainedTokens(part, sequences);
-  const padding = part.prompts.flatMap(({ length }) => Array.from({ length: P }, (_, p) => (p < length ? 0 : HIDDEN)));
   return [
     ['ids', run.integers([ids.length], ids)],
     ['positions', run.integers([ids.length, 1], positions)],
     ['sources', run.integers([sources.length], sources)],
     ['targets', run.integers([targets.length], targets)],
     ['places', run.integers([U, G, C], places)],
-    ['segments', run.integers([U + U * G, 3], segmentsOf(part, sequences).flat())],
+    ...(layout === 'packed' ? segmentInputs(part, sequences, run) : maskInputs(part, run)),
+  ];
+}
+
+function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors): [string, BoundTensor][] {
+  const padding = prompts.flatMap(({ length }) => Array.from({ length: P }, (_, p) => (p < length ? 0 : HIDDEN)));
+  return [
     ['prompt_causal', run.floats([P, P], causal(P))],
     ['completion_causal', run.floats([C, C], causal(C))],
     ['prompt_padding', run.floats([U, 1, 1, 1, 1, P], padding)],
@@ -44,15 +50,19 @@ export function layoutInputs(
 }
 
 /** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
-function segmentsOf(part: MicroBatch, sequences: readonly TrainingSequence[]): number[][] {
-  const { prompts, rows, sizes, activations } = part;
-  return [
+function segmentInputs(
+  { prompts, rows, sizes, activations }: MicroBatch,
+  sequences: readonly TrainingSequence[],
+  run: RunTensors,
+): [string, BoundTensor][] {
+  const segments = [
     ...prompts.map(({ length }, prompt) => [activations.prompts[prompt]!, length, -1]),
     ...rows.map((index, row) => {
       const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
       return [activations.completions[row]!, length, Math.floor(row / sizes.G)];
     }),
   ];
+  return [['segments', run.integers([segments.length, 3], segments.flat())]];
 }
 
 /** The id of each row's token and its position in its own sequence, both 0 for padding. */

@@ -130,7 +130,7 @@ export class Learner {
     const rows = part.rows.length;
     const { C: width } = part.sizes;
     bindInputs(binding, inputs, values.tensors);
-    bindInputs(binding, inputs, layoutInputs(part, sequences, run));
+    bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
     bindInputs(binding, inputs, lossInputs(part, sequences, step, run));
     const { adapters, dropout = 0 } = this.#options;
     if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
@@ -187,7 +187,7 @@ export class Scorer {
       using run = new RunTensors();
       using binding = this.#compiled.bind();
       bindInputs(binding, inputs, values.tensors);
-      bindInputs(binding, inputs, layoutInputs(part, sequences, run));
+      bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
       const output = run.create('float32', [part.rows.length, part.sizes.C]);
       binding.output(this.#output, output);
       await binding.run();

@@ -66,7 +66,7 @@ export function microBatches(
   const isTeaching = ({ members }: PromptGroup) => members.some((member) => teaches(sequences[member]!));
   const [teaching, silent] = [groups.filter(isTeaching), groups.filter((group) => !isTeaching(group))];
   const placed = (part: readonly PromptGroup[]) => microBatch(part, sequences, layout);
-  const fits = (part: readonly PromptGroup[]) => isWithin(placed(part), sequences, limits, layout);
+  const fits = (part: readonly PromptGroup[]) => isWithin(placed(part), limits);
   return [
     ...joined(teaching, fits).map((part) => ({ ...placed(part), teaches: true })),
     ...joined(silent, fits).map((part) => ({ ...placed(part), teaches: false })),
@@ -116,15 +116,8 @@ function layoutSizes(groups: readonly PromptGroup[], sequences: readonly Trainin
   };
 }
 
-function isWithin(
-  { rows, sizes: { U, G, C }, activations }: Placed,
-  sequences: readonly TrainingSequence[],
-  limits: MicroBatchLimits,
-  layout: Layout,
-): boolean {
-  const lengths = rows.map((index) => (index === undefined ? 0 : sequences[index]!.completionIds.length));
-  const tokens = layout === 'padded' ? U * G * C : lengths.reduce((sum, length) => sum + length, 0);
-  return activations.count <= limits.rows && tokens <= limits.completionTokens;
+function isWithin({ activations: { completions, count } }: Placed, limits: MicroBatchLimits): boolean {
+  return count <= limits.rows && count - completions[0]! <= limits.completionTokens;
 }
 
 type Placed = Omit<MicroBatch, 'teaches'>;
@@ -133,21 +126,15 @@ function microBatch(groups: readonly PromptGroup[], sequences: readonly Training
   const sizes = layoutSizes(groups, sequences);
   const prompts = groups.map(({ promptIds }) => promptIds);
   const rows = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  const lengths = rows.map((index) => (index === undefined ? 0 : sequences[index]!.completionIds.length));
+  const completions = rows.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
   let count = 0;
-  const startsOf = (lengths: readonly number[], padded: number) =>
-    lengths.map((length) => {
+  const startsOf = (texts: readonly (readonly number[])[], padded: number) =>
+    texts.map(({ length }) => {
       const start = count;
       count += layout === 'padded' ? padded : length;
       return start;
     });
-  const starts = {
-    prompts: startsOf(
-      prompts.map(({ length }) => length),
-      sizes.P,
-    ),
-    completions: startsOf(lengths, sizes.C),
-  };
+  const starts = { prompts: startsOf(prompts, sizes.P), completions: startsOf(completions, sizes.C) };
   return { prompts, rows, sizes, activations: { ...starts, count } };
 }
 
