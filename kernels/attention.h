@@ -58,43 +58,18 @@ static long packed_place(const Attention *a, long head, long segment) {
   return (head * a->block_count + a->first_block[segment]) * a->width * WHOLE;
 }
 
-/** Packs a segment's keys or values so that keys are columns: a panel for each block of keys. */
-static void pack_as_columns(const float *from, long stride, long keys, long size, bfloat16 *into) {
-  for (long key = 0; key < keys; key += BLOCK)
-    for (long k = 0; k < size; k += BLOCK, into += WHOLE) pack(from + key * stride + k, stride, 1, 1, keys - key, size - k, 1, into);
-}
-
-/** The same so that keys are depth: a panel for each block of a head's size. */
-static void pack_as_depth(const float *from, long stride, long keys, long size, bfloat16 *into) {
-  for (long column = 0; column < size; column += BLOCK)
-    for (long key = 0; key < keys; key += BLOCK, into += WHOLE)
-      pack(from + key * stride + column, stride, 0, 1, size - column, keys - key, 1, into);
-}
-
-/** Packs rows as a left operand. */
-static void pack_rows(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
-  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, rows, depth - k, factor, into);
-}
-
-/** Packs columns as a left operand: `columns` strips of 32 of them, each `rows` deep. */
-static void pack_columns(const float *from, long stride, long rows, long columns, bfloat16 *into) {
-  for (long column = 0; column < columns; column += BLOCK)
-    for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
-      pack(from + row * stride + column, stride, 0, 0, columns - column, rows - row, 1, into);
-}
-
 static void pack_segment_task(void *data, size_t index) {
   const Attention *a = data;
   const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->key_stride;
   const Segment *s = a->segments + segment;
   const long place = packed_place(a, head, segment), from = s->row * stride + head * a->head_stride;
-  pack_as_columns(a->key + from, stride, s->count, a->size, a->key_columns + place);
+  pack_as_columns(a->key + from, stride, s->count, a->size, 1, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(a->value + from, stride, s->count, a->size, a->value_depth + place);
+    pack_as_depth(a->value + from, stride, s->count, a->size, 1, a->value_depth + place);
     return;
   }
-  pack_as_columns(a->value + from, stride, s->count, a->size, a->value_columns + place);
-  pack_as_depth(a->key + from, stride, s->count, a->size, a->key_depth + place);
+  pack_as_columns(a->value + from, stride, s->count, a->size, 1, a->value_columns + place);
+  pack_as_depth(a->key + from, stride, s->count, a->size, 1, a->key_depth + place);
 }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
@@ -240,7 +215,7 @@ static void add_sums(const Attention *a, const Part *part, const bfloat16 *trans
   const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    pack_as_depth(numbers + column, columns, part->count, BLOCK, panel);
+    pack_as_depth(numbers + column, columns, part->count, BLOCK, 1, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
       multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE}, none,
@@ -269,8 +244,8 @@ static void attention_task(void *data, size_t index) {
     const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
     const long sums = ((shared - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
     const int first = head == shared * sharing;
-    pack_columns(a->query + place, stride, part->count, a->size, b.queries);
-    pack_columns(a->gradient + place, stride, part->count, a->size, b.outputs);
+    pack_columns(a->query + place, stride, part->count, a->size, 1, b.queries);
+    pack_columns(a->gradient + place, stride, part->count, a->size, 1, b.outputs);
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
     add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
   }

@@ -73,7 +73,7 @@ static void *read_texts(const Cached *c, float scale, void *context) {
 }
 
 static void *compute_cached(Cached *c, float scale, void *context) {
-  const Scratch rotated = borrow(ceiling(c->rows * c->steps * c->heads * c->size * (long)sizeof(float), 64) * 64);
+  const Scratch rotated = borrow(c->rows * c->steps * c->heads * c->size * sizeof(float));
   if (!rotated.memory) return out_of_memory();
   c->rotated = rotated.memory;
   void *status = 0;
@@ -139,9 +139,7 @@ static void *run_cached_attention(void *data, void *context) {
 static const Operator cached_attention = {
     COMMON_FIELDS,
     .called = "CachedAttention",
-    .required_inputs = 9,
     .all_inputs = 9,
-    .required_outputs = 3,
     .all_outputs = 3,
     .integers = 1 << 5 | 1 << 8, // last positions and twins
     .create = create_attention,

@@ -83,12 +83,8 @@ static void add_values(const Step *s, float *const *outputs, long count, const f
 
 /** Replaces scores by weights that sum to 1. */
 static void normalize(float *scores, long count) {
-  __m512 highest = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps();
-  for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    highest = _mm512_mask_max_ps(highest, mask, highest, _mm512_maskz_loadu_ps(mask, scores + i));
-  }
-  const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(highest));
+  const __m512 shift = _mm512_set1_ps(largest_of(scores, count));
+  __m512 sum = _mm512_setzero_ps();
   for (long i = 0; i < count; i += 16) {
     const __mmask16 mask = mask_of(count - i);
     const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, scores + i), shift)));
@@ -111,7 +107,7 @@ static void step_task(void *data, size_t index) {
     together = least(together, least((long)s->twins[rows[i]].count, least(keys, (long)s->last[twin] + 1)));
   }
   const long stride = ceiling(longest, 16) * 16;
-  const Scratch scratch = borrow(ceiling(queries * (stride * (long)sizeof(float) + 2 * (long)sizeof(float *)), 64) * 64);
+  const Scratch scratch = borrow(queries * (stride * sizeof(float) + 2 * sizeof(float *)));
   if (!scratch.memory) {
     s->failed = 1;
     return;

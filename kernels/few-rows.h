@@ -89,7 +89,7 @@ static void multiply_few_task(void *data, size_t index) {
 
 static void *compute_few(const Product *p, void *context) {
   const long width = ceiling(p->depth, BLOCK) * BLOCK;
-  const Scratch scratch = borrow(ceiling(p->rows * width * (long)sizeof(float), 64) * 64);
+  const Scratch scratch = borrow(p->rows * width * sizeof(float));
   float *padded = scratch.memory;
   if (!padded) return out_of_memory();
   for (long row = 0; row < p->rows; row++)

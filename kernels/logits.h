@@ -5,7 +5,11 @@
 // their gradients with the same chunk of the weight. Gradients are summed for groups of chunks, and then over groups, in their order.
 #pragma once
 
-#include "attention.h"
+#include <math.h>
+#include <stdatomic.h>
+#include "scratch.h"
+#include "threads.h"
+#include "tiles.h"
 
 enum {
   CHUNK_COLUMNS = 512, // of the vocabulary; their packed weights fit a core's second cache
@@ -50,12 +54,8 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const b
 }
 
 static Statistics statistics_of(const float *logits, long count) {
-  __m512 highest = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps(), weighted = _mm512_setzero_ps();
-  for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    highest = _mm512_mask_max_ps(highest, mask, highest, _mm512_maskz_loadu_ps(mask, logits + i));
-  }
-  const float largest = _mm512_reduce_max_ps(highest);
+  const float largest = largest_of(logits, count);
+  __m512 sum = _mm512_setzero_ps(), weighted = _mm512_setzero_ps();
   for (long i = 0; i < count; i += 16) {
     const __mmask16 mask = mask_of(count - i);
     const __m512 logit = _mm512_maskz_loadu_ps(mask, logits + i);
@@ -79,7 +79,7 @@ static void score_chunk_task(void *data, size_t index) {
   float *logits = scratch.memory;
   bfloat16 *panels = (bfloat16 *)((char *)scratch.memory + logits_bytes);
   configure();
-  pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, panels);
+  pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, 1, panels);
   for (long row = 0; row < t->tokens; row += BLOCK) {
     multiply_chunk(t, row, columns, panels, logits);
     for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
@@ -142,8 +142,8 @@ static void differentiate_group_task(void *data, size_t index) {
   const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);
-    pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, panels);
-    pack_as_depth(t->weight + first * t->size, t->size, columns, t->size, depth);
+    pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, 1, panels);
+    pack_as_depth(t->weight + first * t->size, t->size, columns, t->size, 1, depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
       const long rows = least(BLOCK, t->tokens - row);
       multiply_chunk(t, row, columns, panels, logits);
@@ -181,7 +181,7 @@ static void *compute_token_scores(TokenScores *t, void *context) {
   t->groups = ceiling(t->chunks, ceiling(t->chunks, GROUPS)); // none is empty
   const size_t strip_bytes = strips * packed_strip(t) * sizeof(bfloat16);
   const size_t others = t->scores ? t->chunks * t->tokens * sizeof(Statistics) : t->groups * t->tokens * t->size * sizeof(float);
-  const Scratch scratch = borrow(ceiling((long)(strip_bytes + others), 64) * 64);
+  const Scratch scratch = borrow(strip_bytes + others);
   if (!scratch.memory) return out_of_memory();
   t->strips = scratch.memory;
   t->statistics = (Statistics *)((char *)scratch.memory + strip_bytes);

@@ -52,7 +52,7 @@ typedef struct Operator {
   void *(*compute)(void *kernel, void *context);
 
   const char *called;
-  size_t required_inputs, all_inputs, required_outputs, all_outputs;
+  size_t all_inputs, all_outputs, optional_inputs, optional_outputs; // the optional ones come last
   unsigned integers; // a bit for each input that has int64 numbers; all others, and the outputs, have float32 ones
 } Operator;
 
@@ -62,8 +62,8 @@ static int operator_input_type(const Operator *operator, size_t index) { return 
 static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
 static int operator_output_type(const Operator *operator, size_t index) { return 1; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
-static int operator_input_kind(const Operator *operator, size_t index) { return index >= operator->required_inputs; }
-static int operator_output_kind(const Operator *operator, size_t index) { return index >= operator->required_outputs; }
+static int operator_input_kind(const Operator *operator, size_t index) { return index + operator->optional_inputs >= operator->all_inputs; }
+static int operator_output_kind(const Operator *operator, size_t index) { return index + operator->optional_outputs >= operator->all_outputs; }
 /** Of an operator with any number of inputs or outputs: at least one, all of one type. */
 static int operator_variadic_kind(const Operator *operator, size_t index) { return 2; }
 static int operator_least_variadic(const Operator *operator) { return 1; }
@@ -83,17 +83,22 @@ static void *in_parallel(void *context, void (*task)(void *data, size_t index), 
   return 0;
 }
 
-/** A pointer to the data of an array with so many axes, and its sizes. */
-static void *read_array(const void *value, void *data, int64_t *sizes, size_t axes) {
-  void *shape, *status = CALL(GET_DATA, value, data);
-  size_t rank;
-  if (!status) status = CALL(GET_SHAPE, value, &shape);
+/** The sizes of an array with `least` to `most` axes, and how many these are. */
+static void *read_shape(const void *value, size_t least, size_t most, int64_t *sizes, size_t *axes) {
+  void *shape, *status = CALL(GET_SHAPE, value, &shape);
   if (status) return status;
-  status = CALL(GET_RANK, shape, &rank);
-  if (!status && rank != axes) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand has another number of axes");
-  if (!status) status = CALL(GET_SIZES, shape, sizes, axes);
+  status = CALL(GET_RANK, shape, axes);
+  if (!status && (*axes < least || *axes > most))
+    status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: an operand has another number of axes");
+  if (!status) status = CALL(GET_SIZES, shape, sizes, *axes);
   CALL(RELEASE_SHAPE, shape);
   return status;
+}
+
+/** A pointer to the data of an array with so many axes, and its sizes. */
+static void *read_array(const void *value, void *data, int64_t *sizes, size_t axes) {
+  void *status = CALL(GET_DATA, value, data);
+  return status ? status : read_shape(value, axes, axes, sizes, &axes);
 }
 
 /** The same of an input. One that is left out has no data. */

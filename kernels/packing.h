@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "product.h"
+#include "vectors.h"
 
 typedef struct { __m512i high, low; } Split;
 
@@ -23,8 +24,6 @@ static float element(const Product *p, long row, long column) {
   if (row >= p->depth || column >= p->columns) return 0;
   return p->right_transposed ? p->right[column * p->depth + row] : p->right[row * p->columns + column];
 }
-
-static inline __mmask16 mask_of(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
 
 /** A tile in two halves, high and low parts of its numbers: 16 rows of 32. */
 typedef struct { __m512i high[16], low[16]; } Tile;
@@ -113,29 +112,44 @@ static inline void pack(const float *from, long stride, int along, int pairs, lo
   }
 }
 
+/** Packs rows as a left operand: up to 32 of them, `depth` numbers of each. */
+static void pack_rows(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
+  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, rows, depth - k, factor, into);
+}
+
+/** Packs columns as a left operand: strips of 32 of them, each `rows` deep. */
+static void pack_columns(const float *from, long stride, long rows, long columns, float factor, bfloat16 *into) {
+  for (long column = 0; column < columns; column += BLOCK)
+    for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
+      pack(from + row * stride + column, stride, 0, 0, columns - column, rows - row, factor, into);
+}
+
+/** Packs rows as the columns of a right operand: a panel for each 32 of them. */
+static void pack_as_columns(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
+  for (long row = 0; row < rows; row += BLOCK)
+    for (long k = 0; k < depth; k += BLOCK, into += WHOLE)
+      pack(from + row * stride + k, stride, 1, 1, rows - row, depth - k, factor, into);
+}
+
+/** Packs rows as the depth of a right operand, in the order in which numbers are in memory: a panel for each 32 columns. */
+static void pack_as_depth(const float *from, long stride, long rows, long columns, float factor, bfloat16 *into) {
+  const long size = ceiling(rows, BLOCK) * WHOLE;
+  for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
+    for (long column = 0; column < columns; column += BLOCK)
+      pack(from + row * stride + column, stride, 0, 1, columns - column, rows - row, factor, into + column / BLOCK * size);
+}
+
 /** A strip of 32 rows from `row`, for `depth` numbers from `start`. */
 static void pack_left(const Product *p, long row, long start, long depth, bfloat16 *into) {
-  const long rows = p->rows - row;
-  for (long k = start; k < start + depth; k += BLOCK, into += WHOLE)
-    if (p->left_transposed) pack(p->left + k * p->rows + row, p->rows, 0, 0, rows, start + depth - k, p->alpha, into);
-    else pack(p->left + row * p->depth + k, p->depth, 1, 0, rows, start + depth - k, p->alpha, into);
+  const long rows = least(BLOCK, p->rows - row);
+  if (p->left_transposed) pack_columns(p->left + start * p->rows + row, p->rows, depth, rows, p->alpha, into);
+  else pack_rows(p->left + row * p->depth + start, p->depth, rows, depth, p->alpha, into);
 }
 
 /** Panels of 32 columns each, from column `first` to `last`. */
 static void pack_right(const Product *p, long first, long last, long start, long depth, float factor, bfloat16 *into) {
-  const long size = ceiling(depth, BLOCK) * WHOLE;
-  // In the order in which numbers are in memory.
-  if (p->right_transposed) {
-    for (long column = first; column < last; column += BLOCK, into += size)
-      for (long k = 0; k < depth; k += BLOCK)
-        pack(p->right + column * p->depth + start + k, p->depth, 1, 1, p->columns - column, depth - k, factor,
-             into + k / BLOCK * WHOLE);
-  } else {
-    for (long k = 0; k < depth; k += BLOCK, into += WHOLE)
-      for (long column = first; column < last; column += BLOCK)
-        pack(p->right + (start + k) * p->columns + column, p->columns, 0, 1, p->columns - column, depth - k, factor,
-             into + (column - first) / BLOCK * size);
-  }
+  if (p->right_transposed) pack_as_columns(p->right + first * p->depth + start, p->depth, last - first, depth, factor, into);
+  else pack_as_depth(p->right + start * p->columns + first, p->columns, depth, last - first, factor, into);
 }
 
 /** Packs the right operand of a product. `block` is WHOLE or HIGH. Returns null if there is no memory. */

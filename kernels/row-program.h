@@ -74,17 +74,6 @@ static void *create_program(const Operator *operator, Api ignored, const void *i
 
 enum { MOST_AXES = 8 };
 
-/** The shape of a tensor. */
-static void *read_shape(const void *value, int64_t sizes[MOST_AXES], size_t *rank) {
-  void *shape, *status = CALL(GET_SHAPE, value, &shape);
-  if (status) return status;
-  status = CALL(GET_RANK, shape, rank);
-  if (!status && *rank > MOST_AXES) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "RowProgram: an operand has too many axes");
-  if (!status) status = CALL(GET_SIZES, shape, sizes, *rank);
-  CALL(RELEASE_SHAPE, shape);
-  return status;
-}
-
 /** Reads input `index`, and the shape of the rows from those that have rows: `axes` without the last one. */
 static void *read_operand(Execution *run, void *context, size_t index, int64_t axes[MOST_AXES], size_t *rank) {
   const ProgramNode *node = run->node;
@@ -94,7 +83,7 @@ static void *read_operand(Execution *run, void *context, size_t index, int64_t a
   size_t own;
   void *status = CALL(GET_INPUT, context, index, &value);
   if (!status) status = CALL(GET_DATA, value, &run->memory[index]);
-  if (!status) status = read_shape(value, sizes, &own);
+  if (!status) status = read_shape(value, 0, MOST_AXES, sizes, &own);
   if (status) return status;
   const int has_rows = kind == WIDE_VALUES || kind == OF_ROWS;
   const int64_t columns = own == 0 ? 1 : sizes[own - 1], expected = kind == WIDE_VALUES || kind == OF_COLUMNS ? node->width : 1;
@@ -133,9 +122,7 @@ static const Operator row_program = {
     .output_kind = operator_variadic_kind,
     .variadic = {operator_least_variadic, operator_least_variadic, operator_least_variadic, operator_least_variadic},
     .called = "RowProgram",
-    .required_inputs = 1,
     .all_inputs = 1,
-    .required_outputs = 1,
     .all_outputs = 1,
     .create = create_program,
     .compute = run_program,

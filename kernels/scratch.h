@@ -11,7 +11,8 @@ static Scratch kept[KEPT];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /** Returns memory of at least that size: the smallest that is kept and fits, or new memory. `memory` is null if there is none. */
-static Scratch borrow(size_t bytes) {
+static Scratch borrow(size_t wanted) {
+  const size_t bytes = wanted / 64 * 64 + 64; // allocation takes multiples of its alignment
   Scratch found = {0, 0};
   pthread_mutex_lock(&lock);
   Scratch *best = 0;

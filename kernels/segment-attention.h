@@ -64,9 +64,7 @@ enum { SEGMENTS = 1 << 3 }; // the input that has integers
 static const Operator segment_attention = {
     COMMON_FIELDS,
     .called = "SegmentAttention",
-    .required_inputs = 4,
     .all_inputs = 4,
-    .required_outputs = 1,
     .all_outputs = 1,
     .integers = SEGMENTS,
     .create = create_attention,
@@ -77,9 +75,7 @@ static const Operator segment_attention = {
 static const Operator segment_attention_gradient = {
     COMMON_FIELDS,
     .called = "SegmentAttentionGradient",
-    .required_inputs = 5,
     .all_inputs = 5,
-    .required_outputs = 3,
     .all_outputs = 3,
     .integers = SEGMENTS,
     .create = create_attention,

@@ -139,10 +139,10 @@ static void *run_product(void *data, void *context) {
 static const Operator split_gemm = {
     COMMON_FIELDS,
     .called = "SplitGemm",
-    .required_inputs = 2,
-    .all_inputs = 6, // the addend and the factors of the thin products are optional
-    .required_outputs = 1,
-    .all_outputs = 2, // the second is the left factor of the thin product that is added
+    .all_inputs = 6,
+    .optional_inputs = 4, // the addend and the factors of the thin products
+    .all_outputs = 2,
+    .optional_outputs = 1, // the left factor of the thin product that is added
     .create = create_product,
     .compute = run_product,
     .destroy = destroy_product,

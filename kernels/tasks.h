@@ -118,7 +118,7 @@ static Pass plan(const Product *p, long start) {
 static void *run_pass(Pass *pass, void *context) {
   const Product *p = pass->product, *down = p->down;
   const long strips = pass->groups > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
-  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE + WHOLE) * sizeof(bfloat16));
+  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE) * sizeof(bfloat16));
   if (!scratch.memory) return out_of_memory();
   void *status = 0;
   if (down) {

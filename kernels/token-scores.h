@@ -54,9 +54,7 @@ static void *run_token_scores_gradient(void *node, void *context) {
 static const Operator token_scores = {
     COMMON_FIELDS,
     .called = "TokenScores",
-    .required_inputs = 3,
     .all_inputs = 3,
-    .required_outputs = 1,
     .all_outputs = 1,
     .integers = 1 << 2, // targets
     .create = create_token_scores,
@@ -67,9 +65,7 @@ static const Operator token_scores = {
 static const Operator token_scores_gradient = {
     COMMON_FIELDS,
     .called = "TokenScoresGradient",
-    .required_inputs = 5,
     .all_inputs = 5,
-    .required_outputs = 1,
     .all_outputs = 1,
     .integers = 1 << 2,
     .create = create_token_scores,

@@ -5,6 +5,9 @@
 
 typedef __m512 Vector;
 
+/** The first `count` of 16 numbers; all if there are more. */
+static inline __mmask16 mask_of(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
+
 static inline Vector all(float x) { return _mm512_set1_ps(x); }
 static inline __m512i sign_bits(void) { return _mm512_set1_epi32(1 << 31); }
 static inline Vector negative(Vector x) { return (Vector)_mm512_xor_si512((__m512i)x, sign_bits()); }
@@ -13,6 +16,16 @@ static inline Vector negative(Vector x) { return (Vector)_mm512_xor_si512((__m51
 static inline __mmask16 no_numbers(Vector x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
 static inline Vector largest(Vector a, Vector b) { return _mm512_mask_mov_ps(_mm512_max_ps(a, b), no_numbers(a), a); }
 static inline Vector smallest(Vector a, Vector b) { return _mm512_mask_mov_ps(_mm512_min_ps(a, b), no_numbers(a), a); }
+
+/** The largest of some numbers; what is not a number may be passed over. */
+static inline float largest_of(const float *numbers, long count) {
+  Vector most = all(-__builtin_inff());
+  for (long i = 0; i < count; i += 16) {
+    const __mmask16 mask = mask_of(count - i);
+    most = _mm512_mask_max_ps(most, mask, most, _mm512_maskz_loadu_ps(mask, numbers + i));
+  }
+  return _mm512_reduce_max_ps(most);
+}
 
 /** exp(x) = 2ⁿ · (1 + rest), where |x − n · log 2| ≤ log 2 / 2. The rest is a Taylor series, exact to 6e-9. */
 static inline Vector exponential_parts(Vector x, Vector *rest) {
