@@ -2,6 +2,7 @@
 #pragma once
 
 #include <immintrin.h>
+#include <stdint.h>
 
 typedef __m512 Vector;
 
@@ -9,7 +10,7 @@ typedef __m512 Vector;
 static inline __mmask16 mask_of(long count) { return count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1; }
 
 static inline Vector all(float x) { return _mm512_set1_ps(x); }
-static inline __m512i sign_bits(void) { return _mm512_set1_epi32(1 << 31); }
+static inline __m512i sign_bits(void) { return _mm512_set1_epi32(INT32_MIN); }
 static inline Vector negative(Vector x) { return (Vector)_mm512_xor_si512((__m512i)x, sign_bits()); }
 
 /** The processor's minima and maxima are the second operand if either is no number. */

@@ -8,7 +8,7 @@ export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
 type None = Readonly<Record<never, never>>;
 type Axes = { readonly axes: readonly number[]; readonly keepDimensions: boolean };
 
-interface SegmentHeads {
+export interface AttentionHeads {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly scale: number;
@@ -104,15 +104,15 @@ export interface Operators {
    * Twins change no result: they are, for each row, another row whose cache begins with the same tokens, or itself, and how many these are.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
-  cachedAttention: { readonly heads: number; readonly keyValueHeads: number; readonly scale: number };
+  cachedAttention: AttentionHeads;
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
    * of rows: its first row, their number, and the index of its prefix, or −1. Each of its rows attends to itself, to the segment's rows before
    * it, and to all rows of the prefix, a segment that has none itself. Rows outside segments get 0. Segments do not overlap.
    */
-  segmentAttention: SegmentHeads;
+  segmentAttention: AttentionHeads;
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
-  segmentAttentionGradient: SegmentHeads;
+  segmentAttentionGradient: AttentionHeads;
   /**
    * (hidden [T, D], weight [V, D], targets int64 [T]) → [T, 3]. Of the distribution with the logits alpha · hidden weightᵀ: the target's
    * log-probability, the entropy in nats, and log Σ exp of the logits. No gradient flows into the weight.

@@ -222,11 +222,8 @@ const kernels: Kernel = {
         }
         return score * scale;
       });
-      const highest = Math.max(...scores);
-      const weights = scores.map((score) => Math.exp(score - highest));
-      const total = weights.reduce((sum, weight) => sum + weight, 0);
-      return weights.reduce(
-        (sum, weight, position) => sum + (weight / total) * values.data[dot([row!, shared, position, i! % width], at)]!,
+      return softened(scores).reduce(
+        (sum, weight, position) => sum + weight * values.data[dot([row!, shared, position, i! % width], at)]!,
         0,
       );
     });
@@ -442,7 +439,10 @@ function attentionRows(
 }
 
 function attentionWeights(query: Value, key: Value, at: number, keys: readonly Key[], scale: number): number[] {
-  const scores = keys.map((other) => scale * inner(query, at, key, other));
+  return softened(keys.map((other) => scale * inner(query, at, key, other)));
+}
+
+function softened(scores: readonly number[]): number[] {
   const highest = Math.max(...scores);
   const weights = scores.map((score) => Math.exp(score - highest));
   const total = weights.reduce((sum, weight) => sum + weight, 0);

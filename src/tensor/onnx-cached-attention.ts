@@ -1,6 +1,6 @@
 // Lowers attention over a cache to our own operator where twins are given and it can be used; otherwise to ONNX Runtime's GroupQueryAttention,
 // padding heads to a size that it supports.
-import type { TensorOf } from './graph.ts';
+import type { AttentionHeads, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS, MICROSOFT } from './onnx-emitter.ts';
 import type { Dimension } from './shape.ts';
 
@@ -8,6 +8,11 @@ import type { Dimension } from './shape.ts';
 const HEAD_MULTIPLE = 8;
 /** and rotates those of a multiple of this one. */
 const ROTATED_MULTIPLE = 16;
+
+/** The attributes of our own operators for attention. */
+export function namedHeads({ heads, keyValueHeads, scale }: AttentionHeads) {
+  return { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
+}
 
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
 export function lowerCachedAttention(
@@ -17,8 +22,7 @@ export function lowerCachedAttention(
 ): string[] {
   const [query, key, value, keyCache, valueCache, lastPositions, cos, sin, twins] = operands;
   if (twins !== undefined && emit.packing !== undefined) {
-    const sizes = { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
-    return emit.nodeWithResults(3, 'CachedAttention', operands, sizes, GRADUS);
+    return emit.nodeWithResults(3, 'CachedAttention', operands, namedHeads({ heads, keyValueHeads, scale }), GRADUS);
   }
   const steps = inputs[0]!.shape[1]!;
   const width = inputs[3]!.shape[3] as number;

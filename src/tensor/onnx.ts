@@ -3,7 +3,7 @@
 // operators, which need a certain processor, are used only if asked for.
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
-import { lowerCachedAttention } from './onnx-cached-attention.ts';
+import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
@@ -119,14 +119,7 @@ const own =
   ) => {
     if (emit.packing === undefined) throw new Error(`${node.op} needs our own operators`);
     const { attributes } = node;
-    const named =
-      'heads' in attributes
-        ? {
-            heads: attributes.heads,
-            key_value_heads: attributes.keyValueHeads,
-            scale: { float: attributes.scale },
-          }
-        : { alpha: { float: attributes.alpha } };
+    const named = 'heads' in attributes ? namedHeads(attributes) : { alpha: { float: attributes.alpha } };
     return emit.nodeWithResults(results, op, operands, named, GRADUS);
   };
 

@@ -1,19 +1,23 @@
 // Finds the library of our own operators for a model.
 import { GradusError } from '../../errors.ts';
+import type { Architecture } from '../../models/families.ts';
 import { kernelLibrary } from '../../runtime/kernels.ts';
 import type { CompileOptions } from './compiled-graph.ts';
+import { gainsFromKernels, refusedKernels } from './kernel-use.ts';
 import type { NativeModelOptions } from './native-model.ts';
-import { refusedKernels } from './rollout-dtype.ts';
 
 /** Empty where ONNX Runtime's own operators are used. Throws `BFLOAT16_NOT_READY` if rollouts need ours and they cannot be used. */
-export function kernelOptions({
-  device = 'cpu',
-  matmulPrecision = 'high',
-  rolloutDtype,
-}: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>): Pick<CompileOptions, 'kernels'> {
+export function kernelOptions(
+  {
+    device = 'cpu',
+    matmulPrecision = 'high',
+    rolloutDtype,
+  }: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>,
+  architecture: Architecture,
+): Pick<CompileOptions, 'kernels'> {
   const missing = refusedKernels({ device, matmul_precision: matmulPrecision });
   const found = missing === undefined ? kernelLibrary() : { missing };
-  if ('library' in found) return { kernels: found.library };
+  if ('library' in found) return gainsFromKernels(architecture) ? { kernels: found.library } : {};
   if (rolloutDtype === 'bfloat16') {
     throw new GradusError(
       'BFLOAT16_NOT_READY',

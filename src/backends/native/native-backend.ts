@@ -14,13 +14,13 @@ import { memoryPlan } from './memory-plan.ts';
 import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
-import { gainsFromKernels } from './rollout-dtype.ts';
 
 export const nativeBackend: Backend = {
   // A configuration without a model has been refused before.
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    if (config.native.rollout_dtype === 'bfloat16') kernelOptions(productOptions(config)); // which refuses it where it cannot be used
+    // Refuses rollouts in bfloat16 where they are impossible; for others, nothing is compiled before a run.
+    if (config.native.rollout_dtype === 'bfloat16') kernelOptions(productOptions(config), await readArchitecture(path));
     return { ...(await describeNativeModel(config, path)), place };
   },
   async open(config, signal) {
@@ -35,8 +35,8 @@ export const nativeBackend: Backend = {
 
 /** Of our own operators, if they are used. */
 function operatorVersion(config: Config, architecture: Architecture): Record<string, string> {
-  const { kernels } = kernelOptions(productOptions(config));
-  return kernels === undefined || !gainsFromKernels(architecture) ? {} : { kernels: kernelVersion(kernels) };
+  const { kernels } = kernelOptions(productOptions(config), architecture);
+  return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };
 }
 
 /** What a configuration says about matrix products. */

@@ -36,7 +36,7 @@ import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { trainsOutput } from './parameter-counts.ts';
 import { free, place, valuesOnHost } from './placement.ts';
-import { gainsFromKernels, type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
+import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
@@ -87,10 +87,10 @@ export interface NativeModel extends Model {
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
 export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
-  const kernels = kernelOptions(options);
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
+    const kernels = kernelOptions(options, architecture);
     const trained = trainedParameters(architecture.parameters, options.lora, options.trainable);
     const values = new Arena(new ArenaLayout(trainedEntries(trained), options.device));
     if (trained.adapters) initializeAdapters(values, trained.adapters, options.seed);
@@ -98,8 +98,7 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     values.upload();
     const frozen = await readFrozen(files, trained);
     addRotaryTables(frozen, architecture);
-    const own = gainsFromKernels(architecture) ? kernels : {};
-    return new Engine({ ...options, ...own }, architecture, trained, values, place(frozen, values.layout.device));
+    return new Engine({ ...options, ...kernels }, architecture, trained, values, place(frozen, values.layout.device));
   } finally {
     await files.close();
   }
