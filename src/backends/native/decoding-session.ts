@@ -41,8 +41,7 @@ export class DecodingSession implements Disposable {
   readonly #values: Arena;
 
   constructor(options: DecodingSessionOptions) {
-    const ownOperators = options.session.kernels !== undefined;
-    const outputs = decodingGraph(options.architecture, { ...options, ownOperators });
+    const outputs = decodingGraph(options.architecture, options);
     this.vocabularySize = options.architecture.config.vocabularySize;
     this.#graph = compileGraph(outputs, options.frozen, {
       ...options.session,

@@ -237,6 +237,7 @@ class Engine implements NativeModel {
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
       frozen: this.#frozen,
       positions: this.architecture.config.contextLength,
+      ownOperators: kernels !== undefined,
       session: { device, ...(threads !== undefined && { threads }), ...(kernels !== undefined && { kernels }) },
     };
   }
@@ -246,17 +247,16 @@ class Engine implements NativeModel {
   }
 
   #trainingOptions() {
-    const hasOwn = this.#options.kernels !== undefined;
+    const shared = this.#graphOptions();
     return {
-      ...this.#graphOptions(),
+      ...shared,
       temperature: this.#options.temperature,
       dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
       limits:
         this.#options.memory?.limits ??
-        microBatchLimits(this.architecture.config, { ownScores: hasOwn && !this.#trainsOutput }),
+        microBatchLimits(this.architecture.config, { ownScores: shared.ownOperators && !this.#trainsOutput }),
       recompute: this.#options.memory?.recompute ?? false,
-      ownOperators: hasOwn,
       trainsOutput: this.#trainsOutput,
     };
   }
