@@ -63,13 +63,13 @@ static void pack_segment_task(void *data, size_t index) {
   const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->key_stride;
   const Segment *s = a->segments + segment;
   const long place = packed_place(a, head, segment), from = s->row * stride + head * a->head_stride;
-  pack_as_columns(a->key + from, stride, s->count, a->size, 1, a->key_columns + place);
+  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(a->value + from, stride, s->count, a->size, 1, a->value_depth + place);
+    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, a->value_depth + place);
     return;
   }
-  pack_as_columns(a->value + from, stride, s->count, a->size, 1, a->value_columns + place);
-  pack_as_depth(a->key + from, stride, s->count, a->size, 1, a->key_depth + place);
+  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, a->value_columns + place);
+  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, a->key_depth + place);
 }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
@@ -215,7 +215,7 @@ static void add_sums(const Attention *a, const Part *part, const bfloat16 *trans
   const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    pack_as_depth(numbers + column, columns, part->count, BLOCK, 1, panel);
+    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
       multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE}, none,

@@ -12,17 +12,18 @@ static __m512 addends(const Product *p, long row, long column, __mmask16 mask) {
   const Product *other = p->other;
   __m512 sum = p->addend ? _mm512_maskz_loadu_ps(mask, p->addend + row * p->columns + column) : _mm512_setzero_ps();
   if (!other) return sum;
+  const float *right = other->right.numbers;
   float products[16] = {0};
   for (long i = 0; i < least(16, p->columns - column); i++) {
     __m512 terms = _mm512_setzero_ps();
     for (long k = 0; other->right_transposed && k < other->depth; k += 16) {
       const __mmask16 there = mask_of(other->depth - k);
       terms = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(there, other->left + row * other->depth + k),
-                              _mm512_maskz_loadu_ps(there, other->right + (column + i) * other->depth + k), terms);
+                              _mm512_maskz_loadu_ps(there, right + (column + i) * other->depth + k), terms);
     }
     products[i] = _mm512_reduce_add_ps(terms);
     for (long k = 0; !other->right_transposed && k < other->depth; k++)
-      products[i] += other->left[row * other->depth + k] * element(other, k, column + i);
+      products[i] += other->left[row * other->depth + k] * right[k * p->columns + column + i];
   }
   return _mm512_fmadd_ps(_mm512_loadu_ps(products), _mm512_set1_ps(other->alpha), sum);
 }

@@ -21,7 +21,8 @@ enum {
 typedef struct { float largest, sum, weighted; } Statistics;
 
 typedef struct {
-  const float *hidden, *weight; // [tokens, size] and [vocabulary, size]
+  const float *hidden; // [tokens, size]
+  Matrix weight;       // [vocabulary, size]
   const int64_t *targets;
   long tokens, size, vocabulary;
   float alpha; // of logits
@@ -38,6 +39,7 @@ typedef struct {
 } TokenScores;
 
 static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * WHOLE; }
+static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) * block_size(t->weight.format); }
 
 static void pack_hidden_task(void *data, size_t index) {
   const TokenScores *t = data;
@@ -49,7 +51,8 @@ static void pack_hidden_task(void *data, size_t index) {
 static void multiply_chunk(const TokenScores *t, long row, long columns, const bfloat16 *panels, float *logits) {
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK)
-    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_strip(t), ceiling(t->size, BLOCK), WHOLE},
+    multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), ceiling(t->size, BLOCK),
+                       block_size(t->weight.format)},
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
 
@@ -71,7 +74,7 @@ static void score_chunk_task(void *data, size_t index) {
   TokenScores *t = data;
   const long first = (long)index * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
   const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
-  const Scratch scratch = borrow(logits_bytes + CHUNK_COLUMNS / BLOCK * packed_strip(t) * sizeof(bfloat16));
+  const Scratch scratch = borrow(logits_bytes + CHUNK_COLUMNS / BLOCK * packed_panel(t) * sizeof(bfloat16));
   if (!scratch.memory) {
     t->failed = 1;
     return;
@@ -79,7 +82,7 @@ static void score_chunk_task(void *data, size_t index) {
   float *logits = scratch.memory;
   bfloat16 *panels = (bfloat16 *)((char *)scratch.memory + logits_bytes);
   configure();
-  pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, 1, panels);
+  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panels);
   for (long row = 0; row < t->tokens; row += BLOCK) {
     multiply_chunk(t, row, columns, panels, logits);
     for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
@@ -128,7 +131,8 @@ static void differentiate_logits(const float *known, const float *gradients, lon
 static void differentiate_group_task(void *data, size_t index) {
   TokenScores *t = data;
   const long together = ceiling(t->chunks, t->groups), width = ceiling(t->size, BLOCK);
-  const long strip = CHUNK_COLUMNS / BLOCK * WHOLE, panels_size = CHUNK_COLUMNS / BLOCK * packed_strip(t);
+  const long strip = CHUNK_COLUMNS / BLOCK * WHOLE, panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
+  const long size = block_size(t->weight.format);
   const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
   const Scratch scratch = borrow(logits_bytes + (strip + 2 * panels_size) * sizeof(bfloat16));
   if (!scratch.memory) {
@@ -142,8 +146,8 @@ static void differentiate_group_task(void *data, size_t index) {
   const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);
-    pack_as_columns(t->weight + first * t->size, t->size, columns, t->size, 1, panels);
-    pack_as_depth(t->weight + first * t->size, t->size, columns, t->size, 1, depth);
+    pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panels);
+    pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
       const long rows = least(BLOCK, t->tokens - row);
       multiply_chunk(t, row, columns, panels, logits);
@@ -153,7 +157,7 @@ static void differentiate_group_task(void *data, size_t index) {
       pack_rows(logits, CHUNK_COLUMNS, rows, columns, t->alpha, logits_strip);
       for (long panel = 0; panel < width; panel++) {
         float *into = sums + row * t->size + panel * BLOCK;
-        multiply((Factors){logits_strip, depth + panel * blocks * WHOLE, blocks, WHOLE}, none,
+        multiply((Factors){logits_strip, depth + panel * blocks * size, blocks, size}, none,
                  (Target){chunk > begin ? into : 0, into, t->size, rows, least(BLOCK, t->size - panel * BLOCK)});
       }
     }

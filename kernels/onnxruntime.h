@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "stored.h"
 #include "threads.h"
 
 // The indices of functions in the OrtApi struct, and the beginning of the OrtCustomOp struct. Both only grow at their ends.
@@ -53,12 +54,16 @@ typedef struct Operator {
 
   const char *called;
   size_t all_inputs, all_outputs, optional_inputs, optional_outputs; // the optional ones come last
-  unsigned integers; // a bit for each input that has int64 numbers; all others, and the outputs, have float32 ones
+  unsigned integers; // a bit for each input that has int64 numbers,
+  unsigned stored;   // and for each matrix that may have bytes instead; all others, and the outputs, have float32 numbers
 } Operator;
 
 static const char *operator_name(const Operator *operator) { return operator->called; }
 static const char *operator_provider(const Operator *operator) { return "CPUExecutionProvider"; }
-static int operator_input_type(const Operator *operator, size_t index) { return operator->integers >> index & 1 ? 7 : 1; }
+static int operator_input_type(const Operator *operator, size_t index) {
+  enum { ANY = 0, FLOATS = 1, INTEGERS = 7 };
+  return operator->integers >> index & 1 ? INTEGERS : operator->stored >> index & 1 ? ANY : FLOATS;
+}
 static size_t operator_inputs(const Operator *operator) { return operator->all_inputs; }
 static int operator_output_type(const Operator *operator, size_t index) { return 1; }
 static size_t operator_outputs(const Operator *operator) { return operator->all_outputs; }
@@ -110,6 +115,23 @@ static void *read_input(const void *context, size_t index, void *data, int64_t *
   if (status || index >= inputs) return status;
   status = CALL(GET_INPUT, context, index, &value);
   return status || !value ? status : read_array(value, data, sizes, axes);
+}
+
+/** A matrix in this format, an attribute of its node. Bytes have a row for each of its rows, if that is made of whole blocks. */
+static void *read_matrix(const void *value, int64_t format, Matrix *matrix, int64_t sizes[2]) {
+  void *status = read_array(value, &matrix->numbers, sizes, 2);
+  if (status) return status;
+  if (format < 0 || format >= FORMATS) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: a matrix has an unknown format");
+  if (format != FLOAT32) sizes[1] = sizes[1] / block_bytes[format] * STORED_BLOCK;
+  matrix->format = (Format)format;
+  matrix->stride = sizes[1];
+  return 0;
+}
+
+static void *read_matrix_input(const void *context, size_t index, int64_t format, Matrix *matrix, int64_t sizes[2]) {
+  const void *value;
+  void *status = CALL(GET_INPUT, context, index, &value);
+  return status ? status : read_matrix(value, format, matrix, sizes);
 }
 
 /** The memory for a result. */

@@ -5,8 +5,9 @@
 //   cached-attention.h   decoding.h           attention while sampling
 //   token-scores.h       logits.h             log-probabilities and entropies of tokens, and their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
+//   stored-rows.h        stored.h             embeddings in formats of weight files
 //
-// All but the last multiply with tiles.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
+// All but the last two multiply with tiles.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,10 +15,11 @@
 #include "row-program.h"
 #include "segment-attention.h"
 #include "split-gemm.h"
+#include "stored-rows.h"
 #include "token-scores.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &token_scores, &token_scores_gradient, &row_program};
+                                            &token_scores, &token_scores_gradient, &row_program, &stored_rows};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

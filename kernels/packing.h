@@ -19,12 +19,6 @@ static inline Split split(__m512 first, __m512 second) {
   return (Split){high, low};
 }
 
-/** A number of the right operand, or 0 beyond its edges. */
-static float element(const Product *p, long row, long column) {
-  if (row >= p->depth || column >= p->columns) return 0;
-  return p->right_transposed ? p->right[column * p->depth + row] : p->right[row * p->columns + column];
-}
-
 /** A tile in two halves, high and low parts of its numbers: 16 rows of 32. */
 typedef struct { __m512i high[16], low[16]; } Tile;
 
@@ -87,11 +81,9 @@ static inline void transpose(__m512i *rows) {
   }
 }
 
-static inline void store(const Tile *tile, bfloat16 *into) {
-  for (int row = 0; row < 16; row++) {
-    _mm512_store_si512(into + 32 * row, tile->high[row]);
-    _mm512_store_si512(into + 32 * row + 2 * TILE, tile->low[row]);
-  }
+static inline void store(const Tile *tile, int low, bfloat16 *into) {
+  for (int row = 0; row < 16; row++) _mm512_store_si512(into + 32 * row, tile->high[row]);
+  for (int row = 0; low && row < 16; row++) _mm512_store_si512(into + HIGH + 32 * row, tile->low[row]);
 }
 
 /**
@@ -100,43 +92,53 @@ static inline void store(const Tile *tile, bfloat16 *into) {
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param pairs whether tiles have pairs
+ * @param size of the packed block: WHOLE, or HIGH without low parts
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  */
-static inline void pack(const float *from, long stride, int along, int pairs, long width, long depth, float factor, bfloat16 *into) {
+static inline void pack(const float *from, long stride, int along, int pairs, long size, long width, long depth, float factor,
+                        bfloat16 *into) {
   const __m512 scale = _mm512_set1_ps(factor);
   for (long half = 0; half < 2 && 16 * half < width; half++) {
     Tile tile = along ? read_rows(from + 16 * half * stride, stride, width - 16 * half, depth, scale)
                       : read_pairs(from + 16 * half, stride, depth, width - 16 * half, scale);
-    if (along == pairs) transpose(tile.high), transpose(tile.low);
-    store(&tile, into + half * TILE);
+    if (along == pairs) transpose(tile.high);
+    if (along == pairs && size == WHOLE) transpose(tile.low);
+    store(&tile, size == WHOLE, into + half * TILE);
   }
 }
 
 /** Packs rows as a left operand: up to 32 of them, `depth` numbers of each. */
 static void pack_rows(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
-  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, rows, depth - k, factor, into);
+  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, WHOLE, rows, depth - k, factor, into);
 }
 
 /** Packs columns as a left operand: strips of 32 of them, each `rows` deep. */
 static void pack_columns(const float *from, long stride, long rows, long columns, float factor, bfloat16 *into) {
   for (long column = 0; column < columns; column += BLOCK)
     for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
-      pack(from + row * stride + column, stride, 0, 0, columns - column, rows - row, factor, into);
+      pack(from + row * stride + column, stride, 0, 0, WHOLE, columns - column, rows - row, factor, into);
 }
 
 /** Packs rows as the columns of a right operand: a panel for each 32 of them. */
-static void pack_as_columns(const float *from, long stride, long rows, long depth, float factor, bfloat16 *into) {
+static void pack_as_columns(Matrix m, long rows, long depth, float factor, bfloat16 *into) {
+  const long size = block_size(m.format);
+  float decoded[BLOCK * BLOCK];
   for (long row = 0; row < rows; row += BLOCK)
-    for (long k = 0; k < depth; k += BLOCK, into += WHOLE)
-      pack(from + row * stride + k, stride, 1, 1, rows - row, depth - k, factor, into);
+    for (long k = 0; k < depth; k += BLOCK, into += size) {
+      const Matrix block = block_of(m, row, k, rows - row, decoded);
+      pack(block.numbers, block.stride, 1, 1, size, rows - row, depth - k, factor, into);
+    }
 }
 
 /** Packs rows as the depth of a right operand, in the order in which numbers are in memory: a panel for each 32 columns. */
-static void pack_as_depth(const float *from, long stride, long rows, long columns, float factor, bfloat16 *into) {
-  const long size = ceiling(rows, BLOCK) * WHOLE;
-  for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
-    for (long column = 0; column < columns; column += BLOCK)
-      pack(from + row * stride + column, stride, 0, 1, columns - column, rows - row, factor, into + column / BLOCK * size);
+static void pack_as_depth(Matrix m, long rows, long columns, float factor, bfloat16 *into) {
+  const long size = block_size(m.format), panel = ceiling(rows, BLOCK) * size;
+  float decoded[BLOCK * BLOCK];
+  for (long row = 0; row < rows; row += BLOCK, into += size)
+    for (long column = 0; column < columns; column += BLOCK) {
+      const Matrix block = block_of(m, row, column, rows - row, decoded);
+      pack(block.numbers, block.stride, 0, 1, size, columns - column, rows - row, factor, into + column / BLOCK * panel);
+    }
 }
 
 /** A strip of 32 rows from `row`, for `depth` numbers from `start`. */
@@ -148,19 +150,19 @@ static void pack_left(const Product *p, long row, long start, long depth, bfloat
 
 /** Panels of 32 columns each, from column `first` to `last`. */
 static void pack_right(const Product *p, long first, long last, long start, long depth, float factor, bfloat16 *into) {
-  if (p->right_transposed) pack_as_columns(p->right + first * p->depth + start, p->depth, last - first, depth, factor, into);
-  else pack_as_depth(p->right + start * p->columns + first, p->columns, depth, last - first, factor, into);
+  if (p->right_transposed) pack_as_columns(part_of(p->right, first, start), last - first, depth, factor, into);
+  else pack_as_depth(part_of(p->right, start, first), depth, last - first, factor, into);
 }
 
-/** Packs the right operand of a product. `block` is WHOLE or HIGH. Returns null if there is no memory. */
-static bfloat16 *pack_panels(const Product *p, long block) {
-  const long blocks = ceiling(p->depth, BLOCK), panels = ceiling(p->columns, BLOCK);
-  bfloat16 *packed = aligned_alloc(64, panels * blocks * block * sizeof(bfloat16));
-  bfloat16 *panel = aligned_alloc(64, blocks * WHOLE * sizeof(bfloat16));
+/** Packs the right operand of a product. `size`, of a block, is WHOLE or HIGH. Returns null if there is no memory. */
+static bfloat16 *pack_panels(const Product *p, long size) {
+  const long blocks = ceiling(p->depth, BLOCK), panels = ceiling(p->columns, BLOCK), made = block_size(p->right.format);
+  bfloat16 *packed = aligned_alloc(64, panels * blocks * size * sizeof(bfloat16));
+  bfloat16 *panel = aligned_alloc(64, blocks * made * sizeof(bfloat16));
   bfloat16 *into = packed;
   for (long column = 0; packed && panel && column < p->columns; column += BLOCK) {
     pack_right(p, column, least(p->columns, column + BLOCK), 0, p->depth, 1, panel);
-    for (long i = 0; i < blocks; i++, into += block) memcpy(into, panel + i * WHOLE, block * sizeof(bfloat16));
+    for (long i = 0; i < blocks; i++, into += size) memcpy(into, panel + i * made, size * sizeof(bfloat16));
   }
   if (!panel) free(packed), packed = 0;
   free(panel);
@@ -168,11 +170,11 @@ static bfloat16 *pack_panels(const Product *p, long block) {
 }
 
 /** Whether all numbers are bfloat16 numbers, as they are in most checkpoints: then they have no low parts. */
-static int have_no_low_parts(const float *numbers, long count) {
-  uint32_t lower = 0;
-  for (long i = 0; i < count; i++) {
+static int have_no_low_parts(Matrix m, long count) {
+  uint32_t lower = m.format != FLOAT32 && m.format != BFLOAT16;
+  for (long i = 0; m.format == FLOAT32 && i < count; i++) {
     uint32_t bits;
-    memcpy(&bits, numbers + i, sizeof bits);
+    memcpy(&bits, (const float *)m.numbers + i, sizeof bits);
     lower |= bits & 0xffff;
   }
   return lower == 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdint.h>
+#include "stored.h"
 
 typedef uint16_t bfloat16;
 
@@ -19,7 +20,8 @@ enum {
 
 /** result = alpha · left · right + addend + another product. Matrices are stored row by row. */
 typedef struct Product {
-  const float *left, *right, *addend; // the addend may be null
+  const float *left, *addend; // the addend may be null
+  Matrix right;
   float *result;
   long rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
@@ -30,6 +32,9 @@ typedef struct Product {
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
   const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
 } Product;
+
+/** How many numbers a packed block of a right operand has: bfloat16 numbers have no low parts. */
+static long block_size(Format format) { return format == BFLOAT16 ? HIGH : WHOLE; }
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }
 static long least(long a, long b) { return a < b ? a : b; }

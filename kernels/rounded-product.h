@@ -94,11 +94,12 @@ static void add_rounded(const RoundedRows *left, const RoundedBlock *right, long
 
 /** 16 columns of a right operand, 16 numbers of each from `start`: a vector for each place in depth. */
 static inline void read_columns(const Product *p, long start, long column, __m512 into[16]) {
+  const float *right = p->right.numbers;
   const long depth = p->depth - start, columns = p->columns - column;
 #pragma GCC unroll 16
   for (long i = 0; i < 16; i++)
-    if (p->right_transposed) into[i] = _mm512_maskz_loadu_ps(i < columns ? mask_of(depth) : 0, p->right + (column + i) * p->depth + start);
-    else into[i] = _mm512_maskz_loadu_ps(i < depth ? mask_of(columns) : 0, p->right + (start + i) * p->columns + column);
+    if (p->right_transposed) into[i] = _mm512_maskz_loadu_ps(i < columns ? mask_of(depth) : 0, right + (column + i) * p->depth + start);
+    else into[i] = _mm512_maskz_loadu_ps(i < depth ? mask_of(columns) : 0, right + (start + i) * p->columns + column);
   if (p->right_transposed) transpose((__m512i *)into);
 }
 

@@ -25,26 +25,39 @@ enum {
   ROW_LEVELS = 32639, // or in rows ±(256 · 127 + 127)
 };
 
-/** Rounds a column of a block. A row of a tile has four numbers of each of 16 columns. */
-static void round_column(const Product *p, long start, long first, long column, RoundedBlock *into) {
-  float largest = 0;
-  for (long k = 0; k < SHARING; k++) {
-    const float x = fabsf(element(p, start + k, first + column));
-    if (x > largest) largest = x;
+/** Reads 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */
+static void read_columns_of(const Product *p, long start, long first, float into[BLOCK][SHARING]) {
+  memset(into, 0, BLOCK * SHARING * sizeof(float));
+  const long columns = least(BLOCK, p->columns - first);
+  float decoded[BLOCK * BLOCK];
+  for (long part = 0; part < SHARING && start + part < p->depth; part += BLOCK) {
+    const long from = start + part, depth = least(BLOCK, p->depth - from);
+    const Matrix block = p->right_transposed ? block_of(p->right, first, from, columns, decoded) : block_of(p->right, from, first, depth, decoded);
+    const long along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
+    for (long column = 0; column < columns; column++)
+      for (long k = 0; k < depth; k++) into[column][part + k] = ((const float *)block.numbers)[column * across + k * along];
   }
+}
+
+/** Rounds a column of a block. A row of a tile has four numbers of each of 16 columns. */
+static void round_column(const float numbers[SHARING], long column, RoundedBlock *into) {
+  float largest = 0;
+  for (long k = 0; k < SHARING; k++) largest = fmaxf(largest, fabsf(numbers[k]));
   const float inverse = largest > 0 ? LEVELS / largest : 0;
   into->scales[column] = largest / LEVELS;
-  for (long k = 0; k < SHARING; k++)
-    into->tiles[column / 16][k / 4 * 64 + column % 16 * 4 + k % 4] = (int8_t)lrintf(element(p, start + k, first + column) * inverse);
+  for (long k = 0; k < SHARING; k++) into->tiles[column / 16][k / 4 * 64 + column % 16 * 4 + k % 4] = (int8_t)lrintf(numbers[k] * inverse);
 }
 
 /** Rounds the right operand of a product into new memory, panel by panel, which the caller frees. Returns null if there is none. */
 static RoundedBlock *round_panels(const Product *p) {
   const long panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, SHARING);
   RoundedBlock *rounded = aligned_alloc(64, panels * groups * sizeof *rounded), *into = rounded;
+  float numbers[BLOCK][SHARING];
   for (long panel = 0; rounded && panel < panels; panel++)
-    for (long group = 0; group < groups; group++, into++)
-      for (long column = 0; column < BLOCK; column++) round_column(p, group * SHARING, panel * BLOCK, column, into);
+    for (long group = 0; group < groups; group++, into++) {
+      read_columns_of(p, group * SHARING, panel * BLOCK, numbers);
+      for (long column = 0; column < BLOCK; column++) round_column(numbers[column], column, into);
+    }
   return rounded;
 }
 

@@ -10,9 +10,12 @@
 //
 // A constant right operand can also be rounded to 8 bits. Then the product is one of integers, and the left operand keeps 15 bits.
 //
-// In the order in which they build on each other: product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies without
-// tiles), rounding.h and rounded-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX Runtime
-// calls.
+// The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
+// have no low parts, so that two products suffice.
+//
+// In the order in which they build on each other: stored.h, product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies
+// without tiles), rounding.h and rounded-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX
+// Runtime calls.
 
 #pragma once
 
@@ -25,6 +28,7 @@
 /** A node of a graph. `packing` says whether the right operand, a constant, is packed once for all runs, and how. */
 typedef struct {
   int64_t left_transposed, right_transposed, other_transposed, down_transposed;
+  int64_t format; // of the right operand
   enum { UNPACKED, PACKED, PACKED_HIGH, ROUNDED } packing;
   float alpha, other_alpha, down_alpha;
   bfloat16 *packed;
@@ -39,7 +43,7 @@ static void *pack_constant(ProductNode *node, const void *info) {
   Product p = {.right_transposed = (int)node->right_transposed};
   void *status = CALL(GET_CONSTANT, info, (size_t)1, &constant, &value);
   if (!status && !constant) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: what is packed must be a constant");
-  if (!status) status = read_array(value, &p.right, sizes, 2);
+  if (!status) status = read_matrix(value, node->format, &p.right, sizes);
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
@@ -68,6 +72,7 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(GET_INTEGER, info, "transB", &node->right_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
   if (!status) status = CALL(GET_INTEGER, info, "packing", &packing);
+  if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
   if (!status) status = CALL(GET_INTEGER, info, "other_transB", &node->other_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->other_alpha);
   if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
@@ -84,11 +89,14 @@ static void *do_not_fit(void) { return CALL(CREATE_STATUS, INVALID_ARGUMENT, "Sp
 /** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
 static void *read_thin(void *context, Product *p, Product *other, Product *down) {
   int64_t other_left[2], other_right[2], down_right[2];
+  const float *other_numbers = 0, *down_numbers = 0;
   void *status = read_input(context, 3, &other->left, other_left, 2);
-  if (!status) status = read_input(context, 4, &other->right, other_right, 2);
-  if (!status) status = read_input(context, 5, &down->right, down_right, 2);
-  if (status || !other->right) return status;
-  if (down->right) {
+  if (!status) status = read_input(context, 4, &other_numbers, other_right, 2);
+  if (!status) status = read_input(context, 5, &down_numbers, down_right, 2);
+  if (status || !other_numbers) return status;
+  other->right = floats(other_numbers, other_right[1]);
+  if (down_numbers) {
+    down->right = floats(down_numbers, down_right[1]);
     const int columns = down->right_transposed ? 0 : 1;
     down->left = p->left;
     down->rows = p->rows;
@@ -121,7 +129,7 @@ static void *run_product(void *data, void *context) {
                .rounded = node->rounded};
   int64_t left[2], right[2], addend[2];
   void *status = read_input(context, 0, &p.left, left, 2);
-  if (!status) status = read_input(context, 1, &p.right, right, 2);
+  if (!status) status = read_matrix_input(context, 1, node->format, &p.right, right);
   if (!status) status = read_input(context, 2, &p.addend, addend, 2);
   if (status) return status;
   p.rows = left[p.left_transposed ? 1 : 0];
@@ -141,6 +149,7 @@ static const Operator split_gemm = {
     .called = "SplitGemm",
     .all_inputs = 6,
     .optional_inputs = 4, // the addend and the factors of the thin products
+    .stored = 1 << 1,     // the right operand
     .all_outputs = 2,
     .optional_outputs = 1, // the left factor of the thin product that is added
     .create = create_product,

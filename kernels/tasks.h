@@ -68,15 +68,15 @@ static void multiply_task(void *data, size_t index) {
   const long other_size = pass->other_blocks * WHOLE;
   if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, other_panels);
   const bfloat16 *panels;
-  long panel_size, block_size = WHOLE;
+  long panel_size, size = block_size(p->right.format);
   if (p->packed) {
-    block_size = p->packed_block;
-    panel_size = ceiling(p->depth, BLOCK) * block_size;
-    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * block_size;
+    size = p->packed_block;
+    panel_size = ceiling(p->depth, BLOCK) * size;
+    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * size;
   } else {
     bfloat16 *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
     pack_right(p, first, last, pass->start, pass->depth, 1, own_panels);
-    panel_size = pass->blocks * WHOLE;
+    panel_size = pass->blocks * size;
     panels = own_panels;
   }
 
@@ -89,7 +89,7 @@ static void multiply_task(void *data, size_t index) {
     for (long column = first; column < last; column += BLOCK) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
-      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, block_size},
+      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, size},
                (Factors){strip + pass->blocks * WHOLE, other_panels + panel * other_size, pass->other_blocks, WHOLE},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});

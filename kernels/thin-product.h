@@ -6,19 +6,21 @@
 
 /** One number of a product. */
 static float thin_number(const Product *p, const float *left, long column) {
+  const float *right = p->right.numbers;
   __m512 sum = _mm512_setzero_ps();
   for (long k = 0; k < p->depth; k += 16) {
     const __mmask16 mask = mask_of(p->depth - k);
-    sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, left + k), _mm512_maskz_loadu_ps(mask, p->right + column * p->depth + k), sum);
+    sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, left + k), _mm512_maskz_loadu_ps(mask, right + column * p->depth + k), sum);
   }
   return p->alpha * _mm512_reduce_add_ps(sum);
 }
 
 /** 16 numbers of a product. */
 static __m512 thin_numbers(const Product *p, const float *left, long column, __mmask16 mask) {
+  const float *right = p->right.numbers;
   __m512 sum = _mm512_setzero_ps();
   for (long k = 0; k < p->depth; k++)
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), _mm512_maskz_loadu_ps(mask, p->right + k * p->columns + column), sum);
+    sum = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), _mm512_maskz_loadu_ps(mask, right + k * p->columns + column), sum);
   return _mm512_mul_ps(_mm512_set1_ps(p->alpha), sum);
 }
 

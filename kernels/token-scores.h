@@ -4,12 +4,16 @@
 #include "logits.h"
 #include "onnxruntime.h"
 
-typedef struct { float alpha; } TokenScoresNode;
+typedef struct {
+  float alpha;
+  int64_t format; // of the weight
+} TokenScoresNode;
 
 static void *create_token_scores(const Operator *operator, Api ignored, const void *info, void **created) {
   TokenScoresNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   void *status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
+  if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
   if (status) free(node);
   else *created = node;
   return status;
@@ -19,7 +23,7 @@ static void *create_token_scores(const Operator *operator, Api ignored, const vo
 static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores *t) {
   int64_t hidden[2], weight[2], targets[1];
   void *status = read_input(context, 0, &t->hidden, hidden, 2);
-  if (!status) status = read_input(context, 1, &t->weight, weight, 2);
+  if (!status) status = read_matrix_input(context, 1, node->format, &t->weight, weight);
   if (!status) status = read_input(context, 2, &t->targets, targets, 1);
   if (status) return status;
   t->alpha = node->alpha;
@@ -57,6 +61,7 @@ static const Operator token_scores = {
     .all_inputs = 3,
     .all_outputs = 1,
     .integers = 1 << 2, // targets
+    .stored = 1 << 1,   // weight
     .create = create_token_scores,
     .compute = run_token_scores,
     .destroy = free,
@@ -68,6 +73,7 @@ static const Operator token_scores_gradient = {
     .all_inputs = 5,
     .all_outputs = 1,
     .integers = 1 << 2,
+    .stored = 1 << 1,
     .create = create_token_scores,
     .compute = run_token_scores_gradient,
     .destroy = free,

@@ -14,16 +14,26 @@ export function runOnnx(outputs: readonly Tensor[], inputs: Record<string, Value
   return graph.run(inputs, sizes);
 }
 
+interface CompileOptions extends Omit<SessionOptions, 'initializers'>, Pick<LoweringOptions, 'packing'> {
+  /** Inputs whose values are given once. @default none */
+  readonly constants?: Readonly<Record<string, Value>>;
+}
+
 /** A graph in one session, to run several times. */
-export function compileOnnx(
-  outputs: readonly Tensor[],
-  { packing, ...options }: SessionOptions & Pick<LoweringOptions, 'packing'> = {},
-) {
+export function compileOnnx(outputs: readonly Tensor[], { packing, constants = {}, ...options }: CompileOptions = {}) {
   const named = Object.fromEntries(outputs.map((output, index) => [`output ${index}`, output]));
   const lowering = packing ?? (options.operators === undefined ? undefined : 'none');
-  const model = lowerToOnnx(named, lowering && { packing: lowering });
-  const session = createSession(model, { threads: 1, ...options });
+  const fixed = new Set(Object.keys(constants));
+  const model = lowerToOnnx(named, { initializers: fixed, ...(lowering && { packing: lowering }) });
   const types = inputsOf(outputs);
+  const memory = new DisposableStack();
+  const initializers = new Map(
+    Object.entries(constants).map(([name, { shape, data }]) => [
+      name,
+      bound(memory, types.get(name)!.type, shape, data),
+    ]),
+  );
+  const session = memory.use(createSession(model, { threads: 1, ...options, initializers }));
   return {
     run(inputs: Record<string, Value>, sizes: Sizes = {}): Value[] {
       using stack = new DisposableStack();
@@ -40,7 +50,7 @@ export function compileOnnx(
       binding.runSync();
       return results.map(({ shape, buffer }) => ({ shape, data: Float64Array.from(buffer.data, Number) }));
     },
-    [Symbol.dispose]: () => session.dispose(),
+    [Symbol.dispose]: () => memory.dispose(),
   };
 }
 

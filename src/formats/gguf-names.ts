@@ -30,17 +30,17 @@ export function huggingFaceName(ggufName: string): string | undefined {
 /**
  * Undoes the row order that GGUF gives the query and key projections of a Llama: it keeps each rotary pair in adjacent rows (2i, 2i + 1
  * within a head), Hugging Face keeps them half a head apart (i, i + half).
- * @param weight [rows, columns], row-major; `columns` is 1 for a bias
+ * @param weight [rows, columns], row-major; `columns` is 1 for a bias. Of numbers in blocks, bytes may be given instead
  * @param heads query heads for the query projection, key-value heads for the key projection
- * @param into [rows, columns], not `weight` itself. @default a new array
+ * @param into [rows, columns], not `weight` itself
  */
-export function unpermuteRows(
-  weight: Float32Array,
+export function unpermuteRows<Numbers extends Float32Array | Uint8Array>(
+  weight: Numbers,
   rows: number,
   columns: number,
   heads: number,
-  into: Float32Array = new Float32Array(rows * columns),
-): Float32Array {
+  into: Numbers,
+): Numbers {
   const half = rows / heads / 2;
   if (!Number.isInteger(half) || weight.length !== rows * columns || into.length !== weight.length) {
     throw new RangeError(`cannot reorder ${weight.length} values as [${rows}, ${columns}] with ${heads} heads`);

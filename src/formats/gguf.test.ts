@@ -7,6 +7,7 @@ import { GgufBuilder } from '../../test/gguf-builder.ts';
 import { mutate, seededIntegers } from '../../test/mutations.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { bytesSource } from './byte-source.ts';
+import { float32 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { openGguf } from './gguf.ts';
 import { ggufConfig } from './gguf-config.ts';
@@ -313,8 +314,11 @@ test('translates names', () => {
 test('puts the rows of a rotary projection back', () => {
   // Two heads of four rows: adjacent pairs (0, 1), (2, 3) become first halves 0, 2 and second halves 1, 3.
   const rows = Float32Array.from({ length: 16 }, (_, i) => i);
-  assert.deepEqual([...unpermuteRows(rows, 8, 2, 2)], [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
-  assert.throws(() => unpermuteRows(rows, 8, 2, 3), RangeError);
+  assert.deepEqual(
+    [...unpermuteRows(rows, 8, 2, 2, new Float32Array(16))],
+    [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15],
+  );
+  assert.throws(() => unpermuteRows(rows, 8, 2, 3, new Float32Array(16)), RangeError);
 });
 
 describe('makes a config', () => {
@@ -327,7 +331,9 @@ describe('makes a config', () => {
     'llama.context_length': 512,
     'llama.attention.layer_norm_rms_epsilon': Math.fround(1e-5),
   };
-  const tensors = new Map([['token_embd.weight', { name: '', dtype: 'F32', shape: [512, 64], offset: 0, length: 0 }]]);
+  const tensors = new Map([
+    ['token_embd.weight', { name: '', dtype: 'F32', type: float32, shape: [512, 64], offset: 0, length: 0 }],
+  ]);
 
   test('with what the format lets out filled in', () => {
     const config = ggufConfig({ metadata, tensors });
@@ -394,7 +400,7 @@ describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') },
         name.split('.')[2] ?? ''
       ];
       const weight = await file.readFloat32(name);
-      const values = heads ? unpermuteRows(weight, shape[0]!, shape[1]!, heads) : weight;
+      const values = heads ? unpermuteRows(weight, shape[0]!, shape[1]!, heads, weight.slice()) : weight;
       hash.update(huggingFaceName(name)!).update(new Uint8Array(values.buffer));
     }
     // From ../shared/tools/gguf-to-hf.py: names and float32 bytes of all 272 tensors, sorted by their GGUF names.

@@ -5,7 +5,7 @@ import type { ByteSource } from './byte-source.ts';
 import { byteLengthOf, quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { ggmlTypeNames, ggufElementTypes } from './gguf-types.ts';
-import { float32Reader, type TensorEntry, type TensorFile } from './tensor-file.ts';
+import { type TensorEntry, type TensorFile, tensorReaders } from './tensor-file.ts';
 
 /**
  * The metadata maps keys to numbers (bigint where a 64-bit integer exceeds 2^53), booleans, strings, typed arrays of numbers,
@@ -50,8 +50,7 @@ export async function openGguf(source: ByteSource): Promise<GgufFile> {
     }),
   );
   checkDisjoint([...placed.values()], source.size);
-  const readFloat32 = float32Reader(source, placed, (dtype) => ggufElementTypes.get(dtype)!);
-  return { version, metadata, tensors: placed, readFloat32 };
+  return { version, metadata, tensors: placed, ...tensorReaders(source, placed) };
 }
 
 // Lenient: vocabularies may hold pieces of characters, so that malformed UTF-8 is no reason to refuse a file.
@@ -159,7 +158,7 @@ async function readTensorEntry(cursor: ByteCursor): Promise<TensorEntry> {
   if ((shape.at(-1) ?? 1) % type.blockElements !== 0) {
     throw invalid(`gives tensor ${quoted(name)} rows of ${shape.at(-1)}, not a multiple of ${type.blockElements}`);
   }
-  return { name, dtype, shape, offset: await cursor.uint64(), length };
+  return { name, dtype, type, shape, offset: await cursor.uint64(), length };
 }
 
 function alignmentOf(metadata: Record<string, unknown>): number {

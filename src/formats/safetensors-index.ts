@@ -28,7 +28,7 @@ export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string>
 export function joinShards(
   index: ReadonlyMap<string, string>,
   shards: ReadonlyMap<string, TensorFile>,
-): Pick<TensorFile, 'tensors' | 'readFloat32'> {
+): Omit<TensorFile, 'metadata'> {
   const tensors = new Map<string, TensorEntry>();
   for (const [name, shard] of index) {
     const entry = shards.get(shard)!.tensors.get(name);
@@ -39,13 +39,15 @@ export function joinShards(
     }
     tensors.set(name, entry);
   }
+  const shardOf = (name: string) => {
+    const shard = index.get(name);
+    if (shard === undefined) throw new FormatError('TENSOR_MISSING', `the index has no tensor ${quoted(name)}`);
+    return shards.get(shard)!;
+  };
   return {
     tensors,
-    async readFloat32(name, into) {
-      const shard = index.get(name);
-      if (shard === undefined) throw new FormatError('TENSOR_MISSING', `the index has no tensor ${quoted(name)}`);
-      return shards.get(shard)!.readFloat32(name, into);
-    },
+    readFloat32: async (name, into) => shardOf(name).readFloat32(name, into),
+    readBytes: async (name, into) => shardOf(name).readBytes(name, into),
   };
 }
 

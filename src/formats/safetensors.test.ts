@@ -37,9 +37,15 @@ test('reads back what it wrote', async () => {
   assert.deepEqual(await opened.readFloat32('b.weight'), Float32Array.of(1, -2, 3.5, 0, 1e-30, NaN));
   assert.deepEqual(await opened.readFloat32('c.empty'), new Float32Array(0));
   assert.deepEqual(await opened.readFloat32('d.scalar'), Float32Array.of(42));
-  const { offset, ...index } = opened.tensors.get('a.index')!;
+  const { offset, type, ...index } = opened.tensors.get('a.index')!;
   assert.deepEqual(index, { name: 'a.index', dtype: 'I32', shape: [2], length: 8 });
-  assert.equal(new DataView(small.buffer).getInt32(offset, true), 7);
+  assert.equal(type.blockBytes, 4);
+  const bytes = new Uint8Array(8);
+  await opened.readBytes('a.index', bytes);
+  assert.deepEqual(bytes, small.slice(offset, offset + 8));
+  assert.equal(new DataView(bytes.buffer).getInt32(0, true), 7);
+  await assert.rejects(opened.readBytes('a.index', new Uint8Array(4)), RangeError);
+  await assert.rejects(opened.readBytes('x', bytes), { code: 'TENSOR_MISSING' });
 });
 
 test('writes the layout that Python expects, whatever the order of its input', () => {

@@ -13,7 +13,7 @@ import {
   quoted,
 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
-import { float32Reader, type TensorEntry, type TensorFile } from './tensor-file.ts';
+import { type TensorEntry, type TensorFile, tensorReaders } from './tensor-file.ts';
 
 const elementTypes: ReadonlyMap<string, ElementType> = new Map([
   ['F64', float64],
@@ -55,7 +55,7 @@ export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
   return {
     metadata: stringRecord(__metadata__),
     tensors,
-    readFloat32: float32Reader(source, tensors, (dtype) => elementTypes.get(dtype)!),
+    ...tensorReaders(source, tensors),
   };
 }
 
@@ -88,7 +88,7 @@ function tensorEntry(name: string, description: unknown, dataStart: number): Ten
   if (end - begin !== length || !Number.isSafeInteger(begin) || begin < 0 || begin % type.blockBytes !== 0) {
     throw invalidOffsets(`tensor ${quoted(name)} of ${length} bytes cannot lie at ${begin} to ${end}`);
   }
-  return { name, dtype, shape, offset: dataStart + begin, length };
+  return { name, dtype, type, shape, offset: dataStart + begin, length };
 }
 
 /** The tensors must fill the file from the header to its end, without gap or overlap. */

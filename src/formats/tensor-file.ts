@@ -7,6 +7,7 @@ export interface TensorEntry {
   readonly name: string;
   /** The format's own name of the element type: `F32`, `BF16`, `Q4_1`. */
   readonly dtype: string;
+  readonly type: ElementType;
   /** Row-major, the slowest dimension first. */
   readonly shape: readonly number[];
   /** Of the first byte, from the start of the file. */
@@ -23,20 +24,25 @@ export interface TensorFile {
    * @param into where to decode them, exactly as many as the tensor has: a view of native memory, say. @default a new array
    */
   readFloat32(name: string, into?: Float32Array): Promise<Float32Array>;
+  /** The tensor's bytes as the file has them, into an array of its length in bytes. */
+  readBytes(name: string, into: Uint8Array): Promise<void>;
 }
 
 const chunkBytes = 4 << 20;
 
-/** The `readFloat32` of a file whose entries are known and lie inside the source. */
-export function float32Reader(
+/** What reads tensors of a file whose entries are known and lie inside the source. */
+export function tensorReaders(
   source: ByteSource,
   tensors: ReadonlyMap<string, TensorEntry>,
-  typeOf: (dtype: string) => ElementType,
-): TensorFile['readFloat32'] {
-  return async (name, into) => {
+): Pick<TensorFile, 'readFloat32' | 'readBytes'> {
+  const entryOf = (name: string) => {
     const entry = tensors.get(name);
     if (!entry) throw new FormatError('TENSOR_MISSING', `the file has no tensor ${quoted(name)}`);
-    const type = typeOf(entry.dtype);
+    return entry;
+  };
+  const readFloat32: TensorFile['readFloat32'] = async (name, into) => {
+    const entry = entryOf(name);
+    const { type } = entry;
     const { blockElements, blockBytes, decode } = type;
     if (!decode) {
       throw new FormatError(
@@ -61,5 +67,18 @@ export function float32Reader(
         decode(bytes, values.subarray(first, first + (length / blockBytes) * blockElements));
     }
     return values;
+  };
+  return {
+    readFloat32,
+    async readBytes(name, into) {
+      const { offset, length } = entryOf(name);
+      if (into.length !== length)
+        throw new RangeError(`tensor ${quoted(name)} has ${length} bytes, the array to fill has ${into.length}`);
+      for (let done = 0; done < length; done += chunkBytes) {
+        const room = into.subarray(done, Math.min(done + chunkBytes, length));
+        const bytes = await readExactly(source, offset + done, room.length, room);
+        if (bytes.buffer !== room.buffer) room.set(bytes);
+      }
+    },
   };
 }

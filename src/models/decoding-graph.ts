@@ -1,5 +1,5 @@
 // The graph of sampling: it reads tokens of each row, appends their keys and values to a cache, and scores the next token.
-import type { Tensor } from '../tensor/graph.ts';
+import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
@@ -25,6 +25,8 @@ export interface DecodingGraphOptions {
   quantization?: Quantization;
   /** Matrices that are not quantized. @default none */
   exact?: ReadonlySet<string>;
+  /** See `LayerOptions`. */
+  asStored?: ReadonlyMap<string, StorageFormat>;
   /** Whether the graph may have operators that only our own library computes. @default false */
   ownOperators?: boolean;
   /** How many positions the rotary tables hold. */

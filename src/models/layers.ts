@@ -1,11 +1,12 @@
 // The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies.
 // So the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
-import type { Tensor } from '../tensor/graph.ts';
+import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
 import type { RopeSettings } from './rotary-tables.ts';
+import { storedInput } from './stored-weights.ts';
 
 /** The configuration that all families have, under Hugging Face's names where it has one, in camelCase. */
 export interface ModelConfig {
@@ -32,6 +33,8 @@ export interface ParameterSpec {
   readonly shape: readonly number[];
   /** Biases and norms are exempt from weight decay; adapters go on linear layers. */
   readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
+  /** How the model's file stores it, where that is known. */
+  readonly stored?: StorageFormat;
 }
 
 /** Causal attention over rows: query [rows, heads·D], key and value [rows, keyValueHeads·D] → [rows, heads·D]. */
@@ -69,6 +72,8 @@ export interface LayerOptions {
   readonly exact?: ReadonlySet<string>;
   /** Dropout of the inputs of adapters. @default none */
   readonly dropout?: AdapterDropout;
+  /** Matrices whose bytes are as the model's file has them. @default none */
+  readonly asStored?: ReadonlyMap<string, StorageFormat>;
 }
 
 /** The code for one `model_type`. */
@@ -92,11 +97,13 @@ export function createLayers({
   quantization,
   exact,
   dropout,
+  asStored,
   recompute = false,
 }: LayerOptions): Layers {
   const parameters = new Map<string, Tensor>();
   const parameter = (name: string, shape: Shape): Tensor => {
-    const known = parameters.get(name) ?? input(name, 'float32', shape);
+    const format = asStored?.get(name);
+    const known = parameters.get(name) ?? (format ? storedInput(name, shape, format) : input(name, 'float32', shape));
     parameters.set(name, known);
     return known;
   };

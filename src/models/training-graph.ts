@@ -1,5 +1,5 @@
 // The graph of training: log-probabilities and entropies of completion tokens, from which losses are built.
-import type { Tensor } from '../tensor/graph.ts';
+import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import {
   add,
   concat,
@@ -39,6 +39,8 @@ export interface TrainingGraph {
 export interface TrainingGraphOptions {
   adapters?: LoraAdapters;
   /** See `LayerOptions`. */
+  asStored?: ReadonlyMap<string, StorageFormat>;
+  /** See `LayerOptions`. */
   recompute?: boolean;
   /** The probability with which adapters drop an element of their input. @default 0 */
   dropout?: number;
@@ -70,6 +72,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
     attention,
     ...(options.adapters && { adapters: options.adapters }),
     ...(options.recompute && { recompute: true }),
+    ...(options.asStored && { asStored: options.asStored }),
     ...(dropout > 0 && { dropout: { probability: dropout, rows: input('dropout_rows', 'float32', [rows, 1]) } }),
   });
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, config.hiddenSize]);

@@ -170,6 +170,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
       : matmul(a!, dy, { transposeA: !transposeA, alpha });
     return [sumTo(da, a!.shape), sumTo(db, b!.shape), ...(addend ? [dy] : [])];
   },
+  stored: () => [],
   quantizedMatmul: () => {
     throw new Error('quantizedMatmul has no gradient: it is for sampling; train with the weights it was made from');
   },

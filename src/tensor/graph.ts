@@ -2,7 +2,7 @@
 // Expressions are built by ops.ts, differentiated by gradients.ts, and run by interpret.ts or, lowered by onnx.ts, by ONNX Runtime.
 import type { Dimension, Shape } from './shape.ts';
 
-/** `uint8` is for quantised weights, which only `quantizedMatmul` reads. */
+/** `uint8` is for weights that are quantised or as a file has them, which only `quantizedMatmul` and `stored` read. */
 export type ElementType = 'float32' | 'int64' | 'bool' | 'uint8';
 
 type None = Readonly<Record<never, never>>;
@@ -14,12 +14,28 @@ export interface AttentionHeads {
   readonly scale: number;
 }
 
+/** How a file stores numbers: in blocks of bytes. */
+export interface StorageFormat {
+  /** ggml's or safetensors' name for it. */
+  readonly name: string;
+  /** Numbers in a block. */
+  readonly blockElements: number;
+  readonly blockBytes: number;
+  /** Decodes whole blocks. */
+  readonly decode: (bytes: Uint8Array, into: Float32Array) => void;
+}
+
 /** Every operator with its attributes. Adding one here makes the compiler ask for its kernel, its gradient and its lowering. */
 export interface Operators {
   // Sources.
   input: { readonly name: string };
   /** Values in row-major order; booleans are 0 and 1. */
   constant: { readonly values: readonly number[] };
+  /**
+   * (bytes uint8 [N, B]) → [N, K]: numbers that are decoded wherever they are read. No gradient flows into them. Only our own operators read
+   * them: products of large matrices, `tokenScores`, and `gatherRows`.
+   */
+  stored: { readonly format: StorageFormat };
 
   // Element-wise, one operand.
   neg: None;

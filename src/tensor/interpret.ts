@@ -45,6 +45,12 @@ const kernels: Kernel = {
     return given;
   },
   constant: ({ attributes, shape }) => value(attributes.values, shape as number[]),
+  stored: ({ attributes: { format }, shape }, [bytes], { sizes }) => {
+    const to = evaluateShape(shape, sizes);
+    const numbers = new Float32Array(count(to));
+    format.decode(Uint8Array.from(bytes!.data), numbers);
+    return value(numbers, to);
+  },
 
   neg: (_, [x]) => map(x!, (a) => -a),
   exp: (_, [x]) => map(x!, Math.exp),

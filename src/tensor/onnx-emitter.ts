@@ -53,8 +53,9 @@ export class Emitter {
   }
 
   /** Whether a tensor's values are given once, when the session is created. */
-  isInitializer({ op, attributes }: Tensor): boolean {
-    return op === 'input' && this.#initializers.has(attributes.name);
+  isInitializer(tensor: Tensor): boolean {
+    const source = tensor.op === 'stored' ? tensor.inputs[0]! : tensor;
+    return source.op === 'input' && this.#initializers.has(source.attributes.name);
   }
 
   /** Whether only one tensor is computed from this one. */

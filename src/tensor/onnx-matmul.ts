@@ -1,7 +1,8 @@
 // Lowers matrix products to ONNX Runtime's operators, or to our own, which is faster for large ones.
-import type { Tensor, TensorOf } from './graph.ts';
+import type { StorageFormat, Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
 import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
+import { decodesRows, formatOf } from './onnx-stored.ts';
 
 /**
  * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
@@ -23,10 +24,19 @@ export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[
   const [a, b] = node.inputs as readonly [Tensor, Tensor];
   const [left, right, addend] = operands as readonly [string, string, string?];
   if (a.shape.length === 2 && b.shape.length === 2) {
-    const product: Product = { left, right, transA: Number(transposeA), transB: Number(transposeB), alpha };
+    const product: Product = {
+      left,
+      right,
+      transA: Number(transposeA),
+      transB: Number(transposeB),
+      alpha,
+      ...formatOf(b),
+    };
+    const split = isSplit(node, emit);
+    if (b.op === 'stored' && !split) throw new Error('only our own product of large matrices reads a stored one');
     // The sum with a product that nothing else reads can be one operator.
     const taken = addend !== undefined && emit.isReadOnce(node.inputs[2]!) ? addend : undefined;
-    return isSplit(node, emit)
+    return split
       ? emitSplit(product, addend, taken === undefined ? undefined : takeThin(taken, emit), emit)
       : ((taken === undefined ? undefined : addedToLarge(product, taken, emit)) ?? emitGemm(product, addend, emit));
   }
@@ -45,6 +55,8 @@ interface Product {
   readonly transA: number;
   readonly transB: number;
   readonly alpha: number;
+  /** Of the right operand. */
+  readonly format: number;
 }
 
 /** A product, and what is added to it. */
@@ -63,14 +75,14 @@ function emitGemm({ left, right, transA, transB, alpha }: Product, addend: strin
  * the product of the large one's left operand and another matrix, as in an adapter, the operator computes it as well.
  */
 function emitSplit(
-  { left, right, transA, transB, alpha }: Product,
+  { left, right, transA, transB, alpha, format }: Product,
   addend: string | undefined,
   thin: Sum | undefined,
   emit: Emitter,
 ): string {
   const base = thin ? thin.addend : addend;
   const inputs = [left, right, base ?? ''];
-  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packing!] };
+  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packing!], format };
   if (!thin)
     return emit.node(
       'SplitGemm',
@@ -120,8 +132,14 @@ function takeDown(result: string, left: string, emit: Emitter): Product | undefi
 }
 
 function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Sum {
-  const { transA, transB, alpha } = attributes as { transA: number; transB: number; alpha: { float: number } };
-  return { product: { left: left!, right: right!, transA, transB, alpha: alpha.float }, addend };
+  const named = attributes as { transA: number; transB: number; alpha: { float: number }; format?: number };
+  const { transA, transB, alpha, format = 0 } = named;
+  return { product: { left: left!, right: right!, transA, transB, alpha: alpha.float, format }, addend };
+}
+
+/** Whether our operators can read a weight of this shape as it is stored. */
+export function readsStored(shape: readonly number[], format: Pick<StorageFormat, 'name'>): boolean {
+  return shape.length === 2 && isLarge({ shape }) && decodesRows(shape[1]!, format);
 }
 
 /** Whether our operator computes a product. */
@@ -130,7 +148,7 @@ function isSplit({ inputs: [a, b] }: TensorOf<'matmul'>, emit: Emitter): boolean
   return packing !== undefined && isLarge(a!) && isLarge(b!) && (packing === 'none' || emit.isInitializer(b!));
 }
 
-function isLarge({ shape }: Tensor): boolean {
+function isLarge({ shape }: Pick<Tensor, 'shape'>): boolean {
   return shape.every((dimension) => typeof dimension !== 'number' || dimension >= LARGE);
 }
 

@@ -7,6 +7,7 @@ import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
 import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
+import { formatOf } from './onnx-stored.ts';
 import { optimize } from './passes.ts';
 import { type RowCluster, rowClusters } from './row-clusters.ts';
 import { rowProgram } from './row-program.ts';
@@ -119,7 +120,10 @@ const own =
   ) => {
     if (emit.packing === undefined) throw new Error(`${node.op} needs our own operators`);
     const { attributes } = node;
-    const named = 'heads' in attributes ? namedHeads(attributes) : { alpha: { float: attributes.alpha } };
+    const named =
+      'heads' in attributes
+        ? namedHeads(attributes)
+        : { alpha: { float: attributes.alpha }, ...formatOf(node.inputs[1]!) };
     return emit.nodeWithResults(results, op, operands, named, GRADUS);
   };
 
@@ -127,6 +131,10 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   input: ({ attributes: { name } }) => name,
   constant: ({ attributes: { values }, shape, type }, _, emit) =>
     emit.constant(type, values, shape as readonly number[]),
+  stored: (_, [bytes], emit) => {
+    if (emit.packing === undefined) throw new Error('stored numbers need our own operators');
+    return bytes!; // which decode them
+  },
 
   neg: unary('Neg'),
   exp: unary('Exp'),
@@ -171,7 +179,10 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   concat: ({ attributes: { axis } }, parts, emit) => emit.node('Concat', parts, { axis }),
   slice: ({ attributes: { axis, start, end } }, [x], emit) =>
     emit.node('Slice', [x!, emit.dimension(start), emit.dimension(end), emit.integers([axis])]),
-  gatherRows: (_, [table, ids], emit) => emit.node('Gather', [table!, ids!], { axis: 0 }),
+  gatherRows: ({ inputs: [source] }, [table, ids], emit) =>
+    source!.op === 'stored'
+      ? emit.node('StoredRows', [table!, ids!], formatOf(source), GRADUS)
+      : emit.node('Gather', [table!, ids!], { axis: 0 }),
   scatterAddRows: ({ inputs: [base, ids] }, [into, at, updates], emit) => {
     // Not ScatterND, which adds from several threads and loses updates if ids repeat.
     const rest = base!.shape.slice(1);

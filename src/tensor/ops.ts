@@ -42,6 +42,15 @@ export function constant(values: readonly number[], shape: readonly number[], ty
   return make('constant', [], { values }, shape, type);
 }
 
+/** A matrix whose bytes are as a file has them: uint8 [N, B] → float32 [N, K]. */
+export function stored(bytes: Tensor, format: Operators['stored']['format']): Tensor {
+  const [rows, length] = bytes.shape;
+  const { blockBytes, blockElements } = format;
+  const fits = bytes.shape.length === 2 && typeof length === 'number' && length % blockBytes === 0;
+  check(bytes.type === 'uint8' && fits, `rows of ${format.name} are made of blocks of ${blockBytes} bytes`);
+  return make('stored', [bytes], { format }, [rows!, ((length as number) / blockBytes) * blockElements], 'float32');
+}
+
 export function scalar(value: number, type: ElementType = 'float32'): Tensor {
   return constant([value], [], type);
 }

@@ -6,7 +6,7 @@ import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { trainingGraph } from '../../models/training-graph.ts';
 import type { AnyTensor, Tensor as BoundTensor } from '../../runtime/tensor.ts';
-import type { Tensor } from '../../tensor/graph.ts';
+import type { StorageFormat, Tensor } from '../../tensor/graph.ts';
 import { add, input } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
@@ -35,6 +35,8 @@ export interface LearnerOptions {
   readonly layout: ArenaLayout;
   /** Parameters that are not trained, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
+  /** Those of them that are bytes. @default none */
+  readonly asStored?: ReadonlyMap<string, StorageFormat>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
   /** Whether the backward pass computes layers again instead of keeping their results. @default false */

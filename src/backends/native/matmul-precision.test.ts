@@ -47,18 +47,23 @@ describe('SmolLM2-135M', { skip }, () => {
     });
   }
 
-  test('rollouts in bfloat16', async (t) => {
-    const model = await openModel({ modelPath, rolloutDtype: 'bfloat16' });
-    t.after(() => model.dispose());
-    const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
-    const completions = await model.policy().sample(requests, { maxTokens: 20, stopIds: new Set() });
-    const sampled = completions.map(({ ids }, i) => ({
-      ...{ promptIds: sequences[i]!.promptIds, completionIds: ids, mask: ids.map(() => true), advantage: 0 },
-    }));
-    const exact = (await model.logprobs(sampled, 'current')).flat();
-    const rounded = completions.flatMap(({ plainLogprobs }) => plainLogprobs);
-    const mean = rounded.reduce((sum, logprob, i) => sum + Math.abs(logprob - exact[i]!), 0) / rounded.length;
-    t.diagnostic(`log-probabilities differ by ${mean.toExponential(1)} on average`);
-    assert.ok(mean > 1e-4 && mean < 0.05, `${mean}`);
-  });
+  for (const [rolloutDtype, least, most] of [
+    ['bfloat16', 1e-4, 0.05],
+    ['int8', 1e-3, 0.15],
+    ['int4', 1e-2, 1],
+  ] as const)
+    test(`rollouts in ${rolloutDtype}`, async (t) => {
+      const model = await openModel({ modelPath, rolloutDtype });
+      t.after(() => model.dispose());
+      const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
+      const completions = await model.policy().sample(requests, { maxTokens: 20, stopIds: new Set() });
+      const sampled = completions.map(({ ids }, i) => ({
+        ...{ promptIds: sequences[i]!.promptIds, completionIds: ids, mask: ids.map(() => true), advantage: 0 },
+      }));
+      const exact = (await model.logprobs(sampled, 'current')).flat();
+      const rounded = completions.flatMap(({ plainLogprobs }) => plainLogprobs);
+      const mean = rounded.reduce((sum, logprob, i) => sum + Math.abs(logprob - exact[i]!), 0) / rounded.length;
+      t.diagnostic(`log-probabilities differ by ${mean.toExponential(1)} on average`);
+      assert.ok(mean > least && mean < most, `${mean}`);
+    });
 });

@@ -1,6 +1,7 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md explains the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import { formatInMemory } from '../../models/stored-weights.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import type { MemoryPlan } from './memory-plan.ts';
@@ -58,7 +59,7 @@ export function memoryEstimate(
   return {
     process: MEASURED.process,
     sessions: (ownOperators ? MEASURED.ownSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
-    weights: full ? 0 : FLOAT * total,
+    weights: full ? 0 : weightBytes(parameters, ownOperators),
     sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
     trained: FLOAT * trained * vectors,
     optimizer: FLOAT * trained * MEASURED.optimizerCopies,
@@ -108,6 +109,17 @@ function layouts(
     return Array.from({ length: generations }, () => ({ promptIds, completionIds, mask: [], advantage: 0 }));
   });
   return microBatches(sequences.flat(), limits, 'padded');
+}
+
+/** Frozen weights are in memory as the model's file has them, or as float32. */
+function weightBytes(parameters: readonly ParameterSpec[], ownOperators: boolean): number {
+  return parameters.reduce((sum, parameter) => {
+    const { blockBytes, blockElements } = formatInMemory(parameter, ownOperators) ?? {
+      blockBytes: FLOAT,
+      blockElements: 1,
+    };
+    return sum + (volume(parameter.shape) / blockElements) * blockBytes;
+  }, 0);
 }
 
 /** Keys and values of the completions that are sampled together. */

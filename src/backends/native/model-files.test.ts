@@ -211,3 +211,21 @@ test('a tensor that the index leaves out is missing', async (t) => {
     message: /model\.norm\.weight is missing/,
   });
 });
+
+for (const name of ['gguf-llama', 'gguf-qwen2', 'tiny-llama-a']) {
+  test(`${name}: bytes of parameters decode to what is read as float32`, async (t) => {
+    const files = await openModelFiles(fixturePath(name));
+    t.after(() => files.close());
+    for (const parameter of files.architecture.parameters) {
+      const { shape, stored } = parameter;
+      const count = shape.reduce((product, length) => product * length, 1);
+      const values = new Float32Array(count);
+      await files.read(parameter, values);
+      const bytes = new Uint8Array((count / stored!.blockElements) * stored!.blockBytes);
+      await files.readStored(parameter, bytes);
+      const decoded = new Float32Array(count);
+      stored!.decode(bytes, decoded);
+      assert.deepEqual(decoded, values, parameter.name);
+    }
+  });
+}

@@ -8,7 +8,7 @@ import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
 import { openSafetensors } from '../../formats/safetensors.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
-import type { TensorFile } from '../../formats/tensor-file.ts';
+import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
 import { fileSource } from '../file-source.ts';
@@ -18,6 +18,8 @@ export interface ModelFiles {
   readonly architecture: Architecture;
   /** Decodes a parameter as float32 into an array of its size. */
   read(parameter: ParameterSpec, into: Float32Array): Promise<void>;
+  /** Reads a parameter's bytes, row by row in the format that it says it is stored in. */
+  readStored(parameter: ParameterSpec, into: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -93,8 +95,13 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
     const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
-    for (const parameter of architecture.parameters) checkShape(parameter, reader.shapeOf(parameter.name), path);
-    return { architecture, read: reader.read, close };
+    const parameters = architecture.parameters.map((parameter) => {
+      const entry = reader.entryOf(parameter.name);
+      checkShape(parameter, entry?.shape, path);
+      return { ...parameter, ...storageOf(entry!) };
+    });
+    const { read, readStored } = reader;
+    return { architecture: { ...architecture, parameters }, read, readStored, close };
   } catch (error) {
     await close();
     throw fileError(error, path);
@@ -114,7 +121,11 @@ async function openTensorFile(path: string, handles: FileHandle[]): Promise<Tens
     throw fileError(error, path);
   };
   const file = await (path.endsWith('.gguf') ? openGguf : openSafetensors)(source).catch(named);
-  return { ...file, readFloat32: (name, into) => file.readFloat32(name, into).catch(named) };
+  return {
+    ...file,
+    readFloat32: (name, into) => file.readFloat32(name, into).catch(named),
+    readBytes: (name, into) => file.readBytes(name, into).catch(named),
+  };
 }
 
 async function openShards(path: string, handles: FileHandle[]): Promise<TensorFile> {
@@ -133,15 +144,15 @@ async function openShards(path: string, handles: FileHandle[]): Promise<TensorFi
   return { metadata: {}, ...joinShards(index, shards) };
 }
 
-interface WeightReader {
-  shapeOf(name: string): readonly number[] | undefined;
-  read(parameter: ParameterSpec, into: Float32Array): Promise<void>;
+interface WeightReader extends Pick<ModelFiles, 'read' | 'readStored'> {
+  entryOf(name: string): TensorEntry | undefined;
 }
 
 function safetensorsReader(file: TensorFile): WeightReader {
   return {
-    shapeOf: (name) => file.tensors.get(name)?.shape,
+    entryOf: (name) => file.tensors.get(name),
     read: async ({ name }, into) => void (await file.readFloat32(name, into)),
+    readStored: ({ name }, into) => file.readBytes(name, into),
   };
 }
 
@@ -155,13 +166,23 @@ function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
     return /\.q_proj\./.test(name) ? config.heads : /\.k_proj\./.test(name) ? config.keyValueHeads : undefined;
   };
   return {
-    shapeOf: (name) => file.tensors.get(stored.get(name) ?? name)?.shape,
+    entryOf: (name) => file.tensors.get(stored.get(name) ?? name),
     async read({ name, shape }, into) {
       const heads = permuted(name);
       if (heads === undefined) await file.readFloat32(stored.get(name)!, into);
       else unpermuteRows(await file.readFloat32(stored.get(name)!), shape[0]!, shape[1] ?? 1, heads, into);
     },
+    async readStored({ name, shape }, into) {
+      const heads = permuted(name);
+      await file.readBytes(stored.get(name)!, into);
+      if (heads !== undefined) unpermuteRows(into.slice(), shape[0]!, into.length / shape[0]!, heads, into);
+    },
   };
+}
+
+function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> {
+  const { blockElements, blockBytes, decode } = type;
+  return decode ? { stored: { name: dtype, blockElements, blockBytes, decode } } : {};
 }
 
 function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | undefined, path: string): void {

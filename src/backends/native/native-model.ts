@@ -5,39 +5,28 @@ import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
-import { outputName, type ParameterSpec } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
-import {
-  int4,
-  int8,
-  packedName,
-  type Quantization,
-  quantize,
-  quantizedShapes,
-  scalesName,
-} from '../../models/quantized.ts';
-import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../../models/rotary-tables.ts';
+import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { randomStream, streamSeed } from '../../random.ts';
-import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
+import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import type { CompileOptions } from './compiled-graph.ts';
+import { type FrozenWeights, quantizeWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { Learner, Scorer } from './learner.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
-import { type ModelFiles, openModelFiles } from './model-files.ts';
+import { openModelFiles } from './model-files.ts';
 import { NativePolicy } from './native-policy.ts';
 import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { trainsOutput } from './parameter-counts.ts';
-import { free, place, valuesOnHost } from './placement.ts';
+import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
-import { RunTensors } from './run-tensors.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 /** What our operator can do for them. */
@@ -94,11 +83,13 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     const trained = trainedParameters(architecture.parameters, options.lora, options.trainable);
     const values = new Arena(new ArenaLayout(trainedEntries(trained), options.device));
     if (trained.adapters) initializeAdapters(values, trained.adapters, options.seed);
-    await readAll(files, trained.own, (name) => values.values(name));
+    for (const parameter of trained.own) await files.read(parameter, values.values(parameter.name));
     values.upload();
-    const frozen = await readFrozen(files, trained);
-    addRotaryTables(frozen, architecture);
-    return new Engine({ ...options, ...kernels }, architecture, trained, values, place(frozen, values.layout.device));
+    const frozen = await readFrozenWeights(files, trained, {
+      device: values.layout.device,
+      ownOperators: kernels.kernels !== undefined,
+    });
+    return new Engine({ ...options, ...kernels }, architecture, trained, values, frozen);
   } finally {
     await files.close();
   }
@@ -112,7 +103,7 @@ class Engine implements NativeModel {
   readonly #options: EngineOptions;
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
-  readonly #frozen: ReadonlyMap<string, AnyTensor>;
+  readonly #frozen: FrozenWeights;
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
@@ -128,7 +119,7 @@ class Engine implements NativeModel {
     architecture: Architecture,
     trained: TrainedParameters,
     values: Arena,
-    frozen: ReadonlyMap<string, AnyTensor>,
+    frozen: FrozenWeights,
   ) {
     this.#options = options;
     this.architecture = architecture;
@@ -189,7 +180,8 @@ class Engine implements NativeModel {
     this.#scorer?.dispose();
     this.#optimizer.dispose();
     for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
-    for (const parameter of [...this.#frozen.values(), ...(this.#quantizedWeights?.values() ?? [])]) free(parameter);
+    for (const parameter of [...this.#frozen.tensors.values(), ...(this.#quantizedWeights?.values() ?? [])])
+      free(parameter);
   }
 
   async #step(
@@ -221,11 +213,9 @@ class Engine implements NativeModel {
     const quantization = QUANTIZATIONS[dtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
-    this.#quantizedWeights ??= place(
-      quantizeWeights(this.architecture, this.#frozen, quantization),
-      this.#values.layout.device,
-    );
-    const frozen = new Map([...this.#frozen, ...this.#quantizedWeights]);
+    const { device } = this.#values.layout;
+    this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization, device);
+    const frozen = new Map([...this.#frozen.tensors, ...this.#quantizedWeights]);
     return { packing: 'whole' as const, quantization, exact, frozen };
   }
 
@@ -235,7 +225,8 @@ class Engine implements NativeModel {
     return {
       architecture: this.architecture,
       ...(this.#trained.adapters && { adapters: this.#trained.adapters }),
-      frozen: this.#frozen,
+      frozen: this.#frozen.tensors,
+      asStored: this.#frozen.asStored,
       positions: this.architecture.config.contextLength,
       ownOperators: kernels !== undefined,
       session: { device, ...(threads !== undefined && { threads }), ...(kernels !== undefined && { kernels }) },
@@ -283,58 +274,4 @@ function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number)
     const matrix = values.values(a.name);
     for (let i = 0; i < matrix.length; i++) matrix[i] = (2 * random.uniform() - 1) * bound;
   }
-}
-
-async function readAll(
-  files: ModelFiles,
-  parameters: readonly ParameterSpec[],
-  into: (name: string) => Float32Array,
-): Promise<void> {
-  for (const parameter of parameters) await files.read(parameter, into(parameter.name));
-}
-
-async function readFrozen(files: ModelFiles, { own }: TrainedParameters): Promise<Map<string, Tensor>> {
-  const parameters = files.architecture.parameters.filter((parameter) => !own.includes(parameter));
-  const frozen = new Map(parameters.map(({ name, shape }) => [name, newTensor(shape)]));
-  await readAll(files, parameters, (name) => frozen.get(name)!.buffer.data);
-  return frozen;
-}
-
-function addRotaryTables(frozen: Map<string, Tensor>, { config }: Architecture): void {
-  const tables = rotaryValues(config, config.contextLength);
-  for (const [name, values] of [
-    [ROTARY_COS, tables.cos],
-    [ROTARY_SIN, tables.sin],
-  ] as const) {
-    const table = newTensor([config.contextLength, config.headSize / 2]);
-    table.buffer.data.set(values);
-    frozen.set(name, table);
-  }
-}
-
-function quantizeWeights(
-  { config, parameters }: Architecture,
-  exact: ReadonlyMap<string, AnyTensor>,
-  format: Quantization,
-): Map<string, Tensor> {
-  const rounded = new Map<string, Tensor>();
-  for (const { name, shape, kind } of parameters) {
-    if (!exact.has(name) || (kind !== 'linear' && name !== outputName(config))) continue;
-    const size = [shape[0]!, shape[1]!] as const;
-    const shapes = quantizedShapes(size, format);
-    const packed = tensor(allocate('uint8', volume(shapes.packed)), shapes.packed);
-    const scales = newTensor(shapes.scales);
-    using run = new RunTensors();
-    const weight = valuesOnHost(exact.get(name) as AnyTensor<'float32'>, run);
-    quantize(weight.buffer.data, size, format, {
-      packed: packed.buffer.data,
-      scales: scales.buffer.data,
-    });
-    rounded.set(packedName(name), packed).set(scalesName(name), scales);
-  }
-  return rounded;
-}
-
-function newTensor(shape: readonly number[]): Tensor<'float32'> {
-  return tensor(allocate('float32', volume(shape)), shape);
 }

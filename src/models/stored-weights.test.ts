@@ -1,0 +1,133 @@
+// Weights that stay in memory as files have them: what our own operators compute from them, against the interpreter, which decodes them all.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { assertClose } from '../../test/assert-close.ts';
+import { compileOnnx } from '../../test/run-onnx.ts';
+import { ggufElementTypes } from '../formats/gguf-types.ts';
+import { randomStream } from '../random.ts';
+import { kernelLibrary } from '../runtime/kernels.ts';
+import type { StorageFormat, Tensor } from '../tensor/graph.ts';
+import { interpret, type Value, value } from '../tensor/interpret.ts';
+import { lowerToOnnx } from '../tensor/onnx.ts';
+import { readsStored } from '../tensor/onnx-matmul.ts';
+import { gatherRows, input, matmul, mul, stored, tokenScores, tokenScoresGradient } from '../tensor/ops.ts';
+import { size } from '../tensor/shape.ts';
+import { storedShape } from './stored-weights.ts';
+
+/** Where the halves of a block are that scale its numbers: all other bytes may have any value. */
+const HALVES: Readonly<Record<string, readonly number[]>> = {
+  ...{ Q8_0: [0], Q4_0: [0], Q4_1: [0, 2], Q5_0: [0], Q5_1: [0, 2] },
+};
+const names = ['BF16', 'F16', ...Object.keys(HALVES)];
+
+function formatNamed(name: string): StorageFormat {
+  const { blockElements, blockBytes, decode } = ggufElementTypes.get(name)!;
+  return { name, blockElements, blockBytes, decode: decode! };
+}
+
+/** The bytes of a random matrix. */
+function draw(format: StorageFormat, rows: number, columns: number): Value {
+  const random = randomStream(rows + columns);
+  const shape = storedShape([rows, columns], format);
+  const bytes = Array.from({ length: shape[0] * shape[1] }, () => random.integer(256));
+  // The upper byte of a number between 2^-8 and 1 in magnitude: five bits of an exponent for a half, eight for a bfloat16.
+  const upper = () =>
+    (random.integer(2) << 7) | (format.name === 'BF16' ? 0x3c + random.integer(4) : 0x1c + random.integer(0x20));
+  const halves = HALVES[format.name] ?? [0];
+  for (let block = 0; block < bytes.length; block += format.blockBytes) {
+    for (const half of halves) bytes[block + half + 1] = upper();
+  }
+  return value(bytes, shape);
+}
+
+function floats(seed: number, rows: number, columns: number): Value {
+  const random = randomStream(seed);
+  return value(
+    Array.from({ length: rows * columns }, () => random.normal()),
+    [rows, columns],
+  );
+}
+
+/** The number of rows that are multiplied. */
+const R = size('R');
+const weightOf = (format: StorageFormat, rows: number, columns: number) =>
+  stored(input('bytes', 'uint8', storedShape([rows, columns], format)), format);
+
+test('which of them are read as they are', () => {
+  assert.ok(readsStored([192, 160], { name: 'BF16' }));
+  assert.ok(!readsStored([192, 160], { name: 'F32' }), 'they would need no decoding');
+  assert.ok(!readsStored([192, 144], { name: 'BF16' }), 'rows are made of whole blocks');
+  assert.ok(!readsStored([96, 160], { name: 'BF16' }), "ONNX Runtime's operators multiply with small matrices");
+  assert.ok(!readsStored([192, 256], { name: 'Q6_K' }));
+});
+
+test('nothing else reads them', () => {
+  const weight = weightOf(formatNamed('Q8_0'), 192, 160);
+  assert.throws(() => lowerToOnnx({ rows: gatherRows(weight, input('ids', 'int64', [2])) }), /need our own operators/);
+  const product = matmul(input('x', 'float32', [2, 160]), weight, { transposeB: true });
+  assert.throws(() => lowerToOnnx({ product }, { packing: 'whole' }), /only our own product/);
+});
+
+const found = kernelLibrary();
+
+describe('our own operators', { skip: 'missing' in found ? found.missing : false }, () => {
+  const check = (
+    outputs: readonly Tensor[],
+    inputs: Record<string, Value>,
+    tolerance: number,
+    packing?: 'whole' | 'int8',
+  ) => {
+    assert.ok('library' in found);
+    const { bytes, ...others } = inputs;
+    using compiled = compileOnnx(outputs, {
+      ...{ threads: 2, operators: found.library },
+      ...(packing && { packing, constants: { bytes: bytes! } }),
+    });
+    const expected = interpret(outputs, inputs);
+    for (const [i, result] of compiled
+      .run(packing ? others : inputs, { R: (inputs.x ?? inputs.bytes!).shape[0]! })
+      .entries())
+      assertClose(result, expected[i]!, tolerance, `output ${i}`);
+  };
+
+  for (const name of names) {
+    const format = formatNamed(name);
+    const [rows, columns] = [224, 160];
+    const bytes = draw(format, rows, columns);
+    const weight = weightOf(format, rows, columns);
+
+    for (const count of [3, 70]) {
+      const x = floats(count, count, columns);
+      const y = floats(count + 1, count, rows);
+      const there = matmul(input('x', 'float32', [R, columns]), weight, { transposeB: true });
+      const back = matmul(input('y', 'float32', [R, rows]), weight);
+      test(`${name}: ${count} rows, multiplied as in the forward and as in the backward pass`, () => {
+        check([there, back], { x, y, bytes }, 2e-5);
+      });
+      test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'whole'));
+      test(`${name}: ${count} rows, rounded before`, () => check([there, back], { x, y, bytes }, 3e-2, 'int8'));
+    }
+
+    test(`${name}: rows of a table`, () => {
+      const ids = value([0, 223, 7, 7, 31, 100], [2, 3]);
+      check([mul(gatherRows(weight, input('ids', 'int64', [2, 3])), 1)], { ids, bytes }, 0);
+    });
+
+    test(`${name}: scores of tokens`, () => {
+      const [tokens, alpha] = [37, 0.1];
+      const targets = value(
+        Array.from({ length: tokens }, (_, i) => (i * 7) % rows),
+        [tokens],
+      );
+      const operands = [
+        input('hidden', 'float32', [tokens, columns]),
+        weight,
+        input('targets', 'int64', [tokens]),
+      ] as const;
+      const scores = tokenScores(...operands, alpha);
+      const gradient = tokenScoresGradient(operands, scores, input('gradient', 'float32', [tokens, 3]), alpha);
+      const inputs = { hidden: floats(5, tokens, columns), targets, gradient: floats(6, tokens, 3), bytes };
+      check([scores, gradient], inputs, 1e-4);
+    });
+  }
+});
