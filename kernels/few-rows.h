@@ -98,7 +98,7 @@ static void *compute_few(const Product *p, void *context) {
       const long place = p->left_transposed ? k * p->rows + row : row * p->depth + k;
       padded[row * width + k] = k < p->depth ? p->alpha * p->left[place] : 0;
     }
-  if (p->down) multiply_thin(p->down, 0, p->rows);
+  if (p->down) multiply_thin(p->down, 0, p->rows, 0, p->down->columns);
   FewRows few = {p, padded};
   void *status = in_parallel(context, multiply_few_task, ceiling(p->columns, BLOCK), &few);
   give_back(scratch);

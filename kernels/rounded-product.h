@@ -11,7 +11,10 @@
 #include "threads.h"
 #include "tiles.h"
 
-enum { CHUNK = 12 }; // blocks of a panel that stay in a core's first cache while rows are multiplied with them
+enum {
+  CHUNK = 12, // blocks of a panel that stay in a core's first cache while rows are multiplied with them
+  PARTS = 4,  // tasks that round 8 rows
+};
 
 /** RowSums of 8 rows and 32 columns. */
 typedef struct { __m512 of[8][2]; } RowSums;
@@ -19,40 +22,39 @@ typedef struct { __m512 of[8][2]; } RowSums;
 /** Products of integers, two tiles of them. */
 typedef struct { int32_t of[2][256]; } __attribute__((aligned(64))) Integers;
 
-/** Multiplies 8 rows and a block in tiles 0 and 1, and stores what is in tiles 2 and 3 while that takes its time. */
-static inline void multiply_even(const RoundedRows *left, const RoundedBlock *right, Integers *before) {
+/** Multiplies 8 rows and each of two blocks that follow each other in depth, in tiles 0 to 3. */
+static inline void multiply_two(const RoundedRows *left, const RoundedBlock *right) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_loadd(4, left[0].tile, 64);
+  _tile_loadd(6, right[0].tiles[0], 64);
+  _tile_dpbssd(0, 4, 6);
+  _tile_loadd(7, right[0].tiles[1], 64);
+  _tile_dpbssd(1, 4, 7);
+  _tile_loadd(5, left[1].tile, 64);
+  _tile_loadd(6, right[1].tiles[0], 64);
+  _tile_dpbssd(2, 5, 6);
+  _tile_loadd(7, right[1].tiles[1], 64);
+  _tile_dpbssd(3, 5, 7);
+}
+
+static inline void multiply_one(const RoundedRows *left, const RoundedBlock *right) {
+  _tile_zero(0);
+  _tile_zero(1);
   _tile_loadd(4, left->tile, 64);
   _tile_loadd(6, right->tiles[0], 64);
-  _tile_zero(0);
   _tile_dpbssd(0, 4, 6);
-  _tile_stored(2, before->of[0], 64);
   _tile_loadd(7, right->tiles[1], 64);
-  _tile_zero(1);
   _tile_dpbssd(1, 4, 7);
-  _tile_stored(3, before->of[1], 64);
 }
 
-/** The same the other way round. */
-static inline void multiply_odd(const RoundedRows *left, const RoundedBlock *right, Integers *before) {
-  _tile_loadd(5, left->tile, 64);
-  _tile_loadd(6, right->tiles[0], 64);
-  _tile_zero(2);
-  _tile_dpbssd(2, 5, 6);
-  _tile_stored(0, before->of[0], 64);
-  _tile_loadd(7, right->tiles[1], 64);
-  _tile_zero(3);
-  _tile_dpbssd(3, 5, 7);
-  _tile_stored(1, before->of[1], 64);
-}
-
-static inline void store_last(int odd, Integers *into) {
-  if (odd) {
-    _tile_stored(2, into->of[0], 64);
-    _tile_stored(3, into->of[1], 64);
-  } else {
-    _tile_stored(0, into->of[0], 64);
-    _tile_stored(1, into->of[1], 64);
-  }
+static inline void store_integers(Integers into[2]) {
+  _tile_stored(0, into[0].of[0], 64);
+  _tile_stored(1, into[0].of[1], 64);
+  _tile_stored(2, into[1].of[0], 64);
+  _tile_stored(3, into[1].of[1], 64);
 }
 
 static inline __attribute__((always_inline)) void add_integers(const Integers *products, const float *row_scales, const float *scales,
@@ -74,20 +76,20 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
 /** Lines of each block of a chunk that are to be prefetched: as many blocks further on as `from` is. */
 typedef struct { const RoundedBlock *from; long first, last; } Ahead;
 
-/** Adds the product of 8 rows and some blocks of a panel. */
+/** Adds the product of 8 rows and some blocks of a panel, two at a time: while these are multiplied, the two before are added. */
 static void add_rounded(const RoundedRows *left, const RoundedBlock *right, long groups, Ahead ahead, RowSums *result) {
   Integers products[2];
   RowSums sums = *result; // in registers
-  for (long group = 0; group <= groups; group++) {
-    Integers *before = &products[(group + 1) % 2];
-    if (group == groups) store_last((group - 1) % 2, before);
-    else {
-      const char *lines = (const char *)(ahead.from + group);
-      for (long line = ahead.first; line < ahead.last; line++) _mm_prefetch(lines + 64 * line, _MM_HINT_T1);
-      if (group % 2) multiply_odd(left + group, right + group, before);
-      else multiply_even(left + group, right + group, before);
+  for (long group = 0; group < groups + 2; group += 2) {
+    if (group + 1 < groups) multiply_two(left + group, right + group);
+    else if (group < groups) multiply_one(left + group, right + group);
+    for (long i = group; i < least(group + 2, groups); i++)
+      for (long line = ahead.first; line < ahead.last; line++) _mm_prefetch((const char *)(ahead.from + i) + 64 * line, _MM_HINT_T1);
+    if (group > 0) {
+      add_integers(&products[0], left[group - 2].scales, right[group - 2].scales, &sums);
+      if (group - 1 < groups) add_integers(&products[1], left[group - 1].scales, right[group - 1].scales, &sums);
     }
-    if (group > 0) add_integers(before, left[group - 1].scales, right[group - 1].scales, &sums);
+    if (group < groups) store_integers(products);
   }
   *result = sums;
 }
@@ -176,12 +178,14 @@ static void multiply_rounded_task(void *data, size_t index) {
   _tile_release();
 }
 
+/** A part of the depth of 8 rows, and of the columns of their thin product. */
 static void round_rows_task(void *data, size_t index) {
   const RoundedProduct *r = data;
-  const Product *p = r->product;
-  const long row = (long)index * 8;
-  round_rows(p, row, r->left + (long)index * r->groups);
-  if (p->down) multiply_thin(p->down, row, least(8, p->rows - row));
+  const Product *p = r->product, *down = p->down;
+  const long eight = (long)index / PARTS, part = (long)index % PARTS, row = 8 * eight;
+  for (long group = r->groups * part / PARTS; group < r->groups * (part + 1) / PARTS; group++)
+    round_rows(p, row, group * SHARING, r->left + eight * r->groups + group);
+  if (down) multiply_thin(down, row, least(8, p->rows - row), down->columns * part / PARTS, down->columns * (part + 1) / PARTS);
 }
 
 static void *compute_rounded(const Product *p, void *context) {
@@ -190,7 +194,7 @@ static void *compute_rounded(const Product *p, void *context) {
   if (!scratch.memory) return out_of_memory();
   const long fitting = GROUP_BYTES / (groups * (long)sizeof(RoundedBlock));
   RoundedProduct r = {p, scratch.memory, groups, least(fitting > 0 ? fitting : 1, ceiling(panels, TASKS))};
-  void *status = in_parallel(context, round_rows_task, eights, &r);
+  void *status = in_parallel(context, round_rows_task, PARTS * eights, &r);
   if (!status) status = in_parallel(context, multiply_rounded_task, ceiling(panels, r.panels), &r);
   give_back(scratch);
   return status;

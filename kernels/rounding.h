@@ -91,14 +91,12 @@ static inline void read_numbers(const Product *p, long row, long start, __m512 n
   for (long i = 0; i < 4; i++) numbers[i] = _mm512_maskz_loadu_ps(mask_of(count - 16 * i), from + 16 * i);
 }
 
-/** Rounds 8 rows from `row`; those beyond the last are 0. */
-static void round_rows(const Product *p, long row, RoundedRows *into) {
-  for (long start = 0; start < p->depth; start += SHARING, into++) {
-    if (row + 8 > p->rows) memset(into, 0, sizeof *into);
-    for (long i = 0; i < least(8, p->rows - row); i++) {
-      __m512 numbers[4];
-      read_numbers(p, row + i, start, numbers);
-      into->scales[i] = p->alpha * round_numbers(numbers, into->tile + 128 * i, into->tile + 128 * i + 64);
-    }
+/** Rounds 64 numbers from `start` of 8 rows from `row`; rows beyond the last are 0. */
+static void round_rows(const Product *p, long row, long start, RoundedRows *into) {
+  if (row + 8 > p->rows) memset(into, 0, sizeof *into);
+  for (long i = 0; i < least(8, p->rows - row); i++) {
+    __m512 numbers[4];
+    read_numbers(p, row + i, start, numbers);
+    into->scales[i] = p->alpha * round_numbers(numbers, into->tile + 128 * i, into->tile + 128 * i + 64);
   }
 }

@@ -4,18 +4,38 @@
 #include <immintrin.h>
 #include "packing.h"
 
-/** One number of a product. */
-static float thin_number(const Product *p, const float *left, long column) {
-  const float *right = p->right.numbers;
-  __m512 sum = _mm512_setzero_ps();
+enum { SIDE = 4 }; // rows and columns whose sums are in registers
+
+/** Up to 4 × 4 numbers of a product whose right operand is stored transposed. */
+static void multiply_square(const Product *p, long row, long rows, long column, long columns) {
+  const float *left[SIDE], *right[SIDE];
+  for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
+    left[i] = p->left + (row + least(i, rows - 1)) * p->depth;
+    right[i] = (const float *)p->right.numbers + (column + least(i, columns - 1)) * p->depth;
+  }
+  __m512 sums[SIDE][SIDE];
+#pragma GCC unroll 16
+  for (int i = 0; i < SIDE * SIDE; i++) sums[i / SIDE][i % SIDE] = _mm512_setzero_ps();
   for (long k = 0; k < p->depth; k += 16) {
     const __mmask16 mask = mask_of(p->depth - k);
-    sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, left + k), _mm512_maskz_loadu_ps(mask, right + column * p->depth + k), sum);
+    __m512 numbers[SIDE];
+#pragma GCC unroll 4
+    for (int i = 0; i < SIDE; i++) numbers[i] = _mm512_maskz_loadu_ps(mask, right[i] + k);
+#pragma GCC unroll 4
+    for (int i = 0; i < SIDE; i++) {
+      const __m512 x = _mm512_maskz_loadu_ps(mask, left[i] + k);
+#pragma GCC unroll 4
+      for (int j = 0; j < SIDE; j++) sums[i][j] = _mm512_fmadd_ps(x, numbers[j], sums[i][j]);
+    }
   }
-  return p->alpha * _mm512_reduce_add_ps(sum);
+#pragma GCC unroll 4
+  for (int i = 0; i < SIDE; i++)
+#pragma GCC unroll 4
+    for (int j = 0; j < SIDE; j++)
+      if (i < rows && j < columns) p->result[(row + i) * p->columns + column + j] = p->alpha * _mm512_reduce_add_ps(sums[i][j]);
 }
 
-/** 16 numbers of a product. */
+/** 16 numbers of a row. */
 static __m512 thin_numbers(const Product *p, const float *left, long column, __mmask16 mask) {
   const float *right = p->right.numbers;
   __m512 sum = _mm512_setzero_ps();
@@ -24,15 +44,17 @@ static __m512 thin_numbers(const Product *p, const float *left, long column, __m
   return _mm512_mul_ps(_mm512_set1_ps(p->alpha), sum);
 }
 
-/** Rows of a product, without tiles. */
-static void multiply_thin(const Product *p, long first, long rows) {
-  for (long row = first; row < first + rows; row++) {
-    const float *left = p->left + row * p->depth;
-    float *into = p->result + row * p->columns;
-    for (long column = 0; p->right_transposed && column < p->columns; column++) into[column] = thin_number(p, left, column);
-    for (long column = 0; !p->right_transposed && column < p->columns; column += 16) {
-      const __mmask16 mask = mask_of(p->columns - column);
-      _mm512_mask_storeu_ps(into + column, mask, thin_numbers(p, left, column, mask));
-    }
+/** Rows and columns of a product, without tiles. */
+static void multiply_thin(const Product *p, long first_row, long rows, long first, long last) {
+  if (p->right_transposed) {
+    for (long row = 0; row < rows; row += SIDE)
+      for (long column = first; column < last; column += SIDE)
+        multiply_square(p, first_row + row, least(SIDE, rows - row), column, least(SIDE, last - column));
+    return;
   }
+  for (long row = first_row; row < first_row + rows; row++)
+    for (long column = first; column < last; column += 16) {
+      const __mmask16 mask = mask_of(last - column);
+      _mm512_mask_storeu_ps(p->result + row * p->columns + column, mask, thin_numbers(p, p->left + row * p->depth, column, mask));
+    }
 }

@@ -36,7 +36,7 @@ export type Layout = 'padded' | 'packed';
 const LOGITS_PER_PASS = 2 ** 25;
 
 /** The fewest completion tokens that fill a pass: without logits in memory, and with them. */
-const LEAST = { own: 704, logits: 64 };
+const LEAST = { own: 1024, logits: 64 };
 
 /**
  * Limits that bound the working memory of a pass for any size of vocabulary.
