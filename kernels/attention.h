@@ -236,7 +236,7 @@ static void attention_task(void *data, size_t index) {
     return;
   }
   lay_out(&b, a, part, scratch.memory);
-  configure();
+  configure(64);
   const long last = part->start + part->count, stride = a->heads * a->size;
   for (long head = shared * sharing; head < (shared + 1) * sharing; head++) {
     for (long row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);

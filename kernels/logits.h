@@ -81,7 +81,7 @@ static void score_chunk_task(void *data, size_t index) {
   }
   float *logits = scratch.memory;
   bfloat16 *panels = (bfloat16 *)((char *)scratch.memory + logits_bytes);
-  configure();
+  configure(64);
   pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panels);
   for (long row = 0; row < t->tokens; row += BLOCK) {
     multiply_chunk(t, row, columns, panels, logits);
@@ -142,7 +142,7 @@ static void differentiate_group_task(void *data, size_t index) {
   float *logits = scratch.memory, *sums = t->sums + (long)index * t->tokens * t->size;
   bfloat16 *logits_strip = (bfloat16 *)((char *)scratch.memory + logits_bytes), *panels = logits_strip + strip, *depth = panels + panels_size;
   const Factors none = {0};
-  configure();
+  configure(64);
   const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);

@@ -28,7 +28,7 @@ typedef struct Product {
   float alpha;
   const bfloat16 *packed; // the right operand, if it was packed before
   long packed_block;      // WHOLE, or HIGH if it has only high parts
-  const struct RoundedBlock *rounded; // the right operand, if it was rounded to 8 bits before
+  const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
   const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
 } Product;

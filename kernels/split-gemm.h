@@ -8,13 +8,13 @@
 // left operand and panels of 32 columns of the right one. Where a strip meets a panel, four tiles of the result stay in registers.
 // Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they share out.
 //
-// A constant right operand can also be rounded to 8 bits. Then the product is one of integers, and the left operand keeps 15 bits.
+// A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand keeps 15 bits.
 //
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
 // have no low parts, so that two products suffice.
 //
 // In the order in which they build on each other: stored.h, product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies
-// without tiles), rounding.h and rounded-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX
+// without tiles), levels.h, rounding.h and integer-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX
 // Runtime calls.
 
 #pragma once
@@ -29,11 +29,11 @@
 typedef struct {
   int64_t left_transposed, right_transposed, other_transposed, down_transposed;
   int64_t format; // of the right operand
-  enum { UNPACKED, PACKED, PACKED_HIGH, ROUNDED } packing;
+  enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4 } packing;
   float alpha, other_alpha, down_alpha;
   bfloat16 *packed;
   long packed_block;
-  RoundedBlock *rounded;
+  Levels *levels;
 } ProductNode;
 
 static void *pack_constant(ProductNode *node, const void *info) {
@@ -47,9 +47,9 @@ static void *pack_constant(ProductNode *node, const void *info) {
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
-  if (node->packing == ROUNDED) {
-    node->rounded = round_panels(&p);
-    return node->rounded ? 0 : out_of_memory();
+  if (node->packing == LEVELS_8 || node->packing == LEVELS_4) {
+    node->levels = make_levels(&p, node->packing == LEVELS_8 ? 8 : 4);
+    return node->levels ? 0 : out_of_memory();
   }
   const int high = node->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
   node->packed_block = high ? HIGH : WHOLE;
@@ -60,7 +60,7 @@ static void *pack_constant(ProductNode *node, const void *info) {
 static void destroy_product(void *data) {
   ProductNode *node = data;
   free(node->packed);
-  free(node->rounded);
+  free_levels(node->levels);
   free(node);
 }
 
@@ -126,7 +126,7 @@ static void *run_product(void *data, void *context) {
                .alpha = node->alpha,
                .packed = node->packed,
                .packed_block = node->packed_block,
-               .rounded = node->rounded};
+               .levels = node->levels};
   int64_t left[2], right[2], addend[2];
   void *status = read_input(context, 0, &p.left, left, 2);
   if (!status) status = read_matrix_input(context, 1, node->format, &p.right, right);

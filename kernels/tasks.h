@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 #include "few-rows.h"
-#include "rounded-product.h"
+#include "integer-product.h"
 #include "tiles.h"
 
 /** One part of the depth of a product, and how it is divided into tasks. */
@@ -42,7 +42,7 @@ static void pack_strip(const Pass *pass, long row, bfloat16 *into) {
 
 static void pack_strip_task(void *data, size_t index) {
   const Pass *pass = data;
-  configure();
+  configure(64);
   pack_strip(pass, (long)index * BLOCK, pass->strips + (long)index * strip_size(pass));
   _tile_release();
 }
@@ -80,7 +80,7 @@ static void multiply_task(void *data, size_t index) {
     panels = own_panels;
   }
 
-  configure();
+  configure(64);
   const float *base = pass->start > 0 ? p->result : p->addend;
   for (long row = first_row; row < last_row; row += BLOCK) {
     const bfloat16 *strip = own_strip;
@@ -135,7 +135,7 @@ static void *run_pass(Pass *pass, void *context) {
 }
 
 static void *compute_product(const Product *p, void *context) {
-  if (p->rounded) return compute_rounded(p, context);
+  if (p->levels) return compute_integers(p, context);
   if (p->packed && p->rows <= FEW) return compute_few(p, context);
   void *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {

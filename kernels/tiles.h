@@ -5,11 +5,15 @@
 #include <string.h>
 #include "packing.h"
 
-static void configure(void) {
+/** Gives tiles 4 and 5, of left operands, rows of so many bytes, and 6 and 7, of right ones, as many rows as fit: with 64 all tiles are full. */
+static void configure(int bytes) {
   struct { uint8_t palette, start, reserved[14]; uint16_t row_bytes[16]; uint8_t rows[16]; } __attribute__((aligned(64))) tiles;
   memset(&tiles, 0, sizeof tiles);
   tiles.palette = 1;
-  for (int i = 0; i < 8; i++) tiles.row_bytes[i] = 64, tiles.rows[i] = 16;
+  for (int i = 0; i < 8; i++) {
+    tiles.row_bytes[i] = i == 4 || i == 5 ? bytes : 64;
+    tiles.rows[i] = i >= 6 ? bytes / 4 : 16;
+  }
   _tile_loadconfig(&tiles);
 }
 

@@ -75,7 +75,7 @@ describe('our own operators', { skip: 'missing' in found ? found.missing : false
     outputs: readonly Tensor[],
     inputs: Record<string, Value>,
     tolerance: number,
-    packing?: 'whole' | 'int8',
+    packing?: 'whole' | 'int8' | 'int4',
   ) => {
     assert.ok('library' in found);
     const { bytes, ...others } = inputs;
@@ -105,7 +105,11 @@ describe('our own operators', { skip: 'missing' in found ? found.missing : false
         check([there, back], { x, y, bytes }, 2e-5);
       });
       test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'whole'));
-      test(`${name}: ${count} rows, rounded before`, () => check([there, back], { x, y, bytes }, 3e-2, 'int8'));
+      test(`${name}: ${count} rows, rounded before`, () => {
+        check([there, back], { x, y, bytes }, 3e-2, 'int8');
+        const isExact = name === 'Q4_0' || name === 'Q4_1';
+        check([there], { x, bytes }, isExact ? 1e-4 : 0.2, 'int4');
+      });
     }
 
     test(`${name}: rows of a table`, () => {

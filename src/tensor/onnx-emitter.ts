@@ -37,11 +37,16 @@ export class Emitter {
 
   /** Of large matrix products, for our own operator; `undefined` where ONNX Runtime's is used. */
   readonly packing: Packing | undefined;
+  readonly #packings: ReadonlyMap<string, Packing>;
   readonly #initializers: ReadonlySet<string>;
   readonly #readers: ReadonlyMap<Tensor, number>;
 
-  constructor(roots: readonly Tensor[], options: { initializers: ReadonlySet<string>; packing?: Packing }) {
+  constructor(
+    roots: readonly Tensor[],
+    options: { initializers: ReadonlySet<string>; packing?: Packing; packings?: ReadonlyMap<string, Packing> },
+  ) {
     this.packing = options.packing;
+    this.#packings = options.packings ?? new Map();
     this.#initializers = options.initializers;
     this.#readers = countReaders(topologicalOrder(roots), roots);
     for (const [input, { shape }] of inputsOf(roots)) {
@@ -56,6 +61,11 @@ export class Emitter {
   isInitializer(tensor: Tensor): boolean {
     const source = tensor.op === 'stored' ? tensor.inputs[0]! : tensor;
     return source.op === 'input' && this.#initializers.has(source.attributes.name);
+  }
+
+  /** The packing of a product with this right operand, in our own operator. */
+  packingOf(right: string): Packing {
+    return this.#packings.get(right) ?? this.packing!;
   }
 
   /** Whether only one tensor is computed from this one. */

@@ -10,11 +10,12 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
  * - `whole`: for those whose right operand is an initializer, which is packed when the session is created. Best for few rows.
  * - `high`: the same, but with the right operand rounded to bfloat16.
  * - `int8`: the same, but with the right operand rounded to 8 bits, where 64 numbers share a scale.
+ * - `int4`: the same with 4 bits, where 32 numbers share a scale and an offset. Those that are stored so keep their values.
  */
-export type Packing = 'none' | 'whole' | 'high' | 'int8';
+export type Packing = 'none' | 'whole' | 'high' | 'int8' | 'int4';
 
 /** The operator's numbers for them. */
-const PACKING = { none: 0, whole: 1, high: 2, int8: 3 };
+const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4 };
 
 /** Matrices are large if none of their sizes is smaller. Sizes that have names, such as the number of rows, are not known. */
 const LARGE = 128;
@@ -82,7 +83,7 @@ function emitSplit(
 ): string {
   const base = thin ? thin.addend : addend;
   const inputs = [left, right, base ?? ''];
-  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packing!], format };
+  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packingOf(right)], format };
   if (!thin)
     return emit.node(
       'SplitGemm',

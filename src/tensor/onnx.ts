@@ -18,6 +18,8 @@ export interface LoweringOptions {
   initializers?: ReadonlySet<string>;
   /** Use our operators, which the session must be given, and this packing for large products. @default ONNX Runtime's own */
   packing?: Packing;
+  /** Other packings for products with some of the initializers, by their names. @default none */
+  packings?: ReadonlyMap<string, Packing>;
 }
 
 export interface OnnxModel {
@@ -31,10 +33,10 @@ const NOWHERE = '.';
 
 /** An ONNX model that computes named outputs. */
 export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: LoweringOptions = {}): OnnxModel {
-  const { initializers = new Set(), packing } = options;
+  const { initializers = new Set(), packing, packings } = options;
   const names = Object.keys(outputs);
   const roots = fuseAddends(optimize(Object.values(outputs)));
-  const emitter = new Emitter(roots, { initializers, ...(packing && { packing }) });
+  const emitter = new Emitter(roots, { initializers, ...(packing && { packing }), ...(packings && { packings }) });
   const results = new Map<Tensor, readonly string[]>();
   for (const node of packing === undefined ? topologicalOrder(roots) : rowClusters(roots)) {
     if ('nodes' in node) {

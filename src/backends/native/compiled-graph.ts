@@ -11,6 +11,8 @@ export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'o
   readonly kernels?: string;
   /** When our operator for matrix products packs weights. */
   readonly packing: Packing;
+  /** For some of them another one, by their names. @default none */
+  readonly packings?: ReadonlyMap<string, Packing>;
 }
 
 export interface CompiledGraph {
@@ -27,7 +29,7 @@ export interface CompiledGraph {
 export function compileGraph(
   outputs: Readonly<Record<string, Tensor>>,
   weights: ReadonlyMap<string, AnyTensor>,
-  { packing, kernels, ...options }: CompileOptions,
+  { packing, packings, kernels, ...options }: CompileOptions,
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
@@ -39,7 +41,10 @@ export function compileGraph(
     else bound.set(name, weight);
   }
   const hasOurs = kernels !== undefined;
-  const model = lowerToOnnx(outputs, { initializers: new Set(initializers.keys()), ...(hasOurs && { packing }) });
+  const model = lowerToOnnx(outputs, {
+    initializers: new Set(initializers.keys()),
+    ...(hasOurs && { packing, ...(packings && { packings }) }),
+  });
   const session = createSession(model, { ...options, initializers, ...(hasOurs && { operators: kernels }) });
   return {
     inputs: new Set(session.inputs.filter((name) => !bound.has(name))),

@@ -18,6 +18,7 @@ export interface DecodingSessionOptions extends DecodingGraphOptions {
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
   /** How our operator keeps frozen matrices, where it is used. */
   readonly packing: Packing;
+  readonly packings?: ReadonlyMap<string, Packing>;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */
@@ -48,6 +49,7 @@ export class DecodingSession implements Disposable {
       name: 'sampling',
       prepack: true,
       packing: options.packing,
+      ...(options.packings && { packings: options.packings }),
       // The CPU computes a single number per run: the length of the longest row.
       cpuHelps: true,
     });

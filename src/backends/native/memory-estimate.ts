@@ -132,9 +132,10 @@ function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: 
 /** The sampler's own copies of frozen matrices, which are prepacked or quantized. */
 function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtype, ownOperators: boolean): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
-  // ONNX Runtime needs quantized matrices twice: as we made them, and prepacked.
-  const int8 = (ownOperators ? 1 : 2) * (1 + FLOAT / 64);
-  return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, int8, int4: 2 * (0.5 + FLOAT / 32) }[dtype];
+  // ONNX Runtime needs quantized matrices twice: as we made them, and prepacked. Our operator has scales and offsets of 16 bits for int4.
+  const copies = ownOperators ? 1 : 2;
+  const rounded = { int8: copies * (1 + FLOAT / 64), int4: copies * (0.5 + FLOAT / 32) };
+  return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, ...rounded }[dtype];
 }
 
 /** The number of elements in all of some parameters. */

@@ -5,6 +5,7 @@ import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
+import { outputName } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
 import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
@@ -29,8 +30,8 @@ import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
-/** What our operator can do for them. */
-const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: undefined } as const;
+/** What our operator makes of them. */
+const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
 const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
 
 export interface NativeModelOptions {
@@ -208,8 +209,9 @@ class Engine implements NativeModel {
   #rolloutWeights() {
     const { kernels } = this.#options;
     const dtype = rolloutDtype(this.#options.rolloutDtype ?? 'float32', kernels !== undefined);
-    const packing = PACKINGS[dtype];
-    if (kernels !== undefined && packing) return { packing };
+    // The output layer, whose errors go straight to the scores of tokens, has no fewer than 8 bits.
+    const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
+    if (kernels !== undefined) return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }) };
     const quantization = QUANTIZATIONS[dtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));

@@ -1,0 +1,126 @@
+// Right operands as small integers, the levels of their numbers: number = scale · level + offset, by block.
+#pragma once
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "product.h"
+
+/** How 32 columns of a block are laid out: two tiles of levels, then scales, then offsets, one for each column. */
+typedef struct {
+  int deep;    // numbers of a column in a block
+  int bits;    // of a level: 8, or 4, with those of the second tile in the upper halves of bytes
+  int halves;  // whether scales and offsets are float16
+  int offsets; // whether there are any
+} Coding;
+
+static const Coding of_8_bits = {64, 8, 0, 0}, of_4_bits = {32, 4, 1, 1};
+
+static inline long level_bytes(Coding c) { return (long)c.deep * BLOCK * c.bits / 8; }
+static inline long scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(bfloat16) : sizeof(float)); }
+static inline long coded_bytes(Coding c) { return level_bytes(c) + scale_bytes(c) * (1 + c.offsets); }
+
+/** A right operand, panel by panel, `groups` blocks deep. */
+typedef struct Levels {
+  Coding coding;
+  long groups;
+  uint8_t *blocks;
+} Levels;
+
+/** A row of a tile has four numbers of each of 16 columns. Levels must be 0 before. */
+static void put_level(uint8_t *block, Coding c, long column, long k, int level) {
+  const long tile = column / 16, place = k / 4 * 64 + column % 16 * 4 + k % 4;
+  if (c.bits == 8) block[tile * 16 * c.deep + place] = (uint8_t)level;
+  else block[place] |= (uint8_t)(level << 4 * tile);
+}
+
+/** Writes a scale, or with `index` 1 an offset, and returns it as it was rounded. */
+static float put_scale(uint8_t *block, Coding c, long column, int index, float x) {
+  uint8_t *scales = block + level_bytes(c) + index * scale_bytes(c);
+  if (!c.halves) {
+    memcpy(scales + column * sizeof x, &x, sizeof x);
+    return x;
+  }
+  const __m256i half = _mm512_cvtps_ph(_mm512_set1_ps(x), _MM_FROUND_TO_NEAREST_INT);
+  const uint16_t bits = (uint16_t)_mm256_extract_epi16(half, 0);
+  memcpy(scales + column * sizeof bits, &bits, sizeof bits);
+  return _mm512_cvtss_f32(_mm512_cvtph_ps(half));
+}
+
+/** The largest of 64 numbers becomes ±127. */
+static void round_to_8(const float *numbers, long column, uint8_t *block) {
+  float largest = 0;
+  for (long k = 0; k < of_8_bits.deep; k++) largest = fmaxf(largest, fabsf(numbers[k]));
+  put_scale(block, of_8_bits, column, 0, largest / 127);
+  for (long k = 0; k < of_8_bits.deep; k++)
+    put_level(block, of_8_bits, column, k, (int)lrintf(numbers[k] * (largest > 0 ? 127 / largest : 0)));
+}
+
+/** The least of 32 numbers becomes 0, the largest 15. */
+static void round_to_4(const float *numbers, long column, uint8_t *block) {
+  float least = numbers[0], most = numbers[0];
+  for (long k = 1; k < of_4_bits.deep; k++) least = fminf(least, numbers[k]), most = fmaxf(most, numbers[k]);
+  least = put_scale(block, of_4_bits, column, 1, least);
+  const float scale = put_scale(block, of_4_bits, column, 0, (most - least) / 15);
+  for (long k = 0; k < of_4_bits.deep; k++) {
+    const float level = scale > 0 ? (numbers[k] - least) / scale : 0;
+    put_level(block, of_4_bits, column, k, (int)lrintf(fminf(fmaxf(level, 0), 15)));
+  }
+}
+
+static float half_at(const uint8_t *from) { return _mm512_cvtss_f32(from_half(from)); }
+
+/** Takes the levels of a block in ggml's formats of 4 bits over, so that numbers keep their values. */
+static void copy_levels(const uint8_t *from, Format format, long column, uint8_t *block) {
+  const float scale = put_scale(block, of_4_bits, column, 0, half_at(from));
+  put_scale(block, of_4_bits, column, 1, format == Q4_1 ? half_at(from + 2) : -8 * scale);
+  const uint8_t *levels = from + (format == Q4_1 ? 4 : 2);
+  for (long k = 0; k < of_4_bits.deep; k++) put_level(block, of_4_bits, column, k, k < 16 ? levels[k] & 15 : levels[k - 16] >> 4);
+}
+
+/** Up to 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */
+static void read_columns_of(const Product *p, long start, long first, long deep, float into[BLOCK][2 * BLOCK]) {
+  memset(into, 0, BLOCK * 2 * BLOCK * sizeof(float));
+  const long columns = least(BLOCK, p->columns - first);
+  float decoded[BLOCK * BLOCK];
+  for (long part = 0; part < deep && start + part < p->depth; part += BLOCK) {
+    const long from = start + part, depth = least(BLOCK, p->depth - from);
+    const Matrix block = p->right_transposed ? block_of(p->right, first, from, columns, decoded) : block_of(p->right, from, first, depth, decoded);
+    const long along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
+    for (long column = 0; column < columns; column++)
+      for (long k = 0; k < depth; k++) into[column][part + k] = ((const float *)block.numbers)[column * across + k * along];
+  }
+}
+
+/** Makes levels of 8 or 4 bits, which the caller frees, of the right operand. Returns null if there is no memory. */
+static Levels *make_levels(const Product *p, int bits) {
+  const Coding c = bits == 8 ? of_8_bits : of_4_bits;
+  const int copies = bits == 4 && p->right_transposed && (p->right.format == Q4_0 || p->right.format == Q4_1);
+  const long panels = ceiling(p->columns, BLOCK), groups = ceiling(p->depth, c.deep), size = coded_bytes(c);
+  Levels *made = malloc(sizeof *made);
+  uint8_t *blocks = aligned_alloc(64, panels * groups * size), *into = blocks;
+  if (!made || !blocks) {
+    free(made);
+    free(blocks);
+    return 0;
+  }
+  *made = (Levels){c, groups, blocks};
+  memset(blocks, 0, panels * groups * size);
+  float numbers[BLOCK][2 * BLOCK];
+  for (long panel = 0; panel < panels; panel++)
+    for (long group = 0; group < groups; group++, into += size) {
+      const long first = panel * BLOCK, start = group * c.deep;
+      if (!copies) read_columns_of(p, start, first, c.deep, numbers);
+      for (long column = 0; column < least(BLOCK, p->columns - first); column++)
+        if (copies) copy_levels(part_of(p->right, first + column, start).numbers, p->right.format, column, into);
+        else (bits == 8 ? round_to_8 : round_to_4)(numbers[column], column, into);
+    }
+  return made;
+}
+
+static void free_levels(Levels *levels) {
+  if (levels) free(levels->blocks);
+  free(levels);
+}

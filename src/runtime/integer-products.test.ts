@@ -1,0 +1,199 @@
+// Our operator's products with weights of 8 and of 4 bits, against sums in double precision of the rounded weights: activations keep 15 bits.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { onnxOperators } from '../../test/onnx-operators.ts';
+import { randomStream } from '../random.ts';
+import { lowerToOnnx } from '../tensor/onnx.ts';
+import { add, input, matmul } from '../tensor/ops.ts';
+import { size as symbol } from '../tensor/shape.ts';
+import { allocate } from './buffers.ts';
+import { kernelLibrary } from './kernels.ts';
+import { createSession } from './session.ts';
+import { tensor } from './tensor.ts';
+
+const operator = kernelLibrary();
+
+interface Sizes {
+  readonly rows: number;
+  readonly inner: number;
+  readonly columns: number;
+  readonly transposeB?: boolean;
+  /** @default 'int8' */
+  readonly packing?: 'int8' | 'int4';
+}
+
+interface Operands {
+  readonly a: Float32Array;
+  readonly b: Float32Array;
+  readonly c?: Float32Array;
+  /** The factors of another product, the second one transposed. */
+  readonly u?: Float32Array;
+  readonly v?: Float32Array;
+}
+
+const alpha = 0.7;
+
+/** alpha · a · b + c + 3 · u · vᵀ, where b is rounded. */
+function product(
+  { rows, inner, columns, transposeB = false, packing = 'int8' }: Sizes,
+  operands: Operands,
+  threads = 2,
+): Float32Array {
+  assert.ok('library' in operator);
+  using stack = new DisposableStack();
+  const held = (numbers: Float32Array, width: number) => {
+    const buffer = stack.use(allocate('float32', numbers.length));
+    buffer.data.set(numbers);
+    return stack.use(tensor(buffer, [numbers.length / width, width]));
+  };
+  const { a, b, c, u, v } = operands;
+  const R = symbol('R');
+  const right = held(b, transposeB ? inner : columns);
+  let output = matmul(input('a', 'float32', [R, inner]), input('b', 'float32', right.shape), { transposeB, alpha });
+  if (c) output = add(output, input('c', 'float32', [R, columns]));
+  if (u && v) {
+    const depth = v.length / columns;
+    const factors = [input('u', 'float32', [R, depth]), input('v', 'float32', [columns, depth])] as const;
+    output = add(output, matmul(...factors, { transposeB: true, alpha: 3 }));
+  }
+  const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing });
+  assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
+  using session = createSession(model, { threads, operators: operator.library, initializers: new Map([['b', right]]) });
+  using binding = session.bind();
+  const result = held(new Float32Array(rows * columns).fill(Number.NaN), columns);
+  binding.input('a', held(a, inner)).output('output', result);
+  if (c) binding.input('c', held(c, columns));
+  if (u && v) binding.input('u', held(u, u.length / rows)).input('v', held(v, v.length / columns));
+  binding.runSync();
+  return Float32Array.from(result.buffer.data);
+}
+
+/** The largest of 64 numbers in depth becomes ±127. */
+function rounded8(numbers: readonly number[]): number[] {
+  const largest = Math.max(...numbers.map(Math.abs));
+  return numbers.map((x) => (Math.round((x * 127) / largest) * largest) / 127);
+}
+
+/** The least of 32 numbers in depth becomes 0, the largest 15. What lies beyond the matrix counts as 0. */
+function rounded4(numbers: readonly number[]): number[] {
+  const beyond = numbers.length < 32 ? [0] : [];
+  const least = half(Math.min(...numbers, ...beyond));
+  const scale = half((Math.max(...numbers, ...beyond) - least) / 15);
+  return numbers.map((x) => least + scale * Math.min(15, Math.max(0, Math.round((x - least) / scale))));
+}
+
+/** The nearest number with the 11 bits of a float16. */
+function half(x: number): number {
+  if (x === 0) return 0;
+  const unit = 2 ** (Math.floor(Math.log2(Math.abs(x))) - 10);
+  return Math.round(x / unit) * unit;
+}
+
+/** The exact product with weights that are rounded as the operator rounds them. */
+function reference(
+  { rows, inner, columns, transposeB = false, packing = 'int8' }: Sizes,
+  { a, b, c, u, v }: Operands,
+): Float64Array {
+  const weights = new Float64Array(inner * columns); // [inner, columns]
+  const [deep, round] = packing === 'int8' ? [64, rounded8] : [32, rounded4];
+  for (let column = 0; column < columns; column++) {
+    for (let start = 0; start < inner; start += deep) {
+      const places = Array.from({ length: Math.min(deep, inner - start) }, (_, k) => start + k);
+      const numbers = round(places.map((k) => b[transposeB ? column * inner + k : k * columns + column]!));
+      for (const [i, k] of places.entries()) weights[k * columns + column] = numbers[i]!;
+    }
+  }
+  const depth = v ? v.length / columns : 0;
+  return Float64Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    let sum = 0;
+    for (let k = 0; k < inner; k++) sum += a[row * inner + k]! * weights[k * columns + column]!;
+    let thin = 0;
+    for (let k = 0; k < depth; k++) thin += u![row * depth + k]! * v![column * depth + k]!;
+    return alpha * sum + (c?.[i] ?? 0) + 3 * thin;
+  });
+}
+
+/** The root of the mean squared error, relative to that of the exact product. */
+function error(result: Float32Array, exact: Float64Array): number {
+  let [squares, errors] = [0, 0];
+  for (const [i, value] of exact.entries()) {
+    squares += value ** 2;
+    errors += (value - result[i]!) ** 2;
+  }
+  return Math.sqrt(errors / squares);
+}
+
+function normal(length: number, seed: number): Float32Array {
+  const random = randomStream(seed);
+  return Float32Array.from({ length }, () => random.normal());
+}
+
+/** Levels from 0 to 15 and their offset cancel each other in part. */
+const TOLERANCE = { int8: 4e-5, int4: 1e-4 };
+
+for (const packing of ['int8', 'int4'] as const)
+  describe(`products with weights in ${packing}`, { skip: 'missing' in operator ? operator.missing : false }, () => {
+    for (const rows of [1, 3, 5, 8, 16, 17, 33, 40, 100]) {
+      test(`${rows} rows`, () => {
+        for (const [inner, columns, transposeB] of [
+          [128, 160, true],
+          [161, 131, false],
+          [1541, 200, true],
+        ] as const) {
+          const sizes = { rows, inner, columns, transposeB, packing };
+          const factors = { a: normal(rows * inner, 1), b: normal(inner * columns, 2) };
+          const plain = error(product(sizes, factors), reference(sizes, factors));
+          assert.ok(plain < TOLERANCE[packing], `${plain}`);
+          for (const depth of [16, 21]) {
+            const more = { c: normal(rows * columns, 3), u: normal(rows * depth, 4), v: normal(columns * depth, 5) };
+            const sum = { ...factors, ...more };
+            const relative = error(product(sizes, sum), reference(sizes, sum));
+            assert.ok(relative < TOLERANCE[packing], `with others: ${relative}`);
+          }
+        }
+      });
+    }
+
+    test('numbers without a scale', () => {
+      const sizes = { rows: 8, inner: 200, columns: 150, packing };
+      const { rows, inner, columns } = sizes;
+      const a = normal(rows * inner, 1);
+      const b = normal(inner * columns, 2);
+      const factors = [0, 1e-40, 1e-30, 1e30, 1, 1, 1, 1];
+      for (const [row, factor] of factors.entries()) for (let k = 0; k < inner; k++) a[row * inner + k]! *= factor;
+      a[5 * inner + 70] = Number.POSITIVE_INFINITY;
+      a[6 * inner + 199] = Number.NaN;
+      const finite = a.map((x) => (Number.isFinite(x) ? x : 0));
+      const [result, exact] = [product(sizes, { a, b }), reference(sizes, { a: finite, b })];
+      const row = <T extends Float32Array | Float64Array>(numbers: T, index: number) =>
+        numbers.subarray(index * columns, (index + 1) * columns) as T;
+      assert.ok(
+        row(result, 0).every((x) => x === 0),
+        'zeros',
+      );
+      assert.ok(
+        row(result, 1).every((x) => Math.abs(x) < 1e-37),
+        'nearly zeros',
+      );
+      for (const index of [2, 3, 4, 7]) {
+        const relative = error(row(result, index), row(exact, index));
+        assert.ok(relative < TOLERANCE[packing], `times ${factors[index]}: ${relative}`);
+      }
+      assert.ok(
+        row(result, 5).every((x) => !Number.isFinite(x)),
+        'infinity',
+      );
+      assert.ok(row(result, 6).every(Number.isNaN), 'not a number');
+    });
+
+    test('results do not depend on the number of threads', () => {
+      for (const rows of [2, 50]) {
+        const sizes = { rows, inner: 700, columns: 400, packing };
+        const factors = { a: normal(rows * 700, 1), b: normal(700 * 400, 2) };
+        const runs = [1, 2, 3].map((threads) => product(sizes, factors, threads));
+        assert.deepEqual(runs[1], runs[0]);
+        assert.deepEqual(runs[2], runs[0]);
+      }
+    });
+  });
