@@ -21,6 +21,8 @@ const MEASURED = {
   ownSessionsPerLayer: 4 * MEBIBYTE,
   /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
+  /** The same where our own operators compute. */
+  ownActivationCopies: 1.1,
   /** Attention weights and what their gradients need, for each pair of a query and a key. */
   attentionCopies: 2.5,
   /** Matrices [rows, vocabulary] that exist at the same time while training. */
@@ -90,7 +92,8 @@ function trainingBytes(
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
   // With recomputation, two layers hold their activations at the same time: one that is recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
-  const activations = (MEASURED.activationCopies * outputs * layerRows * layers) / config.layers;
+  const copies = ownOperators ? MEASURED.ownActivationCopies : MEASURED.activationCopies;
+  const activations = (copies * outputs * layerRows * layers) / config.layers;
   // Prompts attend to themselves; completions attend to their prompt and to themselves. Our own operator keeps no weights.
   const pairs = U * P * P + completionRows * (P + C);
   const attention = ownOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
