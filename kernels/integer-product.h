@@ -100,7 +100,8 @@ static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left
   for (long group = 0; group < groups + 2; group += 2) {
     if (group < groups) multiply_first(left + group * rows, right_at(right, group).levels, c.deep);
     if (group + 1 < groups) multiply_second(left + (group + 1) * rows, right_at(right, group + 1).levels, c.deep);
-    for (long line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++) _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T1);
+    for (long line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++)
+      _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T1);
     for (long i = group - 2; i >= 0 && i < least(group, groups); i++)
       add_integers(&products[i - group + 2], row_scales(left + i * rows, c.deep), right_at(right, i).scales, c, &sums);
     if (group < groups) store_integers(products);

@@ -122,9 +122,10 @@ static void *read_matrix(const void *value, int64_t format, Matrix *matrix, int6
   void *status = read_array(value, &matrix->numbers, sizes, 2);
   if (status) return status;
   if (format < 0 || format >= FORMATS) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "gradus: a matrix has an unknown format");
-  if (format != FLOAT32) sizes[1] = sizes[1] / block_bytes[format] * STORED_BLOCK;
+  if (format != FLOAT32) sizes[1] = sizes[1] / units[format].bytes * units[format].blocks * STORED_BLOCK;
   matrix->format = (Format)format;
   matrix->stride = sizes[1];
+  matrix->block = 0;
   return 0;
 }
 

@@ -14,8 +14,8 @@
 // have no low parts, so that two products suffice.
 //
 // In the order in which they build on each other: stored.h, product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies
-// without tiles), levels.h, rounding.h and integer-product.h (integers), tasks.h (divides a product among threads), and here the operator that ONNX
-// Runtime calls.
+// without tiles), levels.h, rounding.h and integer-product.h (integers), tasks.h (divides a product among threads), and here the operator
+// that ONNX Runtime calls.
 
 #pragma once
 

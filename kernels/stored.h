@@ -5,35 +5,45 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Rows of formats other than FLOAT32 are made of whole blocks of 32 numbers. Those whose names begin with Q are ggml's. */
-typedef enum { FLOAT32, BFLOAT16, FLOAT16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, FORMATS } Format;
+/** Those whose names begin with Q are ggml's. Layouts: ggml-common.h of https://github.com/ggml-org/ggml. */
+typedef enum { FLOAT32, BFLOAT16, FLOAT16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K, FORMATS } Format;
 
 enum {
   STORED_BLOCK = 32,
   ROW_AHEAD = 192, // bytes ahead of what is read in a row that are prefetched
 };
-static const long block_bytes[FORMATS] = {128, 64, 64, 34, 18, 20, 22, 24};
 
-/** A matrix, row by row; `stride` numbers from one row to the next. */
+/** Rows of formats other than FLOAT32 are made of whole units: blocks of 32 numbers, or eight of them that share what scales their scales. */
+typedef struct { long blocks, bytes; } Unit;
+static const Unit units[FORMATS] = {{1, 128}, {1, 64}, {1, 64}, {1, 34}, {1, 18}, {1, 20}, {1, 22}, {1, 24}, {8, 144}, {8, 176}, {8, 210}};
+
+/** A matrix, row by row; `stride` numbers from one row to the next. Rows begin with this block of their first unit. */
 typedef struct {
   const void *numbers;
   long stride;
   Format format;
+  long block;
 } Matrix;
 
-static inline Matrix floats(const float *numbers, long stride) { return (Matrix){numbers, stride, FLOAT32}; }
+static inline Matrix floats(const float *numbers, long stride) { return (Matrix){numbers, stride, FLOAT32, 0}; }
+static inline long row_bytes(const Matrix *m) { return m->stride / STORED_BLOCK / units[m->format].blocks * units[m->format].bytes; }
 
 /** So many rows further down, and so many numbers to the right, which begin a block. */
 static inline Matrix part_of(Matrix m, long row, long column) {
-  const long numbers = row * m.stride + column;
-  return (Matrix){(const char *)m.numbers + (m.format == FLOAT32 ? 4 * numbers : numbers / STORED_BLOCK * block_bytes[m.format]), m.stride,
-                  m.format};
+  if (m.format == FLOAT32) return floats((const float *)m.numbers + row * m.stride + column, m.stride);
+  const Unit unit = units[m.format];
+  const long block = m.block + column / STORED_BLOCK;
+  return (Matrix){(const char *)m.numbers + row * row_bytes(&m) + block / unit.blocks * unit.bytes, m.stride, m.format, block % unit.blocks};
 }
 
 static inline __m512 from_half(const uint8_t *from) {
   int16_t half;
   memcpy(&half, from, sizeof half);
   return _mm512_cvtph_ps(_mm256_set1_epi16(half));
+}
+
+static inline __m512 from_signed(const uint8_t *from) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
 }
 
 /** 16 unsigned integers: a bit of each is `fifth`, the others come from `four`. */
@@ -50,8 +60,51 @@ static inline void decode_integers(const uint8_t *from, uint32_t fifths, int mid
   into[1] = from_bits(_mm_srli_epi16(bits, 4), (__mmask16)(fifths >> 16), middle);
 }
 
-/** Decodes a block, exactly as readers of such files do. */
-static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, __m512 into[2]) {
+/** Of a block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima, of 6 bits, are spread over three places. */
+static inline void read_scales_of(const uint8_t *unit, long block, __m512 *scale, __m512 *minimum) {
+  const uint8_t *at = unit + 4;
+  const int s = block < 4 ? at[block] & 63 : (at[block + 4] & 15) | at[block - 4] >> 6 << 4;
+  const int m = block < 4 ? at[block + 4] & 63 : at[block + 4] >> 4 | at[block] >> 6 << 4;
+  *scale = _mm512_mul_ps(from_half(unit), _mm512_set1_ps((float)s));
+  *minimum = _mm512_mul_ps(from_half(unit + 2), _mm512_set1_ps((float)m));
+}
+
+/** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
+static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, long block, __m512 into[2]) {
+  __m512 scale, minimum;
+  read_scales_of(unit, block, &scale, &minimum);
+  for (int i = 0; i < 2; i++) {
+    __m128i four = _mm_loadu_si128((const __m128i *)(levels + 32 * (block / 2) + 16 * i));
+    if (block % 2) four = _mm_srli_epi16(four, 4);
+    int fifth = 0;
+    if (fifths) { // its place becomes that of a sign
+      const __m128i bits = _mm_loadu_si128((const __m128i *)(fifths + 16 * i));
+      fifth = _mm_movemask_epi8(_mm_sll_epi16(bits, _mm_cvtsi64_si128(7 - block)));
+    }
+    into[i] = _mm512_fmsub_ps(scale, from_bits(four, (__mmask16)fifth, 0), minimum);
+  }
+}
+
+/** Some bits of each of 16 bytes. */
+static inline __m512i bits_of(__m128i bytes, long first, int mask) {
+  return _mm512_and_si512(_mm512_srl_epi32(_mm512_cvtepu8_epi32(bytes), _mm_cvtsi64_si128(first)), _mm512_set1_epi32(mask));
+}
+
+/** 16 numbers of 6 bits around 32 share a scale of 8 bits. Each half of a unit has lower and upper bits of its own, for four blocks. */
+static inline void decode_6_bits(const uint8_t *unit, long block, __m512 into[2]) {
+  const long half = block / 4, row = block % 4;
+  for (int i = 0; i < 2; i++) {
+    const __m128i lower = _mm_loadu_si128((const __m128i *)(unit + 64 * half + 32 * (row % 2) + 16 * i));
+    const __m128i upper = _mm_loadu_si128((const __m128i *)(unit + 128 + 32 * half + 16 * i));
+    const __m512i four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
+    const __m512i level = _mm512_sub_epi32(_mm512_or_si512(four, _mm512_slli_epi32(two, 4)), _mm512_set1_epi32(32));
+    const __m512 scale = _mm512_mul_ps(from_half(unit + 208), _mm512_set1_ps((float)(int8_t)unit[192 + 2 * block + i]));
+    into[i] = _mm512_mul_ps(scale, _mm512_cvtepi32_ps(level));
+  }
+}
+
+/** Decodes a block of a unit, exactly as readers of such files do: products are exact, so that only sums are rounded. */
+static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, long block, __m512 into[2]) {
   uint32_t fifths = 0;
   switch (format) {
     case FLOAT32:
@@ -66,7 +119,7 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
       return;
     case Q8_0:
       for (int i = 0; i < 2; i++)
-        into[i] = _mm512_mul_ps(from_half(from), _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(from + 2 + 16 * i)))));
+        into[i] = _mm512_mul_ps(from_half(from), from_signed(from + 2 + 16 * i));
       return;
     case Q4_0:
     case Q5_0:
@@ -74,7 +127,10 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
       decode_integers(from + (format == Q5_0 ? 6 : 2), fifths, format == Q5_0 ? 16 : 8, into);
       for (int i = 0; i < 2; i++) into[i] = _mm512_mul_ps(from_half(from), into[i]);
       return;
-    default: // Q4_1 and Q5_1; products are exact, so that only their sums are rounded
+    case Q4_K: return decode_with_minimum(from, from + 16, 0, block, into);
+    case Q5_K: return decode_with_minimum(from, from + 48, from + 16, block, into);
+    case Q6_K: return decode_6_bits(from, block, into);
+    default: // Q4_1 and Q5_1
       if (format == Q5_1) memcpy(&fifths, from + 4, 4);
       decode_integers(from + (format == Q5_1 ? 8 : 4), fifths, 0, into);
       for (int i = 0; i < 2; i++) into[i] = _mm512_fmadd_ps(from_half(from), into[i], from_half(from + 2));
@@ -82,13 +138,13 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
 }
 
 static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, const Format format, long rows, long blocks, float *into) {
-  const long row_bytes = m->stride / STORED_BLOCK * block_bytes[format];
+  const Unit unit = units[format];
   for (long row = 0; row < rows; row++) {
-    const uint8_t *from = (const uint8_t *)m->numbers + row * row_bytes;
+    const uint8_t *from = (const uint8_t *)m->numbers + row * row_bytes(m);
     _mm_prefetch((const char *)from + ROW_AHEAD, _MM_HINT_T0);
-    for (long block = 0; block < blocks; block++, from += block_bytes[format], into += STORED_BLOCK) {
+    for (long block = m->block; block < m->block + blocks; block++, into += STORED_BLOCK) {
       __m512 numbers[2];
-      decode_block(from, format, numbers);
+      decode_block(from + block / unit.blocks * unit.bytes, format, block % unit.blocks, numbers);
       _mm512_storeu_ps(into, numbers[0]);
       _mm512_storeu_ps(into + 16, numbers[1]);
     }
@@ -105,6 +161,9 @@ static void decode(const Matrix *m, long rows, long blocks, float *into) {
     case Q4_0: return decode_rows(m, Q4_0, rows, blocks, into);
     case Q4_1: return decode_rows(m, Q4_1, rows, blocks, into);
     case Q5_0: return decode_rows(m, Q5_0, rows, blocks, into);
+    case Q4_K: return decode_rows(m, Q4_K, rows, blocks, into);
+    case Q5_K: return decode_rows(m, Q5_K, rows, blocks, into);
+    case Q6_K: return decode_rows(m, Q6_K, rows, blocks, into);
     default: return decode_rows(m, Q5_1, rows, blocks, into);
   }
 }
@@ -114,5 +173,5 @@ static inline Matrix block_of(Matrix m, long row, long column, long rows, float 
   const Matrix part = part_of(m, row, column);
   if (m.format == FLOAT32) return part;
   decode(&part, rows < STORED_BLOCK ? rows : STORED_BLOCK, 1, decoded);
-  return (Matrix){decoded, STORED_BLOCK, FLOAT32};
+  return floats(decoded, STORED_BLOCK);
 }

@@ -139,7 +139,7 @@ function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Su
 }
 
 /** Whether our operators can read a weight of this shape as it is stored. */
-export function readsStored(shape: readonly number[], format: Pick<StorageFormat, 'name'>): boolean {
+export function readsStored(shape: readonly number[], format: StorageFormat): boolean {
   return shape.length === 2 && isLarge({ shape }) && decodesRows(shape[1]!, format);
 }
 

@@ -4,10 +4,10 @@ import type { StorageFormat, Tensor } from './graph.ts';
 /** Their numbers in kernels/stored.h. */
 const FORMATS: Readonly<Record<string, number>> = {
   ...{ F32: 0, BF16: 1, F16: 2 },
-  ...{ Q8_0: 3, Q4_0: 4, Q4_1: 5, Q5_0: 6, Q5_1: 7 },
+  ...{ Q8_0: 3, Q4_0: 4, Q4_1: 5, Q5_0: 6, Q5_1: 7, Q4_K: 8, Q5_K: 9, Q6_K: 10 },
 };
-/** Rows have a multiple of so many numbers. */
-const BLOCK = 32;
+/** Rows have a multiple of so many numbers, and of those of a block. */
+const LEAST = 32;
 
 /** The attribute that tells our operators how a matrix is stored. */
 export function formatOf(matrix: Tensor): { readonly format: number } {
@@ -15,6 +15,6 @@ export function formatOf(matrix: Tensor): { readonly format: number } {
 }
 
 /** Whether our operators decode rows of so many numbers in this format. */
-export function decodesRows(numbers: number, { name }: Pick<StorageFormat, 'name'>): boolean {
-  return name !== 'F32' && name in FORMATS && numbers % BLOCK === 0;
+export function decodesRows(numbers: number, { name, blockElements }: StorageFormat): boolean {
+  return name !== 'F32' && name in FORMATS && numbers % Math.max(LEAST, blockElements) === 0;
 }
