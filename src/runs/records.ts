@@ -145,19 +145,19 @@ export interface RolloutCompletion {
   /** The text of the last turn; tokens are also those of the last turn. */
   readonly text: string;
   /** All messages after the prompt, if the policy had several turns. */
-  readonly messages?: readonly Message[];
+  readonly messages?: readonly Message[] | undefined;
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;
-  readonly errors?: Readonly<Record<string, string>>;
+  readonly errors?: Readonly<Record<string, string>> | undefined;
   /** Stack traces of failed rewards in the user's code, by the name of the reward. */
-  readonly stacks?: Readonly<Record<string, string>>;
+  readonly stacks?: Readonly<Record<string, string>> | undefined;
   /** What rewards saved with the completion. */
-  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
   readonly advantage: number;
   readonly stop_reason: StopReason;
   /** The error of the environment, and its stack trace. */
-  readonly error?: string;
-  readonly stack?: string;
+  readonly error?: string | undefined;
+  readonly stack?: string | undefined;
   readonly token_ids: readonly number[];
   /** The log-probability of each token under the distribution it was sampled from, with 7 significant digits. */
   readonly logprobs: readonly number[];

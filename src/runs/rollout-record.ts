@@ -17,21 +17,23 @@ export function rolloutRecord(group: GroupOutcome): RolloutRecord {
   };
 }
 
+/** JSON leaves out what is undefined. */
 function completionRecord(trajectory: Trajectory, group: Group, i: number, advantage: number): RolloutCompletion {
   const { score, parts, errors, stacks, extra } = group.rewards[i]!;
   const { error } = trajectory;
   const tokens = trajectory.steps.at(-1)?.tokens;
   return {
     text: finalText(trajectory),
-    ...(trajectory.steps.length > 1 && { messages: exchange(trajectory) }),
+    messages: trajectory.steps.length > 1 ? exchange(trajectory) : undefined,
     reward: score,
     rewards: parts,
-    ...(errors && { errors }),
-    ...(stacks && { stacks }),
-    ...(extra && { extra }),
+    errors,
+    stacks,
+    extra,
     advantage,
     stop_reason: trajectory.stopReason,
-    ...(error && { error: error.message, ...(error.stack !== undefined && { stack: error.stack }) }),
+    error: error?.message,
+    stack: error?.stack,
     token_ids: tokens?.completionIds ?? [],
     logprobs: tokens?.logprobs.map((logprob) => Number(logprob.toPrecision(7))) ?? [],
   };
