@@ -245,8 +245,9 @@ export class GrpoTrainer<E extends Example = Example> {
     for (let iteration = 0; iteration < iterations; iteration++) {
       const result = await model.update({ sequences: batch }, { learningRate });
       metrics.push(result.metrics);
-      // The first update returns the old log-probabilities for the ratios of later updates.
-      if (iteration === 0) batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
+      // The first update returns the old log-probabilities for the ratios of later updates, if there are any.
+      if (iteration === 0 && iterations > 1)
+        batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
     }
     return metrics;
   }
@@ -274,8 +275,8 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
       mask.push(false);
       samplerLogprobs.push(0);
     }
-    for (const [i, id] of tokens.completionIds.entries()) {
-      completionIds.push(id);
+    for (let i = 0; i < tokens.completionIds.length; i++) {
+      completionIds.push(tokens.completionIds[i]!);
       mask.push(trained);
       samplerLogprobs.push(tokens.logprobs[i]!);
     }
