@@ -9,7 +9,11 @@ export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
 }
 
 function copyOf(value: object, copies: Map<object, object>): object {
-  if (Array.isArray(value)) return Object.freeze(value.map((item) => frozenCopy(item, copies)));
+  if (Array.isArray(value)) {
+    const copy = value.slice();
+    for (let i = 0; i < copy.length; i++) if (typeof copy[i] === 'object') copy[i] = frozenCopy(copy[i], copies);
+    return Object.freeze(copy);
+  }
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const copy: Record<string, unknown> = { ...value };
   for (const key of Object.keys(copy)) copy[key] = frozenCopy(copy[key], copies);
