@@ -1,6 +1,6 @@
 // The assertion that two values have one shape and nearly the same numbers.
 import assert from 'node:assert/strict';
-import type { Value } from '../src/tensor/interpret.ts';
+import type { Value } from '../src/tensor/value.ts';
 
 /**
  * Fails where a number is off by more than `tolerance` times the largest expected one (or times 1, if all are smaller).

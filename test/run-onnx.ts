@@ -4,9 +4,9 @@ import { createSession, type SessionOptions } from '../src/runtime/session.ts';
 import { type Tensor as BoundTensor, tensor } from '../src/runtime/tensor.ts';
 import type { ElementType, Tensor } from '../src/tensor/graph.ts';
 import { inputsOf } from '../src/tensor/graph.ts';
-import type { Value } from '../src/tensor/interpret.ts';
 import { type LoweringOptions, lowerToOnnx } from '../src/tensor/onnx.ts';
 import { evaluateShape, type Sizes } from '../src/tensor/shape.ts';
+import type { Value } from '../src/tensor/value.ts';
 
 /** Runs a graph; `sizes` are the named sizes of this run. */
 export function runOnnx(outputs: readonly Tensor[], inputs: Record<string, Value>, sizes: Sizes = {}): Value[] {

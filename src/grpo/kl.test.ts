@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradients } from '../tensor/gradients.ts';
 import type { Tensor } from '../tensor/graph.ts';
-import { interpret, value } from '../tensor/interpret.ts';
+import { interpret } from '../tensor/interpret.ts';
 import { exp, input, logSoftmax, mul, reduceSum, stopGradient, sub } from '../tensor/ops.ts';
+import { value } from '../tensor/value.ts';
 import { klDivergence, klEstimators } from './kl.ts';
 
 // Their values and gradients on given log-probabilities are compared in studio/conformance.ts.

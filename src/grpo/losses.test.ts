@@ -16,8 +16,9 @@ import {
   settingsOf,
   type VectorBatch,
 } from '../studio/conformance/loss-vectors.ts';
-import { interpret, value } from '../tensor/interpret.ts';
+import { interpret } from '../tensor/interpret.ts';
 import { input } from '../tensor/ops.ts';
+import { value } from '../tensor/value.ts';
 import { foldMetrics } from './loss-metrics.ts';
 import { defaultLossSettings, type LossSettings, type LossType } from './loss-settings.ts';
 import { grpoLoss } from './losses.ts';

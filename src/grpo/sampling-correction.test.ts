@@ -1,9 +1,10 @@
 // The correction for a sampler that differs from the trainer, against the definition written out by hand.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { interpret, value } from '../tensor/interpret.ts';
+import { interpret } from '../tensor/interpret.ts';
 import { constant, input } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
+import { value } from '../tensor/value.ts';
 import { foldMetrics } from './loss-metrics.ts';
 import { type SamplingCorrection, samplingCorrection } from './sampling-correction.ts';
 

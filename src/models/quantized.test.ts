@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
-import { interpret, type Value, value } from '../tensor/interpret.ts';
+import { interpret } from '../tensor/interpret.ts';
 import { input, quantizedMatmul } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
+import { type Value, value } from '../tensor/value.ts';
 import { int4, int8, type Quantization, quantize, quantizedShapes } from './quantized.ts';
 
 const random = randomStream(7);

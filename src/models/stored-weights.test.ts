@@ -7,11 +7,12 @@ import { ggufElementTypes } from '../formats/gguf-types.ts';
 import { randomStream } from '../random.ts';
 import { kernelLibrary } from '../runtime/kernels.ts';
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
-import { interpret, type Value, value } from '../tensor/interpret.ts';
+import { interpret } from '../tensor/interpret.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { readsStored } from '../tensor/onnx-matmul.ts';
 import { gatherRows, input, matmul, mul, stored, tokenScores, tokenScoresGradient } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
+import { type Value, value } from '../tensor/value.ts';
 import { storedShape } from './stored-weights.ts';
 
 /** Where the halves of a block are that scale its numbers: all other bytes may have any value. */

@@ -8,10 +8,11 @@ import { allocate } from '../runtime/buffers.ts';
 import { kernelLibrary } from '../runtime/kernels.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
-import { interpret, type Value, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import { cachedAttention, constant, input } from './ops.ts';
 import { type Dimension, size } from './shape.ts';
+import { type Value, value } from './value.ts';
 
 interface Heads {
   heads: number;

@@ -7,8 +7,9 @@ import { randomStream } from '../random.ts';
 import { fuseAddends } from './fusion.ts';
 import { gradients } from './gradients.ts';
 import { type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import { add, input, matmul, mul, reduceSum } from './ops.ts';
+import { value } from './value.ts';
 
 const random = randomStream(3);
 const names = { x: [4, 3], w: [5, 3], a: [2, 3], b: [5, 2], y: [4, 5], bias: [5] } as const;

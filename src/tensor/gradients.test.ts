@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradients } from './gradients.ts';
 import { type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import {
   abs,
   add,
@@ -24,6 +24,7 @@ import {
 } from './ops.ts';
 import { optimize } from './passes.ts';
 import { size } from './shape.ts';
+import { value } from './value.ts';
 
 const x = input('x', 'float32', [3]);
 const given = { x: value([1, 2, 3], [3]) };

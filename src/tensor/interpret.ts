@@ -1,18 +1,27 @@
 // A slow, readable interpreter, which is the specification of every operator. Values are float64, so that finite differences are accurate.
 import { applyRow, type OperatorName, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
-import { evaluateDimension, evaluateShape, formatShape, type Sizes } from './shape.ts';
-
-/** A dense value in row-major order; integers and booleans are numbers too. */
-export interface Value {
-  readonly shape: readonly number[];
-  readonly data: Float64Array;
-}
-
-export function value(data: ArrayLike<number>, shape: readonly number[]): Value {
-  if (data.length !== count(shape))
-    throw new Error(`${formatShape(shape)} needs ${count(shape)} numbers, got ${data.length}`);
-  return { shape, data: Float64Array.from(data) };
-}
+import {
+  interpretCachedAttention,
+  interpretSegmentAttention,
+  interpretSegmentAttentionGradient,
+  rotate,
+} from './interpret-attention.ts';
+import { evaluateDimension, evaluateShape, type Sizes } from './shape.ts';
+import {
+  broadcast,
+  checkIndex,
+  count,
+  dot,
+  fill,
+  logSumExp,
+  map,
+  reduce,
+  strides,
+  sumLast,
+  type Value,
+  value,
+  zip,
+} from './value.ts';
 
 /** Runs a graph. Named sizes are read off the shapes of the inputs. */
 export function interpret(outputs: readonly Tensor[], inputs: Readonly<Record<string, Value>>): Value[] {
@@ -193,78 +202,9 @@ const kernels: Kernel = {
   },
   rotary: ({ attributes: { heads, inverse } }, [x, positions, cos, sin]) =>
     rotate(x!, positions!, cos!, sin!, heads, inverse),
-  cachedAttention: ({ attributes: { heads, keyValueHeads, scale } }, operands) => {
-    const [query, key, value_, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
-    const [batch, steps] = query!.shape as [number, number, number];
-    const longest = keyCache!.shape[2]!;
-    const width = keyCache!.shape[3]!;
-    const positionOf = (row: number, step: number) =>
-      checkIndex(Math.max(0, lastPositions!.data[row]! - steps + 1) + step, longest);
-    const positions = fill([batch, steps], ([row, step]) => positionOf(row!, step!));
-    const rotatedQuery = rotate(query!, positions, cos!, sin!, heads, false);
-    const rotatedKey = rotate(key!, positions, cos!, sin!, keyValueHeads, false);
-    const keys = { shape: keyCache!.shape, data: keyCache!.data.slice() };
-    const values = { shape: valueCache!.shape, data: valueCache!.data.slice() };
-    const at = strides(keys.shape);
-    for (let row = 0; row < batch; row++) {
-      for (let step = 0; step < steps; step++) {
-        for (let i = 0; i < keyValueHeads * width; i++) {
-          const slot = dot([row, Math.floor(i / width), positionOf(row, step), i % width], at);
-          const source = (row * steps + step) * keyValueHeads * width + i;
-          keys.data[slot] = rotatedKey.data[source]!;
-          values.data[slot] = value_!.data[source]!;
-        }
-      }
-    }
-    const attended = fill(query!.shape, ([row, step, i]) => {
-      const head = Math.floor(i! / width);
-      const shared = Math.floor((head * keyValueHeads) / heads);
-      const scores = Array.from({ length: positionOf(row!, step!) + 1 }, (_, position) => {
-        let score = 0;
-        for (let d = 0; d < width; d++) {
-          score +=
-            rotatedQuery.data[(row! * steps + step!) * heads * width + head * width + d]! *
-            keys.data[dot([row!, shared, position, d], at)]!;
-        }
-        return score * scale;
-      });
-      return softened(scores).reduce(
-        (sum, weight, position) => sum + weight * values.data[dot([row!, shared, position, i! % width], at)]!,
-        0,
-      );
-    });
-    return [attended, keys, values];
-  },
-  segmentAttention: ({ attributes: { scale, ...sharing } }, [query, key, value_, segments]) => {
-    const output = { shape: query!.shape, data: new Float64Array(query!.data.length) };
-    for (const { at, keys } of attentionRows(query!, segments!, sharing)) {
-      const weights = attentionWeights(query!, key!, at, keys, scale);
-      for (const [i, key] of keys.entries())
-        for (let d = 0; d < key.width; d++) output.data[at + d]! += weights[i]! * value_!.data[key.at + d]!;
-    }
-    return output;
-  },
-  segmentAttentionGradient: ({ attributes: { scale, ...sharing } }, operands) => {
-    const [query, key, value_, segments, gradient] = operands as [Value, Value, Value, Value, Value];
-    const [dq, dk, dv] = [query, key, value_].map(({ shape, data }) => ({
-      shape,
-      data: new Float64Array(data.length),
-    }));
-    for (const { at, keys } of attentionRows(query, segments, sharing)) {
-      const weights = attentionWeights(query, key, at, keys, scale);
-      const along = keys.map((key) => inner(gradient, at, value_, key));
-      const mean = along.reduce((sum, a, i) => sum + a * weights[i]!, 0);
-      for (const [i, key_] of keys.entries()) {
-        const score = scale * weights[i]! * (along[i]! - mean);
-        for (let d = 0; d < key_.width; d++) {
-          dq!.data[at + d]! += score * key.data[key_.at + d]!;
-          dk!.data[key_.at + d]! += score * query.data[at + d]!;
-          dv!.data[key_.at + d]! += weights[i]! * gradient.data[at + d]!;
-        }
-      }
-    }
-    return [dq!, dk!, dv!];
-  },
+  cachedAttention: ({ attributes }, operands) => interpretCachedAttention(attributes, operands),
+  segmentAttention: ({ attributes }, operands) => interpretSegmentAttention(attributes, operands),
+  segmentAttentionGradient: ({ attributes }, operands) => interpretSegmentAttentionGradient(attributes, operands),
   tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
     const scores = Array.from(targets!.data, (target, token) => {
       const logits = logitsOf(hidden!, weight!, token, alpha);
@@ -314,94 +254,11 @@ function sizesOf(order: readonly Tensor[], inputs: Readonly<Record<string, Value
   return sizes;
 }
 
-function count(shape: readonly number[]): number {
-  return shape.reduce((product, length) => product * length, 1);
-}
-
-function strides(shape: readonly number[]): number[] {
-  return shape.map((_, axis) => count(shape.slice(axis + 1)));
-}
-
-function dot(index: readonly number[], steps: readonly number[]): number {
-  return index.reduce((sum, i, axis) => sum + i * steps[axis]!, 0);
-}
-
-/** A value of a shape, computed from each element's index. */
-function fill(shape: readonly number[], element: (index: readonly number[]) => number): Value {
-  const data = new Float64Array(count(shape));
-  const index = shape.map(() => 0);
-  for (let i = 0; i < data.length; i++) {
-    data[i] = element(index);
-    for (let axis = shape.length - 1; axis >= 0 && ++index[axis]! === shape[axis]!; axis--) index[axis] = 0;
-  }
-  return { shape, data };
-}
-
-function map(x: Value, element: (a: number) => number): Value {
-  return { shape: x.shape, data: x.data.map((a) => element(a)) };
-}
-
-function zip(a: Value, b: Value, element: (x: number, y: number) => number): Value {
-  const rank = Math.max(a.shape.length, b.shape.length);
-  const length = (x: Value, axis: number) => x.shape[axis - rank + x.shape.length] ?? 1;
-  const shape = Array.from({ length: rank }, (_, axis) => (length(a, axis) === 1 ? length(b, axis) : length(a, axis)));
-  const [left, right] = [broadcast(a, shape), broadcast(b, shape)];
-  return { shape, data: left.data.map((x, i) => element(x, right.data[i]!)) };
-}
-
-function broadcast(x: Value, shape: readonly number[]): Value {
-  if (String(x.shape) === String(shape)) return x;
-  const padded = [...Array(shape.length - x.shape.length).fill(1), ...x.shape];
-  const steps = strides(padded).map((step, axis) => (padded[axis] === 1 ? 0 : step));
-  return fill(shape, (index) => x.data[dot(index, steps)]!);
-}
-
-function reduce(
-  x: Value,
-  { axes, keepDimensions }: { axes: readonly number[]; keepDimensions: boolean },
-  start: number,
-  step: (sum: number, a: number) => number,
-): Value {
-  const kept = x.shape.map((length, axis) => (axes.includes(axis) ? 1 : length));
-  const data = new Float64Array(count(kept)).fill(start);
-  const from = strides(x.shape);
-  const to = strides(kept).map((stride, axis) => (axes.includes(axis) ? 0 : stride));
-  fill(x.shape, (index) => {
-    const slot = dot(index, to);
-    data[slot] = step(data[slot]!, x.data[dot(index, from)]!);
-    return 0;
-  });
-  return { shape: keepDimensions ? kept : x.shape.filter((_, axis) => !axes.includes(axis)), data };
-}
-
-function sumLast(x: Value): Value {
-  return reduce(x, { axes: [x.shape.length - 1], keepDimensions: true }, 0, (sum, a) => sum + a);
-}
-
-function logSumExp(x: Value): Value {
-  const highest = reduce(x, { axes: [x.shape.length - 1], keepDimensions: true }, Number.NEGATIVE_INFINITY, Math.max);
-  const total = sumLast(zip(x, highest, (a, most) => Math.exp(a - most)));
-  return zip(total, highest, (sum, most) => Math.log(sum) + most);
-}
-
 /** Strides of a matmul operand with respect to the index of the result: 0 along broadcast batch axes. */
 function operandStrides(x: Value, rank: number, transposed: boolean): number[] {
   const padded = [...Array(rank - x.shape.length).fill(1), ...x.shape];
   const steps = strides(padded).map((step, axis) => (axis < rank - 2 && padded[axis] === 1 ? 0 : step));
   return transposed ? [...steps.slice(0, -2), steps.at(-1)!, steps.at(-2)!] : steps;
-}
-
-function rotate(x: Value, positions: Value, cos: Value, sin: Value, heads: number, inverse: boolean): Value {
-  const width = x.shape[2]! / heads;
-  const half = width / 2;
-  return fill(x.shape, ([row, step, i]) => {
-    const start = (row! * x.shape[1]! + step!) * x.shape[2]! + i! - (i! % width);
-    const lane = i! % half;
-    const at = positions.data[row! * x.shape[1]! + step!]! * half + lane;
-    const sine = inverse ? -sin.data[at]! : sin.data[at]!;
-    const [first, second] = [x.data[start + lane]!, x.data[start + half + lane]!];
-    return i! % width < half ? first * cos.data[at]! - second * sine : second * cos.data[at]! + first * sine;
-  });
 }
 
 function logitsOf(hidden: Value, weight: Value, token: number, alpha: number): Value {
@@ -411,57 +268,4 @@ function logitsOf(hidden: Value, weight: Value, token: number, alpha: number): V
     for (let d = 0; d < size; d++) sum += hidden.data[token * size + d]! * weight.data[id! * size + d]!;
     return alpha * sum;
   });
-}
-
-/** The key-value head of a row: where it begins in keys and values, and its size. */
-interface Key {
-  readonly at: number;
-  readonly width: number;
-}
-
-/** Each row and query head in segments: where it begins in the query, and the keys that it attends to. */
-function attentionRows(
-  query: Value,
-  segments: Value,
-  { heads, keyValueHeads }: { readonly heads: number; readonly keyValueHeads: number },
-): { at: number; keys: Key[] }[] {
-  const width = query.shape[1]! / heads;
-  const segment = (index: number) => [...segments.data.subarray(3 * index, 3 * index + 3)] as [number, number, number];
-  const rowsOf = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
-  return rowsOf(0, segments.shape[0]!).flatMap((index) => {
-    const [first, count, prefix] = segment(index);
-    const before = prefix < 0 ? [] : rowsOf(segment(prefix)[0], segment(prefix)[1]);
-    return rowsOf(first, count).flatMap((row) =>
-      rowsOf(0, heads).map((head) => {
-        const shared = Math.floor((head * keyValueHeads) / heads);
-        const keys = [...before, ...rowsOf(first, row + 1 - first)];
-        return {
-          at: (row * heads + head) * width,
-          keys: keys.map((key) => ({ at: (key * keyValueHeads + shared) * width, width })),
-        };
-      }),
-    );
-  });
-}
-
-function attentionWeights(query: Value, key: Value, at: number, keys: readonly Key[], scale: number): number[] {
-  return softened(keys.map((other) => scale * inner(query, at, key, other)));
-}
-
-function softened(scores: readonly number[]): number[] {
-  const highest = Math.max(...scores);
-  const weights = scores.map((score) => Math.exp(score - highest));
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return weights.map((weight) => weight / total);
-}
-
-function inner(a: Value, at: number, b: Value, { at: other, width }: Key): number {
-  let sum = 0;
-  for (let d = 0; d < width; d++) sum += a.data[at + d]! * b.data[other + d]!;
-  return sum;
-}
-
-function checkIndex(id: number, size: number): number {
-  if (!Number.isInteger(id) || id < 0 || id >= size) throw new Error(`index ${id} lies outside 0 … ${size - 1}`);
-  return id;
 }

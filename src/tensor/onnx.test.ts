@@ -11,7 +11,7 @@ import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
 import { gradients } from './gradients.ts';
 import { inputsOf, type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, type Value, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import {
   add,
@@ -35,6 +35,7 @@ import {
   transpose,
 } from './ops.ts';
 import { type Dimension, evaluateShape, minus, plus, size, times } from './shape.ts';
+import { type Value, value } from './value.ts';
 
 const [B, S, P] = [size('B'), size('S'), size('P')];
 

@@ -7,7 +7,7 @@ import { runOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
 import { gradients } from './gradients.ts';
 import { type ElementType, type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, operatorNames, type Value, value } from './interpret.ts';
+import { interpret, operatorNames } from './interpret.ts';
 import {
   abs,
   add,
@@ -58,6 +58,7 @@ import {
   transpose,
   where,
 } from './ops.ts';
+import { type Value, value } from './value.ts';
 
 interface Described {
   shape: number[];

@@ -6,7 +6,7 @@ import { runOnnx } from '../../test/run-onnx.ts';
 import { type RandomStream, randomStream } from '../random.ts';
 import { gradients } from './gradients.ts';
 import { type OperatorName, type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, type Value, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import {
   add,
   checkpoint,
@@ -34,6 +34,7 @@ import {
 } from './ops.ts';
 import { optimize } from './passes.ts';
 import { size } from './shape.ts';
+import { type Value, value } from './value.ts';
 
 const x = input('x', 'float32', [2, 3]);
 const y = input('y', 'float32', [2, 3]);

@@ -11,7 +11,7 @@ import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
 import { gradients } from './gradients.ts';
 import { inputsOf, type Tensor, topologicalOrder } from './graph.ts';
-import { interpret, type Value, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import { GRADUS } from './onnx-emitter.ts';
 import { encodeModel } from './onnx-protobuf.ts';
@@ -44,6 +44,7 @@ import {
 } from './ops.ts';
 import { rowProgram } from './row-program.ts';
 import { size } from './shape.ts';
+import { type Value, value } from './value.ts';
 
 const library = kernelLibrary();
 const R = size('R');

@@ -5,9 +5,10 @@ import { assertClose } from '../../test/assert-close.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
 import { kernelLibrary } from '../runtime/kernels.ts';
-import { interpret, type Value, value } from './interpret.ts';
+import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import { input, segmentAttention, segmentAttentionGradient } from './ops.ts';
+import { type Value, value } from './value.ts';
 
 type Segment = readonly [first: number, count: number, prefix: number];
 

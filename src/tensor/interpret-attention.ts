@@ -1,0 +1,148 @@
+// Attention in the interpreter: over a cache, and over segments with their gradients; and rotary embeddings.
+import type { AttentionHeads } from './graph.ts';
+import { checkIndex, dot, fill, strides, type Value } from './value.ts';
+
+export function interpretCachedAttention(
+  { heads, keyValueHeads, scale }: AttentionHeads,
+  operands: readonly Value[],
+): Value[] {
+  const [query, key, value_, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
+  const [batch, steps] = query!.shape as [number, number, number];
+  const longest = keyCache!.shape[2]!;
+  const width = keyCache!.shape[3]!;
+  const positionOf = (row: number, step: number) =>
+    checkIndex(Math.max(0, lastPositions!.data[row]! - steps + 1) + step, longest);
+  const positions = fill([batch, steps], ([row, step]) => positionOf(row!, step!));
+  const rotatedQuery = rotate(query!, positions, cos!, sin!, heads, false);
+  const rotatedKey = rotate(key!, positions, cos!, sin!, keyValueHeads, false);
+  const keys = { shape: keyCache!.shape, data: keyCache!.data.slice() };
+  const values = { shape: valueCache!.shape, data: valueCache!.data.slice() };
+  const at = strides(keys.shape);
+  for (let row = 0; row < batch; row++) {
+    for (let step = 0; step < steps; step++) {
+      for (let i = 0; i < keyValueHeads * width; i++) {
+        const slot = dot([row, Math.floor(i / width), positionOf(row, step), i % width], at);
+        const source = (row * steps + step) * keyValueHeads * width + i;
+        keys.data[slot] = rotatedKey.data[source]!;
+        values.data[slot] = value_!.data[source]!;
+      }
+    }
+  }
+  const attended = fill(query!.shape, ([row, step, i]) => {
+    const head = Math.floor(i! / width);
+    const shared = Math.floor((head * keyValueHeads) / heads);
+    const scores = Array.from({ length: positionOf(row!, step!) + 1 }, (_, position) => {
+      let score = 0;
+      for (let d = 0; d < width; d++) {
+        score +=
+          rotatedQuery.data[(row! * steps + step!) * heads * width + head * width + d]! *
+          keys.data[dot([row!, shared, position, d], at)]!;
+      }
+      return score * scale;
+    });
+    return softened(scores).reduce(
+      (sum, weight, position) => sum + weight * values.data[dot([row!, shared, position, i! % width], at)]!,
+      0,
+    );
+  });
+  return [attended, keys, values];
+}
+
+export function interpretSegmentAttention(
+  { scale, ...sharing }: AttentionHeads,
+  [query, key, value_, segments]: readonly Value[],
+): Value {
+  const output = { shape: query!.shape, data: new Float64Array(query!.data.length) };
+  for (const { at, keys } of attentionRows(query!, segments!, sharing)) {
+    const weights = attentionWeights(query!, key!, at, keys, scale);
+    for (const [i, key] of keys.entries())
+      for (let d = 0; d < key.width; d++) output.data[at + d]! += weights[i]! * value_!.data[key.at + d]!;
+  }
+  return output;
+}
+
+export function interpretSegmentAttentionGradient(
+  { scale, ...sharing }: AttentionHeads,
+  operands: readonly Value[],
+): Value[] {
+  const [query, key, value_, segments, gradient] = operands as [Value, Value, Value, Value, Value];
+  const [dq, dk, dv] = [query, key, value_].map(({ shape, data }) => ({
+    shape,
+    data: new Float64Array(data.length),
+  }));
+  for (const { at, keys } of attentionRows(query, segments, sharing)) {
+    const weights = attentionWeights(query, key, at, keys, scale);
+    const along = keys.map((key) => inner(gradient, at, value_, key));
+    const mean = along.reduce((sum, a, i) => sum + a * weights[i]!, 0);
+    for (const [i, key_] of keys.entries()) {
+      const score = scale * weights[i]! * (along[i]! - mean);
+      for (let d = 0; d < key_.width; d++) {
+        dq!.data[at + d]! += score * key.data[key_.at + d]!;
+        dk!.data[key_.at + d]! += score * query.data[at + d]!;
+        dv!.data[key_.at + d]! += weights[i]! * gradient.data[at + d]!;
+      }
+    }
+  }
+  return [dq!, dk!, dv!];
+}
+
+export function rotate(x: Value, positions: Value, cos: Value, sin: Value, heads: number, inverse: boolean): Value {
+  const width = x.shape[2]! / heads;
+  const half = width / 2;
+  return fill(x.shape, ([row, step, i]) => {
+    const start = (row! * x.shape[1]! + step!) * x.shape[2]! + i! - (i! % width);
+    const lane = i! % half;
+    const at = positions.data[row! * x.shape[1]! + step!]! * half + lane;
+    const sine = inverse ? -sin.data[at]! : sin.data[at]!;
+    const [first, second] = [x.data[start + lane]!, x.data[start + half + lane]!];
+    return i! % width < half ? first * cos.data[at]! - second * sine : second * cos.data[at]! + first * sine;
+  });
+}
+
+/** The key-value head of a row: where it begins in keys and values, and its size. */
+interface Key {
+  readonly at: number;
+  readonly width: number;
+}
+
+/** Each row and query head in segments: where it begins in the query, and the keys that it attends to. */
+function attentionRows(
+  query: Value,
+  segments: Value,
+  { heads, keyValueHeads }: { readonly heads: number; readonly keyValueHeads: number },
+): { at: number; keys: Key[] }[] {
+  const width = query.shape[1]! / heads;
+  const segment = (index: number) => [...segments.data.subarray(3 * index, 3 * index + 3)] as [number, number, number];
+  const rowsOf = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+  return rowsOf(0, segments.shape[0]!).flatMap((index) => {
+    const [first, count, prefix] = segment(index);
+    const before = prefix < 0 ? [] : rowsOf(segment(prefix)[0], segment(prefix)[1]);
+    return rowsOf(first, count).flatMap((row) =>
+      rowsOf(0, heads).map((head) => {
+        const shared = Math.floor((head * keyValueHeads) / heads);
+        const keys = [...before, ...rowsOf(first, row + 1 - first)];
+        return {
+          at: (row * heads + head) * width,
+          keys: keys.map((key) => ({ at: (key * keyValueHeads + shared) * width, width })),
+        };
+      }),
+    );
+  });
+}
+
+function attentionWeights(query: Value, key: Value, at: number, keys: readonly Key[], scale: number): number[] {
+  return softened(keys.map((other) => scale * inner(query, at, key, other)));
+}
+
+function softened(scores: readonly number[]): number[] {
+  const highest = Math.max(...scores);
+  const weights = scores.map((score) => Math.exp(score - highest));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
+}
+
+function inner(a: Value, at: number, b: Value, { at: other, width }: Key): number {
+  let sum = 0;
+  for (let d = 0; d < width; d++) sum += a.data[at + d]! * b.data[other + d]!;
+  return sum;
+}
