@@ -17,7 +17,7 @@ enum {
   EXPANDED = BLOCK * BLOCK, // bytes of a block of 4 bits when each level has a byte
 };
 
-/** RowSums of 8 rows and 32 columns. */
+/** Sums of 8 rows and 32 columns. */
 typedef struct { __m512 of[8][2]; } RowSums;
 
 /** Products of integers, two tiles of them. */

@@ -10,7 +10,7 @@ export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
 
 function copyOf(value: object, copies: Map<object, object>): object {
   if (Array.isArray(value)) {
-    const copy = value.slice();
+    const copy = value.slice(); // often of thousands of token ids, for which no call is needed
     for (let i = 0; i < copy.length; i++) if (typeof copy[i] === 'object') copy[i] = frozenCopy(copy[i], copies);
     return Object.freeze(copy);
   }

@@ -5,20 +5,17 @@ import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
-import type { Packing } from '../../tensor/onnx-matmul.ts';
 import type { Arena } from './arena.ts';
 import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
-export interface DecodingSessionOptions extends DecodingGraphOptions {
+/** With how our operator keeps frozen matrices, where it is used. */
+export interface DecodingSessionOptions extends DecodingGraphOptions, Pick<CompileOptions, 'packing' | 'packings'> {
   readonly architecture: Architecture;
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly values: Arena;
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
-  /** How our operator keeps frozen matrices, where it is used. */
-  readonly packing: Packing;
-  readonly packings?: ReadonlyMap<string, Packing>;
 }
 
 /** What one run reads: `width` tokens for each row. Shorter texts are padded on the right. */

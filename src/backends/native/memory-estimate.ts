@@ -1,7 +1,7 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md explains the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
 import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
-import { formatInMemory } from '../../models/stored-weights.ts';
+import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import type { MemoryPlan } from './memory-plan.ts';
@@ -117,11 +117,9 @@ function layouts(
 /** Frozen weights are in memory as the model's file has them, or as float32. */
 function weightBytes(parameters: readonly ParameterSpec[], ownOperators: boolean): number {
   return parameters.reduce((sum, parameter) => {
-    const { blockBytes, blockElements } = formatInMemory(parameter, ownOperators) ?? {
-      blockBytes: FLOAT,
-      blockElements: 1,
-    };
-    return sum + (volume(parameter.shape) / blockElements) * blockBytes;
+    const { shape } = parameter;
+    const format = formatInMemory(parameter, ownOperators);
+    return sum + (format ? volume(storedShape([shape[0]!, shape[1]!], format)) : FLOAT * volume(shape));
   }, 0);
 }
 

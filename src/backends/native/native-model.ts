@@ -209,9 +209,11 @@ class Engine implements NativeModel {
   #rolloutWeights() {
     const { kernels } = this.#options;
     const dtype = rolloutDtype(this.#options.rolloutDtype ?? 'float32', kernels !== undefined);
-    // The output layer, whose errors go straight to the scores of tokens, has no fewer than 8 bits.
-    const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
-    if (kernels !== undefined) return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }) };
+    if (kernels !== undefined) {
+      // The output layer, whose errors go straight to the scores of tokens, has no fewer than 8 bits.
+      const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
+      return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }) };
+    }
     const quantization = QUANTIZATIONS[dtype];
     if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
