@@ -11,9 +11,9 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include "packing.h"
 #include "scratch.h"
 #include "threads.h"
-#include "tiles.h"
 #include "vectors.h"
 
 /** The first row of a segment, the number of its rows, and the index of its prefix, or −1. */
@@ -47,7 +47,7 @@ typedef struct {
   long *first_block;           // of each segment, where its packed keys begin
   long block_count, width;     // blocks of all segments, and of the size of a head
   // Packed keys and values of all segments and heads as right operands, with keys as columns or as depth.
-  bfloat16 *key_columns, *value_columns, *key_depth, *value_depth;
+  Packed *key_columns, *value_columns, *key_depth, *value_depth;
   long first_head; // of those whose sums are in memory
   float *key_sums, *value_sums;
   atomic_int failed;
@@ -63,35 +63,35 @@ static void pack_segment_task(void *data, size_t index) {
   const long segment = (long)index / a->shared, head = (long)index % a->shared, stride = a->key_stride;
   const Segment *s = a->segments + segment;
   const long place = packed_place(a, head, segment), from = s->row * stride + head * a->head_stride;
-  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, a->key_columns + place);
+  pack_as_columns(floats(a->key + from, stride), s->count, a->size, 1, WHOLE, a->key_columns + place);
   if (a->output) {
-    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, a->value_depth + place);
+    pack_as_depth(floats(a->value + from, stride), s->count, a->size, 1, WHOLE, a->value_depth + place);
     return;
   }
-  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, a->value_columns + place);
-  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, a->key_depth + place);
+  pack_as_columns(floats(a->value + from, stride), s->count, a->size, 1, WHOLE, a->value_columns + place);
+  pack_as_depth(floats(a->key + from, stride), s->count, a->size, 1, WHOLE, a->key_depth + place);
 }
 
 /** Multiplies a packed strip of `rows` rows with keys or values as columns: a row of the result has a number for each key of a part. */
-static void multiply_columns(const Attention *a, const Part *part, long head, const bfloat16 *strip, const bfloat16 *packed, long rows,
+static void multiply_columns(const Attention *a, const Part *part, long head, const Packed *strip, const Packed *packed, long rows,
                              float *into) {
   const long segment = part->segment, stride = part->blocks * BLOCK;
   const Factors none = {0};
   for (long block = 0; block < part->blocks; block++) {
     const int own = block >= part->prefix_blocks;
-    const bfloat16 *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
-    const bfloat16 *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
+    const Packed *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
+    const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
     multiply((Factors){strip, panel, a->width, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
 /** Multiplies a packed strip, with a number for each key of a part, with keys or values as depth. */
-static void multiply_depth(const Attention *a, const Part *part, long head, const bfloat16 *strip, const bfloat16 *packed, long rows,
+static void multiply_depth(const Attention *a, const Part *part, long head, const Packed *strip, const Packed *packed, long rows,
                            float *into) {
   const Segment *own = a->segments + part->segment;
   const long own_blocks = part->blocks - part->prefix_blocks, all_own = ceiling(own->count, BLOCK);
-  const bfloat16 *own_panels = packed + packed_place(a, head, part->segment);
-  const bfloat16 *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
+  const Packed *own_panels = packed + packed_place(a, head, part->segment);
+  const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
     multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_blocks, WHOLE},
              (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_blocks, WHOLE},
@@ -138,14 +138,14 @@ static void *cut(char **memory, size_t *bytes, size_t size) {
 typedef struct {
   float *weights;                   // of a part's rows, for each key
   float *gradients;                 // of scores
-  bfloat16 *strip, *gradient_strip; // of queries, and of gradients of the output
-  bfloat16 *weight_strip;           // of weights, or of gradients of scores
-  bfloat16 *queries, *outputs;      // transposed: queries of a part, and gradients of its output
-  bfloat16 *panel;
+  Packed *strip, *gradient_strip; // of queries, and of gradients of the output
+  Packed *weight_strip;           // of weights, or of gradients of scores
+  Packed *queries, *outputs;      // transposed: queries of a part, and gradients of its output
+  Packed *panel;
 } Buffers;
 
 static size_t lay_out(Buffers *b, const Attention *a, const Part *part, char *memory) {
-  const size_t block = WHOLE * sizeof(bfloat16), numbers = (size_t)part->blocks * BLOCK * sizeof(float);
+  const size_t block = WHOLE * sizeof(Packed), numbers = (size_t)part->blocks * BLOCK * sizeof(float);
   const size_t deep = ceiling(part->count, BLOCK);
   size_t bytes = 0;
   b->weights = cut(&memory, &bytes, numbers * (a->output ? BLOCK : part->count));
@@ -210,12 +210,12 @@ static void attend_backward(const Attention *a, const Part *part, long head, lon
 }
 
 /** Adds a product with a part's queries or with gradients of its output, transposed: [size of a head, keys]. */
-static void add_sums(const Attention *a, const Part *part, const bfloat16 *transposed, const float *numbers, bfloat16 *panel, int first,
+static void add_sums(const Attention *a, const Part *part, const Packed *transposed, const float *numbers, Packed *panel, int first,
                      float *sums) {
   const long columns = part->blocks * BLOCK, deep = ceiling(part->count, BLOCK);
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK) {
-    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, panel);
+    pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
       multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE}, none,
@@ -236,7 +236,7 @@ static void attention_task(void *data, size_t index) {
     return;
   }
   lay_out(&b, a, part, scratch.memory);
-  configure(64);
+  start_unit();
   const long last = part->start + part->count, stride = a->heads * a->size;
   for (long head = shared * sharing; head < (shared + 1) * sharing; head++) {
     for (long row = part->start; row < last; row += BLOCK) (a->output ? attend : attend_backward)(a, part, head, row, least(BLOCK, last - row), &b);
@@ -249,7 +249,7 @@ static void attention_task(void *data, size_t index) {
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
     add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
   }
-  _tile_release();
+  stop_unit();
   give_back(scratch);
 }
 
@@ -356,7 +356,7 @@ static void *compute_attention(Attention *a, void *context) {
       a->block_count += ceiling(a->segments[i].count, BLOCK);
     }
     const long numbers = a->shared * a->block_count * a->width * WHOLE;
-    packed = borrow((a->output ? 2 : 3) * numbers * sizeof(bfloat16));
+    packed = borrow((a->output ? 2 : 3) * numbers * sizeof(Packed));
     if (!packed.memory) status = out_of_memory();
     a->key_columns = packed.memory;
     a->value_depth = a->value_columns = a->key_columns + numbers;

@@ -1,4 +1,4 @@
-// Products of few rows with a packed operand, for which tiles are not worth it, since most of them would be empty.
+// Products of few rows with a packed operand: these rows are not packed, since blocks of them would be almost empty.
 #pragma once
 
 #include <immintrin.h>
@@ -28,7 +28,7 @@ static __m512 addends(const Product *p, long row, long column, __mmask16 mask) {
   return _mm512_fmadd_ps(_mm512_loadu_ps(products), _mm512_set1_ps(other->alpha), sum);
 }
 
-/** For each row and tile two sums of 16 numbers each. */
+/** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
 typedef struct { __m512 of[FEW][2][2]; } Sums;
 
 /** A product, and its left operand with zeros up to whole blocks. */
@@ -37,29 +37,19 @@ typedef struct {
   const float *padded;
 } FewRows;
 
-/** What was packed as bfloat16 numbers: the two sums are of the numbers at even and at odd places in depth. */
 static inline __attribute__((always_inline)) void add_packed(const FewRows *few, long panel, const int rows, Sums *sums) {
   const Product *p = few->product;
   const long blocks = ceiling(p->depth, BLOCK);
-  const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
-  const bfloat16 *from = p->packed + panel * blocks * p->packed_block;
+  const Packed *from = p->packed + panel * blocks * p->packed_block;
   for (long block = 0; block < blocks; block++, from += p->packed_block)
-    for (int tile = 0; tile < 2; tile++)
-      for (long pair = 0; pair < 16; pair++) {
-        const bfloat16 *place = from + tile * TILE + pair * 32;
-        _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
-        const __m512i high = _mm512_load_si512(place);
-        __m512 even = (__m512)_mm512_slli_epi32(high, 16), odd = (__m512)_mm512_and_si512(high, upper);
-        if (p->packed_block == WHOLE) {
-          _mm_prefetch((const char *)(place + HIGH + AHEAD), _MM_HINT_T0);
-          const __m512i low = _mm512_load_si512(place + HIGH);
-          even = _mm512_add_ps(even, (__m512)_mm512_slli_epi32(low, 16));
-          odd = _mm512_add_ps(odd, (__m512)_mm512_and_si512(low, upper));
-        }
+    for (int half = 0; half < 2; half++)
+      for (long pair = 0; pair < BLOCK / 2; pair++) {
+        __m512 numbers[2];
+        read_pair(from, p->packed_block, half, pair, numbers);
         for (int row = 0; row < rows; row++) {
           const float *x = few->padded + (row * blocks + block) * BLOCK + 2 * pair;
-          sums->of[row][tile][0] = _mm512_fmadd_ps(even, _mm512_set1_ps(x[0]), sums->of[row][tile][0]);
-          sums->of[row][tile][1] = _mm512_fmadd_ps(odd, _mm512_set1_ps(x[1]), sums->of[row][tile][1]);
+          sums->of[row][half][0] = _mm512_fmadd_ps(numbers[0], _mm512_set1_ps(x[0]), sums->of[row][half][0]);
+          sums->of[row][half][1] = _mm512_fmadd_ps(numbers[1], _mm512_set1_ps(x[1]), sums->of[row][half][1]);
         }
       }
 }
@@ -69,11 +59,11 @@ static inline __attribute__((always_inline)) void multiply_few(const FewRows *fe
   Sums sums = {0};
   add_packed(few, panel, rows, &sums);
   for (int row = 0; row < rows; row++)
-    for (int tile = 0; tile < 2; tile++) {
-      const long column = panel * BLOCK + 16 * tile;
+    for (int half = 0; half < 2; half++) {
+      const long column = panel * BLOCK + 16 * half;
       const __mmask16 mask = mask_of(p->columns - column);
       if (!mask) continue;
-      const __m512 product = _mm512_add_ps(sums.of[row][tile][0], sums.of[row][tile][1]);
+      const __m512 product = _mm512_add_ps(sums.of[row][half][0], sums.of[row][half][1]);
       _mm512_mask_storeu_ps(p->result + row * p->columns + column, mask, _mm512_add_ps(product, addends(p, row, column, mask)));
     }
 }

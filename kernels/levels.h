@@ -19,7 +19,7 @@ typedef struct {
 static const Coding of_8_bits = {64, 8, 0, 0}, of_4_bits = {32, 4, 1, 1};
 
 static inline long level_bytes(Coding c) { return (long)c.deep * BLOCK * c.bits / 8; }
-static inline long scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(bfloat16) : sizeof(float)); }
+static inline long scale_bytes(Coding c) { return BLOCK * (c.halves ? sizeof(uint16_t) : sizeof(float)); }
 static inline long coded_bytes(Coding c) { return level_bytes(c) + scale_bytes(c) * (1 + c.offsets); }
 
 /** A right operand, panel by panel, `groups` blocks deep. */

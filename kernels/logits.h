@@ -7,9 +7,9 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include "packing.h"
 #include "scratch.h"
 #include "threads.h"
-#include "tiles.h"
 
 enum {
   CHUNK_COLUMNS = 512, // of the vocabulary; their packed weights fit a core's second cache
@@ -32,7 +32,7 @@ typedef struct {
   float *hidden_gradient;
 
   long chunks, groups;
-  bfloat16 *strips;       // hidden states, packed
+  Packed *strips;       // hidden states, packed
   Statistics *statistics; // [chunks, tokens]
   float *sums;            // [groups, tokens, size]
   atomic_int failed;
@@ -48,7 +48,7 @@ static void pack_hidden_task(void *data, size_t index) {
 }
 
 /** Logits of up to 32 tokens: [rows, CHUNK_COLUMNS]. */
-static void multiply_chunk(const TokenScores *t, long row, long columns, const bfloat16 *panels, float *logits) {
+static void multiply_chunk(const TokenScores *t, long row, long columns, const Packed *panels, float *logits) {
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK)
     multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), ceiling(t->size, BLOCK),
@@ -74,15 +74,15 @@ static void score_chunk_task(void *data, size_t index) {
   TokenScores *t = data;
   const long first = (long)index * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
   const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
-  const Scratch scratch = borrow(logits_bytes + CHUNK_COLUMNS / BLOCK * packed_panel(t) * sizeof(bfloat16));
+  const Scratch scratch = borrow(logits_bytes + CHUNK_COLUMNS / BLOCK * packed_panel(t) * sizeof(Packed));
   if (!scratch.memory) {
     t->failed = 1;
     return;
   }
   float *logits = scratch.memory;
-  bfloat16 *panels = (bfloat16 *)((char *)scratch.memory + logits_bytes);
-  configure(64);
-  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panels);
+  Packed *panels = (Packed *)((char *)scratch.memory + logits_bytes);
+  start_unit();
+  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, block_size(t->weight.format), panels);
   for (long row = 0; row < t->tokens; row += BLOCK) {
     multiply_chunk(t, row, columns, panels, logits);
     for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
@@ -91,7 +91,7 @@ static void score_chunk_task(void *data, size_t index) {
       if (target >= 0 && target < columns) t->scores[token * SCORES] = logits[i * CHUNK_COLUMNS + target];
     }
   }
-  _tile_release();
+  stop_unit();
   give_back(scratch);
 }
 
@@ -134,20 +134,20 @@ static void differentiate_group_task(void *data, size_t index) {
   const long strip = CHUNK_COLUMNS / BLOCK * WHOLE, panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
   const long size = block_size(t->weight.format);
   const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
-  const Scratch scratch = borrow(logits_bytes + (strip + 2 * panels_size) * sizeof(bfloat16));
+  const Scratch scratch = borrow(logits_bytes + (strip + 2 * panels_size) * sizeof(Packed));
   if (!scratch.memory) {
     t->failed = 1;
     return;
   }
   float *logits = scratch.memory, *sums = t->sums + (long)index * t->tokens * t->size;
-  bfloat16 *logits_strip = (bfloat16 *)((char *)scratch.memory + logits_bytes), *panels = logits_strip + strip, *depth = panels + panels_size;
+  Packed *logits_strip = (Packed *)((char *)scratch.memory + logits_bytes), *panels = logits_strip + strip, *depth = panels + panels_size;
   const Factors none = {0};
-  configure(64);
+  start_unit();
   const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);
-    pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panels);
-    pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, depth);
+    pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, block_size(t->weight.format), panels);
+    pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, size, depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
       const long rows = least(BLOCK, t->tokens - row);
       multiply_chunk(t, row, columns, panels, logits);
@@ -162,7 +162,7 @@ static void differentiate_group_task(void *data, size_t index) {
       }
     }
   }
-  _tile_release();
+  stop_unit();
   give_back(scratch);
 }
 
@@ -183,7 +183,7 @@ static void *compute_token_scores(TokenScores *t, void *context) {
   const long strips = ceiling(t->tokens, BLOCK);
   t->chunks = ceiling(t->vocabulary, CHUNK_COLUMNS);
   t->groups = ceiling(t->chunks, ceiling(t->chunks, GROUPS)); // none is empty
-  const size_t strip_bytes = strips * packed_strip(t) * sizeof(bfloat16);
+  const size_t strip_bytes = strips * packed_strip(t) * sizeof(Packed);
   const size_t others = t->scores ? t->chunks * t->tokens * sizeof(Statistics) : t->groups * t->tokens * t->size * sizeof(float);
   const Scratch scratch = borrow(strip_bytes + others);
   if (!scratch.memory) return out_of_memory();

@@ -7,7 +7,7 @@
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
 //   stored-rows.h        stored.h             embeddings in formats of weight files
 //
-// All but the last two multiply with tiles.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
+// All but the last two multiply with unit.h what packing.h has laid out. onnxruntime.h is what they use of ONNX Runtime's C API.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,8 +35,12 @@ void *RegisterCustomOps(void *options, const ApiBase *base) {
   return status ? status : CALL(ADD_DOMAIN, options, domain);
 }
 
-/** Asks the system to let this process use the matrix unit. Returns 0 if it does. */
-int gradus_request_amx(void) {
+/** Asks the system to let this process use the unit that multiplies. Returns 0 if it does. */
+int gradus_request_unit(void) {
+#ifdef __AMX_TILE__
   const int request_permission = 0x1023, tile_data = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return (int)syscall(SYS_arch_prctl, request_permission, tile_data);
+#else
+  return 0;
+#endif
 }

@@ -4,17 +4,17 @@
 #include <stdint.h>
 #include "stored.h"
 
-typedef uint16_t bfloat16;
+/** What packed operands are counted in: the size of a bfloat16 number. */
+typedef uint16_t Packed;
 
 enum {
-  BLOCK = 32,               // rows, columns and depth of what is multiplied at once: 2 × 2 tiles
-  TILE = 512,               // numbers in a tile
-  HIGH = 2 * TILE,          // the high parts of a packed block; its low parts follow
-  WHOLE = 4 * TILE,         // a packed block with both
+  BLOCK = 32,               // rows, columns and depth of what is multiplied at once
+  HIGH = BLOCK * BLOCK,     // the size of a packed block of bfloat16 numbers, or of the high parts of float32 ones
+  WHOLE = 2 * HIGH,         // that of a packed block of float32 numbers
   DEPTH = 1536,             // of what is packed at once, so that it fits into caches
   GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
   TASKS = 8,                // at least, so that threads end at about the same time
-  FEW = 4,                  // at most so many rows are multiplied without tiles
+  FEW = 4,                  // at most so many rows are multiplied without packing them
   AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };
 
@@ -26,14 +26,14 @@ typedef struct Product {
   long rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
-  const bfloat16 *packed; // the right operand, if it was packed before
-  long packed_block;      // WHOLE, or HIGH if it has only high parts
+  const Packed *packed; // the right operand, if it was packed before
+  long packed_block;      // the size of its blocks, WHOLE or HIGH
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
   const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
 } Product;
 
-/** How many numbers a packed block of a right operand has: bfloat16 numbers have no low parts. */
+/** The size of a packed block of a right operand in some format. */
 static long block_size(Format format) { return format == BFLOAT16 ? HIGH : WHOLE; }
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }

@@ -1,21 +1,17 @@
-// SplitGemm, a matrix product for ONNX Runtime that uses the matrix units of x86 processors (AMX) for float32 operands.
+// SplitGemm, a matrix product for ONNX Runtime, on the unit of the processor that multiplies fastest (unit.h).
 //
-// Each number is split into two bfloat16 numbers, x = high + low, which keep 16 of its 24 bits. The product is
-// high·high + high·low + low·high, summed in float32: its relative error is about 4e-6, while that of bfloat16 alone is 2e-3
-// (Henry, Tang & Heinecke 2019, arXiv:1904.06376; PyTorch calls this precision "high").
-//
-// Operands are cut into tiles of 16 × 32 numbers, as large as a register of the matrix unit, and packed: into strips of 32 rows of the
-// left operand and panels of 32 columns of the right one. Where a strip meets a panel, four tiles of the result stay in registers.
-// Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they share out.
+// Operands are cut into blocks of 32 × 32 numbers and packed as the unit reads them: into strips of 32 rows of the left operand and panels of 32
+// columns of the right one. Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they
+// share out.
 //
 // A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand keeps 15 bits.
 //
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
-// have no low parts, so that two products suffice.
+// take half of the memory, and on the matrix unit two products instead of three.
 //
-// In the order in which they build on each other: stored.h, product.h, packing.h, scratch.h, tiles.h (multiplies), few-rows.h (multiplies
-// without tiles), levels.h, rounding.h and integer-product.h (integers), tasks.h (divides a product among threads), and here the operator
-// that ONNX Runtime calls.
+// In the order in which they build on each other: stored.h, product.h, unit.h with amx-products.h or avx512-products.h (multiply), packing.h,
+// scratch.h, few-rows.h (multiplies what is not worth packing), levels.h, rounding.h and integer-product.h with integer-unit.h (integers), tasks.h
+// (divides a product among threads), and here the operator that ONNX Runtime calls.
 
 #pragma once
 
@@ -31,7 +27,7 @@ typedef struct {
   int64_t format; // of the right operand
   enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4 } packing;
   float alpha, other_alpha, down_alpha;
-  bfloat16 *packed;
+  Packed *packed;
   long packed_block;
   Levels *levels;
 } ProductNode;
@@ -51,7 +47,7 @@ static void *pack_constant(ProductNode *node, const void *info) {
     node->levels = make_levels(&p, node->packing == LEVELS_8 ? 8 : 4);
     return node->levels ? 0 : out_of_memory();
   }
-  const int high = node->packing == PACKED_HIGH || have_no_low_parts(p.right, p.columns * p.depth);
+  const int high = node->packing == PACKED_HIGH || are_bfloat16(p.right, p.columns * p.depth);
   node->packed_block = high ? HIGH : WHOLE;
   node->packed = pack_panels(&p, node->packed_block);
   return node->packed ? 0 : out_of_memory();

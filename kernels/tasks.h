@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include "few-rows.h"
 #include "integer-product.h"
-#include "tiles.h"
 
 /** One part of the depth of a product, and how it is divided into tasks. */
 typedef struct {
@@ -12,10 +11,10 @@ typedef struct {
   long start, depth, blocks; // where it begins, its size, and that in blocks
   const Product *other;      // the other product, which goes with the last part, and its size in blocks
   long other_blocks;
-  bfloat16 *down_panels;     // packed, if there is such a product
+  Packed *down_panels;     // packed, if there is such a product
   long group, groups;        // panels of a task, and into how many groups they are divided
   long batch, batches;       // strips of a task, and into how many batches they are divided
-  bfloat16 *strips;          // packed, if several groups read them; otherwise each task packs its own
+  Packed *strips;          // packed, if several groups read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 
@@ -23,18 +22,18 @@ typedef struct {
 static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * WHOLE; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
-static void multiply_down(const Pass *pass, long row, const bfloat16 *strip) {
+static void multiply_down(const Pass *pass, long row, const Packed *strip) {
   const Product *down = pass->product->down;
   for (long column = 0; column < down->columns; column += BLOCK) {
     float *into = down->result + row * down->columns + column;
-    const bfloat16 *panel = pass->down_panels + column / BLOCK * pass->blocks * WHOLE;
+    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * WHOLE;
     multiply((Factors){strip, panel, pass->blocks, WHOLE}, (Factors){0},
              (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
                       least(BLOCK, down->columns - column)});
   }
 }
 
-static void pack_strip(const Pass *pass, long row, bfloat16 *into) {
+static void pack_strip(const Pass *pass, long row, Packed *into) {
   pack_left(pass->product, row, pass->start, pass->depth, into);
   if (pass->down_panels) multiply_down(pass, row, into);
   if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, into + pass->blocks * WHOLE);
@@ -42,14 +41,14 @@ static void pack_strip(const Pass *pass, long row, bfloat16 *into) {
 
 static void pack_strip_task(void *data, size_t index) {
   const Pass *pass = data;
-  configure(64);
+  start_unit();
   pack_strip(pass, (long)index * BLOCK, pass->strips + (long)index * strip_size(pass));
-  _tile_release();
+  stop_unit();
 }
 
 /** Prefetches the part with this index, of so many parts, into the second cache. */
-static inline void prefetch_part(const bfloat16 *from, long size, long part, long parts) {
-  const long lines = size * (long)sizeof(bfloat16) / 64;
+static inline void prefetch_part(const Packed *from, long size, long part, long parts) {
+  const long lines = size * (long)sizeof(Packed) / 64;
   for (long line = lines * part / parts; line < lines * (part + 1) / parts; line++) _mm_prefetch((const char *)from + 64 * line, _MM_HINT_T1);
 }
 
@@ -58,32 +57,32 @@ static void multiply_task(void *data, size_t index) {
   const Product *p = pass->product;
   const long first_row = (long)index % pass->batches * pass->batch * BLOCK, last_row = least(p->rows, first_row + pass->batch * BLOCK);
   const long first = (long)index / pass->batches * pass->group * BLOCK, last = least(p->columns, first + pass->group * BLOCK);
-  const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(bfloat16));
+  const Scratch scratch = borrow((1 + ceiling(last - first, BLOCK)) * strip_size(pass) * sizeof(Packed));
   if (!scratch.memory) {
     pass->failed = 1;
     return;
   }
   // A strip, the panels of the other product, and those of the product unless they are in memory as they are needed.
-  bfloat16 *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
+  Packed *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
   const long other_size = pass->other_blocks * WHOLE;
-  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, other_panels);
-  const bfloat16 *panels;
+  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, WHOLE, other_panels);
+  const Packed *panels;
   long panel_size, size = block_size(p->right.format);
   if (p->packed) {
     size = p->packed_block;
     panel_size = ceiling(p->depth, BLOCK) * size;
     panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * size;
   } else {
-    bfloat16 *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
-    pack_right(p, first, last, pass->start, pass->depth, 1, own_panels);
+    Packed *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
+    pack_right(p, first, last, pass->start, pass->depth, 1, size, own_panels);
     panel_size = pass->blocks * size;
     panels = own_panels;
   }
 
-  configure(64);
+  start_unit();
   const float *base = pass->start > 0 ? p->result : p->addend;
   for (long row = first_row; row < last_row; row += BLOCK) {
-    const bfloat16 *strip = own_strip;
+    const Packed *strip = own_strip;
     if (pass->strips) strip = pass->strips + row / BLOCK * strip_size(pass);
     else pack_strip(pass, row, own_strip);
     for (long column = first; column < last; column += BLOCK) {
@@ -95,7 +94,7 @@ static void multiply_task(void *data, size_t index) {
                         least(BLOCK, p->columns - column)});
     }
   }
-  _tile_release();
+  stop_unit();
   give_back(scratch);
 }
 
@@ -107,7 +106,7 @@ static Pass plan(const Product *p, long start) {
     pass.other = p->other;
     pass.other_blocks = ceiling(p->other->depth, BLOCK);
   }
-  const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(bfloat16));
+  const long fitting = GROUP_BYTES / (strip_size(&pass) * (long)sizeof(Packed));
   pass.group = least(fitting > 0 ? fitting : 1, panels > 2 * TASKS || strips < TASKS ? ceiling(panels, TASKS) : panels);
   pass.groups = ceiling(panels, pass.group);
   pass.batch = ceiling(strips, ceiling(TASKS, pass.groups));
@@ -118,12 +117,12 @@ static Pass plan(const Product *p, long start) {
 static void *run_pass(Pass *pass, void *context) {
   const Product *p = pass->product, *down = p->down;
   const long strips = pass->groups > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
-  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE) * sizeof(bfloat16));
+  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
   void *status = 0;
   if (down) {
-    pass->down_panels = (bfloat16 *)scratch.memory + strips * strip_size(pass);
-    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->down_panels);
+    pass->down_panels = (Packed *)scratch.memory + strips * strip_size(pass);
+    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, WHOLE, pass->down_panels);
   }
   if (strips > 0) {
     pass->strips = scratch.memory;

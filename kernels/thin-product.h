@@ -44,7 +44,7 @@ static __m512 thin_numbers(const Product *p, const float *left, long column, __m
   return _mm512_mul_ps(_mm512_set1_ps(p->alpha), sum);
 }
 
-/** Rows and columns of a product, without tiles. */
+/** Rows and columns of a product, without packing. */
 static void multiply_thin(const Product *p, long first_row, long rows, long first, long last) {
   if (p->right_transposed) {
     for (long row = 0; row < rows; row += SIDE)

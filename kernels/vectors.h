@@ -86,3 +86,28 @@ static inline Vector logarithm(Vector x) {
                              _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_GE_OQ);
   return _mm512_mask_mov_ps(result, infinite, exponent);
 }
+
+/** Transposes 16 × 16 numbers of 32 bits. */
+static inline void transpose(__m512i *rows) {
+  __m512i a[16], b[16];
+  for (int i = 0; i < 8; i++) {
+    a[2 * i] = _mm512_unpacklo_epi32(rows[2 * i], rows[2 * i + 1]);
+    a[2 * i + 1] = _mm512_unpackhi_epi32(rows[2 * i], rows[2 * i + 1]);
+  }
+  for (int i = 0; i < 4; i++) {
+    b[4 * i] = _mm512_unpacklo_epi64(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 1] = _mm512_unpackhi_epi64(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 2] = _mm512_unpacklo_epi64(a[4 * i + 1], a[4 * i + 3]);
+    b[4 * i + 3] = _mm512_unpackhi_epi64(a[4 * i + 1], a[4 * i + 3]);
+  }
+  for (int i = 0; i < 4; i++) {
+    a[i] = _mm512_shuffle_i32x4(b[i], b[4 + i], 0x88);
+    a[4 + i] = _mm512_shuffle_i32x4(b[i], b[4 + i], 0xdd);
+    a[8 + i] = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0x88);
+    a[12 + i] = _mm512_shuffle_i32x4(b[8 + i], b[12 + i], 0xdd);
+  }
+  for (int i = 0; i < 8; i++) {
+    rows[i] = _mm512_shuffle_i32x4(a[i], a[8 + i], 0x88);
+    rows[i + 8] = _mm512_shuffle_i32x4(a[i], a[8 + i], 0xdd);
+  }
+}

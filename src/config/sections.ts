@@ -81,7 +81,7 @@ export const native = z.strictObject({
     .enum(['highest', 'high'])
     .default('high')
     .describe(
-      'of float32 products; high: with a relative error of 4e-6, on processors that compute them faster so; highest: 1e-6',
+      'of float32 products; high: with a relative error of up to 4e-6, on processors that compute them faster so; highest: 1e-6',
     ),
   memory_budget: z
     .string()

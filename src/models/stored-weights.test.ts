@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
+import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { ggufElementTypes } from '../formats/gguf-types.ts';
 import { randomStream } from '../random.ts';
-import { kernelLibrary } from '../runtime/kernels.ts';
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { interpret } from '../tensor/interpret.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
@@ -70,70 +70,68 @@ test('nothing else reads them', () => {
   assert.throws(() => lowerToOnnx({ product }, { packing: 'whole' }), /only our own product/);
 });
 
-const found = kernelLibrary();
-
-describe('our own operators', { skip: 'missing' in found ? found.missing : false }, () => {
-  const check = (
-    outputs: readonly Tensor[],
-    inputs: Record<string, Value>,
-    tolerance: number,
-    packing?: 'whole' | 'int8' | 'int4',
-  ) => {
-    assert.ok('library' in found);
-    const { bytes, ...others } = inputs;
-    using compiled = compileOnnx(outputs, {
-      ...{ threads: 2, operators: found.library },
-      ...(packing && { packing, constants: { bytes: bytes! } }),
-    });
-    const expected = interpret(outputs, inputs);
-    for (const [i, result] of compiled
-      .run(packing ? others : inputs, { R: (inputs.x ?? inputs.bytes!).shape[0]! })
-      .entries())
-      assertClose(result, expected[i]!, tolerance, `output ${i}`);
-  };
-
-  for (const name of names) {
-    const format = formatNamed(name);
-    const [rows, columns] = [224, format.blockElements > 32 ? 512 : 160];
-    const bytes = draw(format, rows, columns);
-    const weight = weightOf(format, rows, columns);
-
-    for (const count of [3, 70]) {
-      const x = floats(count, count, columns);
-      const y = floats(count + 1, count, rows);
-      const there = matmul(input('x', 'float32', [R, columns]), weight, { transposeB: true });
-      const back = matmul(input('y', 'float32', [R, rows]), weight);
-      test(`${name}: ${count} rows, multiplied as in the forward and as in the backward pass`, () => {
-        check([there, back], { x, y, bytes }, 2e-5);
+for (const { unit, library, skip } of kernelLibraries())
+  describe(`our own operators, ${unit}`, { skip }, () => {
+    const check = (
+      outputs: readonly Tensor[],
+      inputs: Record<string, Value>,
+      tolerance: number,
+      packing?: 'whole' | 'int8' | 'int4',
+    ) => {
+      const { bytes, ...others } = inputs;
+      using compiled = compileOnnx(outputs, {
+        ...{ threads: 2, operators: library },
+        ...(packing && { packing, constants: { bytes: bytes! } }),
       });
-      test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'whole'));
-      test(`${name}: ${count} rows, rounded before`, () => {
-        check([there, back], { x, y, bytes }, 3e-2, 'int8');
-        const isExact = name === 'Q4_0' || name === 'Q4_1';
-        check([there], { x, bytes }, isExact ? 1e-4 : 0.2, 'int4');
+      const expected = interpret(outputs, inputs);
+      for (const [i, result] of compiled
+        .run(packing ? others : inputs, { R: (inputs.x ?? inputs.bytes!).shape[0]! })
+        .entries())
+        assertClose(result, expected[i]!, tolerance, `output ${i}`);
+    };
+
+    for (const name of names) {
+      const format = formatNamed(name);
+      const [rows, columns] = [224, format.blockElements > 32 ? 512 : 160];
+      const bytes = draw(format, rows, columns);
+      const weight = weightOf(format, rows, columns);
+
+      for (const count of [3, 70]) {
+        const x = floats(count, count, columns);
+        const y = floats(count + 1, count, rows);
+        const there = matmul(input('x', 'float32', [R, columns]), weight, { transposeB: true });
+        const back = matmul(input('y', 'float32', [R, rows]), weight);
+        test(`${name}: ${count} rows, multiplied as in the forward and as in the backward pass`, () => {
+          check([there, back], { x, y, bytes }, 2e-5);
+        });
+        test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'whole'));
+        test(`${name}: ${count} rows, rounded before`, () => {
+          check([there, back], { x, y, bytes }, 3e-2, 'int8');
+          const isExact = name === 'Q4_0' || name === 'Q4_1';
+          check([there], { x, bytes }, isExact ? 1e-4 : 0.2, 'int4');
+        });
+      }
+
+      test(`${name}: rows of a table`, () => {
+        const ids = value([0, 223, 7, 7, 31, 100], [2, 3]);
+        check([mul(gatherRows(weight, input('ids', 'int64', [2, 3])), 1)], { ids, bytes }, 0);
+      });
+
+      test(`${name}: scores of tokens`, () => {
+        const [tokens, alpha] = [37, 0.1];
+        const targets = value(
+          Array.from({ length: tokens }, (_, i) => (i * 7) % rows),
+          [tokens],
+        );
+        const operands = [
+          input('hidden', 'float32', [tokens, columns]),
+          weight,
+          input('targets', 'int64', [tokens]),
+        ] as const;
+        const scores = tokenScores(...operands, alpha);
+        const gradient = tokenScoresGradient(operands, scores, input('gradient', 'float32', [tokens, 3]), alpha);
+        const inputs = { hidden: floats(5, tokens, columns), targets, gradient: floats(6, tokens, 3), bytes };
+        check([scores, gradient], inputs, 1e-4);
       });
     }
-
-    test(`${name}: rows of a table`, () => {
-      const ids = value([0, 223, 7, 7, 31, 100], [2, 3]);
-      check([mul(gatherRows(weight, input('ids', 'int64', [2, 3])), 1)], { ids, bytes }, 0);
-    });
-
-    test(`${name}: scores of tokens`, () => {
-      const [tokens, alpha] = [37, 0.1];
-      const targets = value(
-        Array.from({ length: tokens }, (_, i) => (i * 7) % rows),
-        [tokens],
-      );
-      const operands = [
-        input('hidden', 'float32', [tokens, columns]),
-        weight,
-        input('targets', 'int64', [tokens]),
-      ] as const;
-      const scores = tokenScores(...operands, alpha);
-      const gradient = tokenScoresGradient(operands, scores, input('gradient', 'float32', [tokens, 3]), alpha);
-      const inputs = { hidden: floats(5, tokens, columns), targets, gradient: floats(6, tokens, 3), bytes };
-      check([scores, gradient], inputs, 1e-4);
-    });
-  }
-});
+  });

@@ -1,17 +1,15 @@
 // Our operator's products with weights of 8 and of 4 bits, against sums in double precision of the rounded weights: activations keep 15 bits.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { randomStream } from '../random.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
-import { kernelLibrary } from './kernels.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
-
-const operator = kernelLibrary();
 
 interface Sizes {
   readonly rows: number;
@@ -37,9 +35,9 @@ const alpha = 0.7;
 function product(
   { rows, inner, columns, transposeB = false, packing = 'int8' }: Sizes,
   operands: Operands,
+  library: string,
   threads = 2,
 ): Float32Array {
-  assert.ok('library' in operator);
   using stack = new DisposableStack();
   const held = (numbers: Float32Array, width: number) => {
     const buffer = stack.use(allocate('float32', numbers.length));
@@ -58,7 +56,7 @@ function product(
   }
   const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing });
   assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
-  using session = createSession(model, { threads, operators: operator.library, initializers: new Map([['b', right]]) });
+  using session = createSession(model, { threads, operators: library, initializers: new Map([['b', right]]) });
   using binding = session.bind();
   const result = held(new Float32Array(rows * columns).fill(Number.NaN), columns);
   binding.input('a', held(a, inner)).output('output', result);
@@ -132,68 +130,69 @@ function normal(length: number, seed: number): Float32Array {
 /** Levels from 0 to 15 and their offset cancel each other in part. */
 const TOLERANCE = { int8: 4e-5, int4: 1e-4 };
 
-for (const packing of ['int8', 'int4'] as const)
-  describe(`products with weights in ${packing}`, { skip: 'missing' in operator ? operator.missing : false }, () => {
-    for (const rows of [1, 3, 5, 8, 16, 17, 33, 40, 100]) {
-      test(`${rows} rows`, () => {
-        for (const [inner, columns, transposeB] of [
-          [128, 160, true],
-          [161, 131, false],
-          [1541, 200, true],
-        ] as const) {
-          const sizes = { rows, inner, columns, transposeB, packing };
-          const factors = { a: normal(rows * inner, 1), b: normal(inner * columns, 2) };
-          const plain = error(product(sizes, factors), reference(sizes, factors));
-          assert.ok(plain < TOLERANCE[packing], `${plain}`);
-          for (const depth of [16, 21]) {
-            const more = { c: normal(rows * columns, 3), u: normal(rows * depth, 4), v: normal(columns * depth, 5) };
-            const sum = { ...factors, ...more };
-            const relative = error(product(sizes, sum), reference(sizes, sum));
-            assert.ok(relative < TOLERANCE[packing], `with others: ${relative}`);
+for (const { unit, library, skip } of kernelLibraries())
+  for (const packing of ['int8', 'int4'] as const)
+    describe(`products with weights in ${packing}, ${unit}`, { skip }, () => {
+      for (const rows of [1, 3, 5, 8, 16, 17, 33, 40, 100]) {
+        test(`${rows} rows`, () => {
+          for (const [inner, columns, transposeB] of [
+            [128, 160, true],
+            [161, 131, false],
+            [1541, 200, true],
+          ] as const) {
+            const sizes = { rows, inner, columns, transposeB, packing };
+            const factors = { a: normal(rows * inner, 1), b: normal(inner * columns, 2) };
+            const plain = error(product(sizes, factors, library), reference(sizes, factors));
+            assert.ok(plain < TOLERANCE[packing], `${plain}`);
+            for (const depth of [16, 21]) {
+              const more = { c: normal(rows * columns, 3), u: normal(rows * depth, 4), v: normal(columns * depth, 5) };
+              const sum = { ...factors, ...more };
+              const relative = error(product(sizes, sum, library), reference(sizes, sum));
+              assert.ok(relative < TOLERANCE[packing], `with others: ${relative}`);
+            }
           }
+        });
+      }
+
+      test('numbers without a scale', () => {
+        const sizes = { rows: 8, inner: 200, columns: 150, packing };
+        const { rows, inner, columns } = sizes;
+        const a = normal(rows * inner, 1);
+        const b = normal(inner * columns, 2);
+        const factors = [0, 1e-40, 1e-30, 1e30, 1, 1, 1, 1];
+        for (const [row, factor] of factors.entries()) for (let k = 0; k < inner; k++) a[row * inner + k]! *= factor;
+        a[5 * inner + 70] = Number.POSITIVE_INFINITY;
+        a[6 * inner + 199] = Number.NaN;
+        const finite = a.map((x) => (Number.isFinite(x) ? x : 0));
+        const [result, exact] = [product(sizes, { a, b }, library), reference(sizes, { a: finite, b })];
+        const row = <T extends Float32Array | Float64Array>(numbers: T, index: number) =>
+          numbers.subarray(index * columns, (index + 1) * columns) as T;
+        assert.ok(
+          row(result, 0).every((x) => x === 0),
+          'zeros',
+        );
+        assert.ok(
+          row(result, 1).every((x) => Math.abs(x) < 1e-37),
+          'nearly zeros',
+        );
+        for (const index of [2, 3, 4, 7]) {
+          const relative = error(row(result, index), row(exact, index));
+          assert.ok(relative < TOLERANCE[packing], `times ${factors[index]}: ${relative}`);
+        }
+        assert.ok(
+          row(result, 5).every((x) => !Number.isFinite(x)),
+          'infinity',
+        );
+        assert.ok(row(result, 6).every(Number.isNaN), 'not a number');
+      });
+
+      test('results do not depend on the number of threads', () => {
+        for (const rows of [2, 50]) {
+          const sizes = { rows, inner: 700, columns: 400, packing };
+          const factors = { a: normal(rows * 700, 1), b: normal(700 * 400, 2) };
+          const runs = [1, 2, 3].map((threads) => product(sizes, factors, library, threads));
+          assert.deepEqual(runs[1], runs[0]);
+          assert.deepEqual(runs[2], runs[0]);
         }
       });
-    }
-
-    test('numbers without a scale', () => {
-      const sizes = { rows: 8, inner: 200, columns: 150, packing };
-      const { rows, inner, columns } = sizes;
-      const a = normal(rows * inner, 1);
-      const b = normal(inner * columns, 2);
-      const factors = [0, 1e-40, 1e-30, 1e30, 1, 1, 1, 1];
-      for (const [row, factor] of factors.entries()) for (let k = 0; k < inner; k++) a[row * inner + k]! *= factor;
-      a[5 * inner + 70] = Number.POSITIVE_INFINITY;
-      a[6 * inner + 199] = Number.NaN;
-      const finite = a.map((x) => (Number.isFinite(x) ? x : 0));
-      const [result, exact] = [product(sizes, { a, b }), reference(sizes, { a: finite, b })];
-      const row = <T extends Float32Array | Float64Array>(numbers: T, index: number) =>
-        numbers.subarray(index * columns, (index + 1) * columns) as T;
-      assert.ok(
-        row(result, 0).every((x) => x === 0),
-        'zeros',
-      );
-      assert.ok(
-        row(result, 1).every((x) => Math.abs(x) < 1e-37),
-        'nearly zeros',
-      );
-      for (const index of [2, 3, 4, 7]) {
-        const relative = error(row(result, index), row(exact, index));
-        assert.ok(relative < TOLERANCE[packing], `times ${factors[index]}: ${relative}`);
-      }
-      assert.ok(
-        row(result, 5).every((x) => !Number.isFinite(x)),
-        'infinity',
-      );
-      assert.ok(row(result, 6).every(Number.isNaN), 'not a number');
     });
-
-    test('results do not depend on the number of threads', () => {
-      for (const rows of [2, 50]) {
-        const sizes = { rows, inner: 700, columns: 400, packing };
-        const factors = { a: normal(rows * 700, 1), b: normal(700 * 400, 2) };
-        const runs = [1, 2, 3].map((threads) => product(sizes, factors, threads));
-        assert.deepEqual(runs[1], runs[0]);
-        assert.deepEqual(runs[2], runs[0]);
-      }
-    });
-  });

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { randomStream } from '../random.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
@@ -11,23 +12,27 @@ import type { Packing } from '../tensor/onnx-matmul.ts';
 import { add, input, matmul } from '../tensor/ops.ts';
 import { size as symbol } from '../tensor/shape.ts';
 import { allocate } from './buffers.ts';
-import { compiledLibrary, kernelLibrary } from './kernels.ts';
-import { missingFeatures } from './processor.ts';
+import { compiledLibrary } from './kernels.ts';
+import { unitsIn } from './processor.ts';
 import { createSession } from './session.ts';
 import { tensor } from './tensor.ts';
 
-test('a processor that lacks something is told apart from one that has all', () => {
-  const all = 'fpu sse avx512f avx512bw avx512_bf16 amx_tile amx_bf16 amx_int8';
-  assert.deepEqual(missingFeatures(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), []);
-  assert.deepEqual(missingFeatures(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['amx_bf16']);
-  assert.equal(missingFeatures('Features : fp asimd\n').length, 6);
+test('units are those for which a processor has all features, the matrix unit first', () => {
+  const all = 'fpu sse avx512f avx512bw avx512_bf16 avx512_vnni amx_tile amx_bf16 amx_int8';
+  assert.deepEqual(unitsIn(`processor\t: 0\nflags\t\t: ${all}\nbugs\t\t: none\n`), ['amx', 'avx512']);
+  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('amx_bf16', '')}\n`), ['avx512']);
+  assert.deepEqual(unitsIn(`flags\t\t: ${all.replace('avx512bw', '')}\n`), []);
+  assert.deepEqual(unitsIn('Features : fp asimd\n'), []);
 });
 
 describe('compiling', () => {
   test('without a compiler it says so and leaves nothing behind', (t) => {
     const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
     t.after(() => rmSync(cache, { recursive: true }));
-    assert.throws(() => compiledLibrary({ XDG_CACHE_HOME: cache, PATH: cache }), /the C compiler cc failed: .*ENOENT/);
+    assert.throws(
+      () => compiledLibrary('avx512', { XDG_CACHE_HOME: cache, PATH: cache }),
+      /the C compiler cc failed: .*ENOENT/,
+    );
     assert.deepEqual(readdirSync(join(cache, 'gradus')), []);
   });
 
@@ -35,195 +40,198 @@ describe('compiling', () => {
   test('the library is compiled once', { skip }, (t) => {
     const cache = mkdtempSync(join(tmpdir(), 'gradus-kernels-'));
     t.after(() => rmSync(cache, { recursive: true }));
-    const library = compiledLibrary({ ...process.env, XDG_CACHE_HOME: cache });
+    const library = compiledLibrary('avx512', { ...process.env, XDG_CACHE_HOME: cache });
     assert.deepEqual(readdirSync(join(cache, 'gradus')), [library.slice(join(cache, 'gradus').length + 1)]);
-    assert.equal(compiledLibrary({ XDG_CACHE_HOME: cache, PATH: cache }), library, 'without a compiler now');
+    assert.equal(compiledLibrary('avx512', { XDG_CACHE_HOME: cache, PATH: cache }), library, 'without a compiler now');
   });
 });
 
-const operator = kernelLibrary();
-
-describe('products', { skip: 'missing' in operator ? operator.missing : false }, () => {
-  interface Case {
-    readonly rows: number;
-    readonly inner: number;
-    readonly columns: number;
-    readonly transposeA?: boolean;
-    readonly transposeB?: boolean;
-    readonly addend?: boolean;
-    /** The depth of another product that is added. */
-    readonly other?: number;
-    /** Whether the left operand of that one is itself the product of the left matrix and a thin one, which may be stored transposed. */
-    readonly down?: 'plain' | 'transposed';
-    readonly packing?: Packing;
-    /** Whether the right matrix is made of bfloat16 numbers. */
-    readonly bfloat16?: boolean;
-  }
-
-  /** The root of the mean squared error, relative to that of the exact product. */
-  function error({ rows, inner, columns, transposeA = false, transposeB = false, addend = false, ...rest }: Case) {
-    const { packing = 'none', bfloat16 = false, other = 0, down } = rest;
-    using stack = new DisposableStack();
-    const random = randomStream(rows + inner + columns);
-    const matrix = (height: number, width: number, exact = true) => {
-      const buffer = stack.use(allocate('float32', height * width));
-      for (let i = 0; i < buffer.length; i++) buffer.data[i] = random.normal();
-      const bits = new Uint32Array(buffer.data.buffer, buffer.data.byteOffset, buffer.length);
-      for (let i = 0; !exact && i < buffer.length; i++) bits[i]! &= 0xffff_0000;
-      return stack.use(tensor(buffer, [height, width]));
-    };
-    const a = transposeA ? matrix(inner, rows) : matrix(rows, inner);
-    const b = transposeB ? matrix(columns, inner, !bfloat16) : matrix(inner, columns, !bfloat16);
-    const c = matrix(rows, columns);
-    const [u, v] = [matrix(rows, other), matrix(columns, other)];
-    const w = down === 'transposed' ? matrix(other, inner) : matrix(inner, other);
-    const alpha = down ? 1 : 0.7; // only unscaled products are joined
-    const R = symbol('R');
-    const operands = [
-      input('a', 'float32', transposeA ? [inner, R] : [R, inner]),
-      input('b', 'float32', b.shape),
-    ] as const;
-    const product = matmul(...operands, { transposeA, transposeB, alpha });
-    const sum = addend ? add(product, input('c', 'float32', [R, columns])) : product;
-    const middle = down
-      ? matmul(operands[0], input('w', 'float32', w.shape), { transposeB: down === 'transposed', alpha: 0.1 })
-      : input('u', 'float32', [R, other]);
-    const thin = [middle, input('v', 'float32', v.shape)] as const;
-    const output = other > 0 ? add(sum, matmul(...thin, { transposeB: true, alpha: 3 })) : sum;
-    const outputs = { output, ...(down && { middle }) };
-    const model = lowerToOnnx(outputs, { initializers: new Set('b'), packing });
-    assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
-    assert.ok('library' in operator);
-    const initializers = new Map([['b', b]]);
-    using session = createSession(model, { threads: 2, operators: operator.library, initializers });
-    const result = matrix(rows, columns);
-    using binding = session.bind();
-    binding.input('a', a).output('output', result);
-    if (addend) binding.input('c', c);
-    if (other > 0) binding.input('v', v);
-    if (down) binding.input('w', w).output('middle', u);
-    else if (other > 0) binding.input('u', u);
-    binding.runSync();
-    let [squares, errors] = [0, 0];
-    const compare = (exact: number, found: number) => {
-      squares += exact ** 2;
-      errors += (exact - found) ** 2;
-    };
-    for (let row = 0; row < rows; row += 3) {
-      for (let column = 0; column < columns; column++) {
-        let sum = 0;
-        for (let k = 0; k < inner; k++) {
-          const left = a.buffer.data[transposeA ? k * rows + row : row * inner + k]!;
-          sum += left * b.buffer.data[transposeB ? column * inner + k : k * columns + column]!;
-        }
-        let exact = alpha * sum + (addend ? c.buffer.data[row * columns + column]! : 0);
-        for (let k = 0; k < other; k++)
-          exact += 3 * u.buffer.data[row * other + k]! * v.buffer.data[column * other + k]!;
-        compare(exact, result.buffer.data[row * columns + column]!);
-      }
-      for (let column = 0; down && column < other; column++) {
-        let exact = 0;
-        for (let k = 0; k < inner; k++)
-          exact +=
-            a.buffer.data[row * inner + k]! *
-            w.buffer.data[down === 'transposed' ? column * inner + k : k * other + column]!;
-        compare(0.1 * exact, u.buffer.data[row * other + column]!);
-      }
+for (const { unit, library, skip } of kernelLibraries())
+  describe(`products, ${unit}`, { skip }, () => {
+    interface Case {
+      readonly rows: number;
+      readonly inner: number;
+      readonly columns: number;
+      readonly transposeA?: boolean;
+      readonly transposeB?: boolean;
+      readonly addend?: boolean;
+      /** The depth of another product that is added. */
+      readonly other?: number;
+      /** Whether the left operand of that one is itself the product of the left matrix and a thin one, which may be stored transposed. */
+      readonly down?: 'plain' | 'transposed';
+      readonly packing?: Packing;
+      /** Whether the right matrix is made of bfloat16 numbers. */
+      readonly bfloat16?: boolean;
     }
-    return Math.sqrt(errors / squares);
-  }
 
-  const size = { rows: 129, inner: 160, columns: 192 };
-  const cases: Record<string, Case> = {
-    'of tiles that are full': { rows: 256, inner: 128, columns: 256 },
-    'with a sum': { ...size, addend: true },
-    'with the left matrix transposed': { ...size, transposeA: true },
-    'with the right matrix transposed': { ...size, transposeB: true, addend: true },
-    'with both transposed': { ...size, transposeA: true, transposeB: true },
-    'of odd sizes': { rows: 133, inner: 1541, columns: 131, addend: true },
-    'with a sum in three parts': { rows: 131, inner: 3100, columns: 130, transposeB: true, addend: true },
-    'of many columns': { rows: 140, inner: 128, columns: 3000 },
-    'with another product': { ...size, other: 16 },
-    'with a sum in three parts, and another product': { rows: 131, inner: 3100, columns: 130, addend: true, other: 40 },
-    'with another product of its own left matrix': { ...size, other: 16, down: 'transposed', addend: true },
-    'with another product in three parts': {
-      ...{ rows: 131, inner: 3100, columns: 130, addend: true, other: 40, down: 'plain' },
-    },
-    'of few rows, packed before, with another product of the left matrix': {
-      ...{ rows: 3, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'transposed' },
-    },
-    'of some rows, packed before, with another product of the left matrix': {
-      ...{ rows: 10, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'plain' },
-    },
-    'of few rows, packed before, with another product': {
-      ...{ rows: 9, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 8 },
-    },
-    'packed before': { rows: 40, inner: 1600, columns: 300, packing: 'whole', transposeB: true },
-    'of few rows, packed before': { rows: 5, inner: 1600, columns: 300, packing: 'whole', addend: true },
-    'of a single row': { rows: 1, inner: 1541, columns: 200, packing: 'whole', other: 16, addend: true },
-    'of four rows': { rows: 4, inner: 160, columns: 131, packing: 'whole', transposeB: true },
-    'of bfloat16 weights': { rows: 9, inner: 200, columns: 300, packing: 'whole', transposeB: true, bfloat16: true },
-    'of bfloat16 weights that are rounded': { rows: 9, inner: 200, columns: 300, packing: 'high', bfloat16: true },
-  };
-  for (const [name, settings] of Object.entries(cases)) {
-    test(name, () => {
-      const relative = error({ ...size, ...settings });
-      assert.ok(relative < 8e-6, `${relative}`);
-    });
-  }
-
-  for (const [packing, least, most] of [
-    ['high', 5e-4, 4e-3],
-    ['int8', 2e-3, 1e-2],
-  ] as const) {
-    test(`weights that are rounded: ${packing}`, () => {
-      for (const shape of [
-        { rows: 7 },
-        { rows: 40, addend: true },
-        { rows: 20, inner: 1700 },
-        { rows: 9, inner: 161 },
-        { rows: 1, other: 16 },
-        { rows: 2, addend: true, columns: 131 },
-        { rows: 3, inner: 161 },
-        { rows: 4, other: 20, addend: true },
-        { rows: 4, other: 20, down: 'plain' as const },
-        { rows: 20, other: 16, addend: true, down: 'transposed' as const },
-      ]) {
-        for (const transposeB of [false, true]) {
-          const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });
-          assert.ok(relative > least && relative < most, `${relative}`);
+    /** The root of the mean squared error, relative to that of the exact product. */
+    function error({ rows, inner, columns, transposeA = false, transposeB = false, addend = false, ...rest }: Case) {
+      const { packing = 'none', bfloat16 = false, other = 0, down } = rest;
+      using stack = new DisposableStack();
+      const random = randomStream(rows + inner + columns);
+      const matrix = (height: number, width: number, exact = true) => {
+        const buffer = stack.use(allocate('float32', height * width));
+        for (let i = 0; i < buffer.length; i++) buffer.data[i] = random.normal();
+        const bits = new Uint32Array(buffer.data.buffer, buffer.data.byteOffset, buffer.length);
+        for (let i = 0; !exact && i < buffer.length; i++) bits[i]! &= 0xffff_0000;
+        return stack.use(tensor(buffer, [height, width]));
+      };
+      const a = transposeA ? matrix(inner, rows) : matrix(rows, inner);
+      const b = transposeB ? matrix(columns, inner, !bfloat16) : matrix(inner, columns, !bfloat16);
+      const c = matrix(rows, columns);
+      const [u, v] = [matrix(rows, other), matrix(columns, other)];
+      const w = down === 'transposed' ? matrix(other, inner) : matrix(inner, other);
+      const alpha = down ? 1 : 0.7; // only unscaled products are joined
+      const R = symbol('R');
+      const operands = [
+        input('a', 'float32', transposeA ? [inner, R] : [R, inner]),
+        input('b', 'float32', b.shape),
+      ] as const;
+      const product = matmul(...operands, { transposeA, transposeB, alpha });
+      const sum = addend ? add(product, input('c', 'float32', [R, columns])) : product;
+      const middle = down
+        ? matmul(operands[0], input('w', 'float32', w.shape), { transposeB: down === 'transposed', alpha: 0.1 })
+        : input('u', 'float32', [R, other]);
+      const thin = [middle, input('v', 'float32', v.shape)] as const;
+      const output = other > 0 ? add(sum, matmul(...thin, { transposeB: true, alpha: 3 })) : sum;
+      const outputs = { output, ...(down && { middle }) };
+      const model = lowerToOnnx(outputs, { initializers: new Set('b'), packing });
+      assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
+      const initializers = new Map([['b', b]]);
+      using session = createSession(model, { threads: 2, operators: library, initializers });
+      const result = matrix(rows, columns);
+      using binding = session.bind();
+      binding.input('a', a).output('output', result);
+      if (addend) binding.input('c', c);
+      if (other > 0) binding.input('v', v);
+      if (down) binding.input('w', w).output('middle', u);
+      else if (other > 0) binding.input('u', u);
+      binding.runSync();
+      let [squares, errors] = [0, 0];
+      const compare = (exact: number, found: number) => {
+        squares += exact ** 2;
+        errors += (exact - found) ** 2;
+      };
+      for (let row = 0; row < rows; row += 3) {
+        for (let column = 0; column < columns; column++) {
+          let sum = 0;
+          for (let k = 0; k < inner; k++) {
+            const left = a.buffer.data[transposeA ? k * rows + row : row * inner + k]!;
+            sum += left * b.buffer.data[transposeB ? column * inner + k : k * columns + column]!;
+          }
+          let exact = alpha * sum + (addend ? c.buffer.data[row * columns + column]! : 0);
+          for (let k = 0; k < other; k++)
+            exact += 3 * u.buffer.data[row * other + k]! * v.buffer.data[column * other + k]!;
+          compare(exact, result.buffer.data[row * columns + column]!);
+        }
+        for (let column = 0; down && column < other; column++) {
+          let exact = 0;
+          for (let k = 0; k < inner; k++)
+            exact +=
+              a.buffer.data[row * inner + k]! *
+              w.buffer.data[down === 'transposed' ? column * inner + k : k * other + column]!;
+          compare(0.1 * exact, u.buffer.data[row * other + column]!);
         }
       }
-    });
-  }
+      return Math.sqrt(errors / squares);
+    }
 
-  test('results do not depend on the number of threads', () => {
-    const { library } = operator as { library: string };
-    const model = lowerToOnnx(
-      { output: matmul(input('a', 'float32', [300, 1700]), input('b', 'float32', [1700, 400])) },
-      { packing: 'none' },
-    );
-    const runs = [1, 2, 3].map((threads) => {
-      using stack = new DisposableStack();
-      const filled = (shape: readonly number[]) => {
-        const buffer = stack.use(allocate('float32', shape[0]! * shape[1]!));
-        for (let i = 0; i < buffer.length; i++) buffer.data[i] = Math.sin(i);
-        return stack.use(tensor(buffer, shape));
-      };
-      const result = filled([300, 400]);
-      using session = createSession(model, { threads, operators: library });
-      using binding = session.bind();
-      binding
-        .input('a', filled([300, 1700]))
-        .input('b', filled([1700, 400]))
-        .output('output', result)
-        .runSync();
-      return Float32Array.from(result.buffer.data);
+    const size = { rows: 129, inner: 160, columns: 192 };
+    const cases: Record<string, Case> = {
+      'of tiles that are full': { rows: 256, inner: 128, columns: 256 },
+      'with a sum': { ...size, addend: true },
+      'with the left matrix transposed': { ...size, transposeA: true },
+      'with the right matrix transposed': { ...size, transposeB: true, addend: true },
+      'with both transposed': { ...size, transposeA: true, transposeB: true },
+      'of odd sizes': { rows: 133, inner: 1541, columns: 131, addend: true },
+      'with a sum in three parts': { rows: 131, inner: 3100, columns: 130, transposeB: true, addend: true },
+      'of many columns': { rows: 140, inner: 128, columns: 3000 },
+      'with another product': { ...size, other: 16 },
+      'with a sum in three parts, and another product': {
+        rows: 131,
+        inner: 3100,
+        columns: 130,
+        addend: true,
+        other: 40,
+      },
+      'with another product of its own left matrix': { ...size, other: 16, down: 'transposed', addend: true },
+      'with another product in three parts': {
+        ...{ rows: 131, inner: 3100, columns: 130, addend: true, other: 40, down: 'plain' },
+      },
+      'of few rows, packed before, with another product of the left matrix': {
+        ...{ rows: 3, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'transposed' },
+      },
+      'of some rows, packed before, with another product of the left matrix': {
+        ...{ rows: 10, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 20, down: 'plain' },
+      },
+      'of few rows, packed before, with another product': {
+        ...{ rows: 9, inner: 160, columns: 192, packing: 'whole', transposeB: true, other: 8 },
+      },
+      'packed before': { rows: 40, inner: 1600, columns: 300, packing: 'whole', transposeB: true },
+      'of few rows, packed before': { rows: 5, inner: 1600, columns: 300, packing: 'whole', addend: true },
+      'of a single row': { rows: 1, inner: 1541, columns: 200, packing: 'whole', other: 16, addend: true },
+      'of four rows': { rows: 4, inner: 160, columns: 131, packing: 'whole', transposeB: true },
+      'of bfloat16 weights': { rows: 9, inner: 200, columns: 300, packing: 'whole', transposeB: true, bfloat16: true },
+      'of bfloat16 weights that are rounded': { rows: 9, inner: 200, columns: 300, packing: 'high', bfloat16: true },
+    };
+    for (const [name, settings] of Object.entries(cases)) {
+      test(name, () => {
+        const relative = error({ ...size, ...settings });
+        assert.ok(relative < 8e-6, `${relative}`);
+      });
+    }
+
+    for (const [packing, least, most] of [
+      ['high', 5e-4, 4e-3],
+      ['int8', 2e-3, 1e-2],
+    ] as const) {
+      test(`weights that are rounded: ${packing}`, () => {
+        for (const shape of [
+          { rows: 7 },
+          { rows: 40, addend: true },
+          { rows: 20, inner: 1700 },
+          { rows: 9, inner: 161 },
+          { rows: 1, other: 16 },
+          { rows: 2, addend: true, columns: 131 },
+          { rows: 3, inner: 161 },
+          { rows: 4, other: 20, addend: true },
+          { rows: 4, other: 20, down: 'plain' as const },
+          { rows: 20, other: 16, addend: true, down: 'transposed' as const },
+        ]) {
+          for (const transposeB of [false, true]) {
+            const relative = error({ inner: 300, columns: 200, packing, transposeB, ...shape });
+            assert.ok(relative > least && relative < most, `${relative}`);
+          }
+        }
+      });
+    }
+
+    test('results do not depend on the number of threads', () => {
+      const model = lowerToOnnx(
+        { output: matmul(input('a', 'float32', [300, 1700]), input('b', 'float32', [1700, 400])) },
+        { packing: 'none' },
+      );
+      const runs = [1, 2, 3].map((threads) => {
+        using stack = new DisposableStack();
+        const filled = (shape: readonly number[]) => {
+          const buffer = stack.use(allocate('float32', shape[0]! * shape[1]!));
+          for (let i = 0; i < buffer.length; i++) buffer.data[i] = Math.sin(i);
+          return stack.use(tensor(buffer, shape));
+        };
+        const result = filled([300, 400]);
+        using session = createSession(model, { threads, operators: library });
+        using binding = session.bind();
+        binding
+          .input('a', filled([300, 1700]))
+          .input('b', filled([1700, 400]))
+          .output('output', result)
+          .runSync();
+        return Float32Array.from(result.buffer.data);
+      });
+      assert.deepEqual(runs[1], runs[0]);
+      assert.deepEqual(runs[2], runs[0]);
     });
-    assert.deepEqual(runs[1], runs[0]);
-    assert.deepEqual(runs[2], runs[0]);
   });
-});
 
 test('small products, and those whose weights are not given beforehand, stay with ONNX Runtime', () => {
   const gemm = (inner: number, packing: Packing, initializers = new Set<string>()) => {

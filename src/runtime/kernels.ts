@@ -1,5 +1,5 @@
-// Our own operators for ONNX Runtime, in kernels/: matrix products and attention on the bfloat16 matrix units of x86 processors, which ONNX
-// Runtime does not use, and element-wise operators in one pass. The system's C compiler makes their library at first use.
+// Our own operators for ONNX Runtime, in kernels/: matrix products and attention on the matrix units of x86 processors, which ONNX Runtime does
+// not use, or on vector units, and element-wise operators in one pass. The system's C compiler makes their library at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -8,23 +8,20 @@ import { basename, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
 import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
-import { missingForKernels } from './processor.ts';
+import { type Unit, unitFlags, unitsOfMachine } from './processor.ts';
 
 /** The library's path, or why there is none: then ONNX Runtime's own operators are used. */
-export type KernelLibrary = { readonly library: string } | { readonly missing: string };
+export type KernelLibrary = { readonly library: string; readonly unit: Unit } | { readonly missing: string };
 
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
 const compiler = 'cc';
-const flags = [
-  ...['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'],
-  ...['-mavx512f', '-mavx512bw', '-mavx512bf16', '-mamx-tile', '-mamx-bf16', '-mamx-int8'],
-];
+const flags = ['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'];
 const compilerTimeout = 60_000; // ms; it takes about a second
 
 let found: KernelLibrary | undefined;
 /** koffi unloads a library whose handle is collected. */
-let loaded: LibraryHandle | undefined;
+const loaded: LibraryHandle[] = [];
 
 /** Finds the library for this machine, once for each process, and compiles it if nobody has before. */
 export function kernelLibrary(): KernelLibrary {
@@ -33,14 +30,25 @@ export function kernelLibrary(): KernelLibrary {
 }
 
 function findLibrary(): KernelLibrary {
-  const missing = missingForKernels();
-  if (missing !== undefined) return { missing };
+  const units = unitsOfMachine();
+  if ('missing' in units) return units;
+  let reason = '';
+  for (const unit of units) {
+    const library = libraryFor(unit);
+    if ('library' in library) return library;
+    reason ||= library.missing;
+  }
+  return { missing: reason };
+}
+
+/** The library for one of the units that this machine's processor has. */
+export function libraryFor(unit: Unit): KernelLibrary {
   try {
-    const library = compiledLibrary(process.env);
-    loaded = koffi.load(library);
-    return loaded.func('int gradus_request_amx()')() === 0
-      ? { library }
-      : { missing: 'the system does not let processes use AMX' };
+    const library = compiledLibrary(unit, process.env);
+    const handle = koffi.load(library);
+    loaded.push(handle);
+    const refused = handle.func('int gradus_request_unit()')() !== 0;
+    return refused ? { missing: 'the system does not let processes use AMX' } : { library, unit };
   } catch (error) {
     return { missing: messageOf(error) };
   }
@@ -52,16 +60,17 @@ export function kernelVersion(library: string): string {
 }
 
 /** The path of the library in the user's cache; a change of a file in kernels/ or of the flags makes another one. Throws if it cannot be compiled. */
-export function compiledLibrary(environment: Readonly<Record<string, string | undefined>>): string {
+export function compiledLibrary(unit: Unit, environment: Readonly<Record<string, string | undefined>>): string {
   const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
-  const hash = createHash('sha256').update(flags.join(' '));
+  const options = [...flags, ...unitFlags(unit)];
+  const hash = createHash('sha256').update(options.join(' '));
   for (const name of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, name)));
   const library = join(cache, `kernels-${hash.digest('hex').slice(0, 12)}.so`);
   if (existsSync(library)) return library;
   mkdirSync(cache, { recursive: true });
   // Under another name until it is complete: other processes may look for it.
   const unfinished = `${library}.${process.pid}`;
-  const { error, status, stderr } = spawnSync(compiler, [...flags, source, '-o', unfinished, '-lm'], {
+  const { error, status, stderr } = spawnSync(compiler, [...options, source, '-o', unfinished, '-lm'], {
     ...{ encoding: 'utf8', timeout: compilerTimeout, env: environment as NodeJS.ProcessEnv },
   });
   if (error || status !== 0) {

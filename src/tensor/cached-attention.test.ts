@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
+import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { onnxOperators } from '../../test/onnx-operators.ts';
 import { type RandomStream, randomStream } from '../random.ts';
 import { allocate } from '../runtime/buffers.ts';
-import { kernelLibrary } from '../runtime/kernels.ts';
 import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
 import { interpret } from './interpret.ts';
@@ -143,14 +143,11 @@ function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | unde
   });
 }
 
-const found = kernelLibrary();
-const skipOurs = 'missing' in found ? found.missing : false;
-const inOurOperator: Engine = (heads, calls, steps) =>
-  inSession(heads, calls, steps, 'library' in found ? found.library : '');
-const engines = [
-  { engine: inOnnxRuntime, suffix: '', tolerance: 1e-5, skip: false },
-  { engine: inOurOperator, suffix: ', our operator', tolerance: 5e-5, skip: skipOurs },
-] as const;
+const ours = kernelLibraries().map(({ unit, library, skip }) => {
+  const engine: Engine = (heads, calls, steps) => inSession(heads, calls, steps, library);
+  return { unit, engine, suffix: `, our operator, ${unit}`, tolerance: 5e-5, skip };
+});
+const engines = [{ engine: inOnnxRuntime, suffix: '', tolerance: 1e-5, skip: false }, ...ours];
 
 /** A row's tokens in an output, without its padding. */
 function row(output: Value, index: number, tokens: number): Value {
@@ -210,11 +207,12 @@ for (const width of [64, 16, 8, 6]) {
       const { query, key, value: values } = whole;
       return { query: part(query), key: part(key), value: part(values), lastPositions: value([to - 1], [1]) };
     });
-    const ours = skipOurs === false ? { inOurOperator } : {};
-    for (const [name, engine] of Object.entries({ inInterpreter, inOnnxRuntime, ...ours })) {
+    const interpreter = { engine: inInterpreter, suffix: 'the interpreter', tolerance: 1e-5, skip: false };
+    for (const { engine, suffix, tolerance, skip } of [interpreter, ...engines]) {
+      if (skip) continue;
       const [expected] = inInterpreter(heads, [whole]);
       const read = engine(heads, calls).flatMap(({ data }) => [...data]);
-      assertClose(value(read, expected!.shape), expected!, name === 'inOurOperator' ? 5e-5 : 1e-5, name);
+      assertClose(value(read, expected!.shape), expected!, tolerance, suffix);
     }
   });
 }
@@ -242,44 +240,51 @@ test('a row depends neither on its neighbours nor on its padding', () => {
   }
 });
 
-test('our operator reads what twins have in common once', { skip: skipOurs }, () => {
-  for (const width of [64, 10]) {
-    const heads = { heads: 6, keyValueHeads: 2, width };
-    const random = randomStream(5);
-    // Rows 0 to 5, 7 and 8 begin with the same five tokens; row 6 with others.
-    const [prompt, other] = [draw(heads, 5, [4], random), draw(heads, 5, [4], random)];
-    const owners = [prompt, prompt, prompt, prompt, prompt, prompt, other, prompt, prompt];
-    const last = owners.map(() => 4);
-    const joined = (name: 'query' | 'key' | 'value') =>
-      value(
-        owners.flatMap((owner) => [...owner[name].data]),
-        [owners.length, 5, prompt[name].shape[2]!],
-      );
-    const twins = value([0, 5, 0, 5, 0, 3, 3, 0, 0, 5, 0, 5, 6, 5, 0, 5, 4, 5], [9, 2]);
-    const calls: Call[] = [
-      { query: joined('query'), key: joined('key'), value: joined('value'), lastPositions: value(last, [9]) },
-      ...[1, 2, 3].map((step) => ({
-        ...draw(
-          heads,
-          1,
-          last.map((position) => position + step),
-          random,
-        ),
-        twins,
-      })),
-    ];
-    const expected = inInterpreter(heads, calls);
-    for (const [step, output] of inOurOperator(heads, calls).entries())
-      assertClose(output, expected[step]!, 5e-5, `${step}`);
-  }
-});
+for (const { engine: inOurOperator, unit, skip } of ours)
+  test(`our operator reads what twins have in common once, ${unit}`, { skip }, () => {
+    for (const width of [64, 10]) {
+      const heads = { heads: 6, keyValueHeads: 2, width };
+      const random = randomStream(5);
+      // Rows 0 to 5, 7 and 8 begin with the same five tokens; row 6 with others.
+      const [prompt, other] = [draw(heads, 5, [4], random), draw(heads, 5, [4], random)];
+      const owners = [prompt, prompt, prompt, prompt, prompt, prompt, other, prompt, prompt];
+      const last = owners.map(() => 4);
+      const joined = (name: 'query' | 'key' | 'value') =>
+        value(
+          owners.flatMap((owner) => [...owner[name].data]),
+          [owners.length, 5, prompt[name].shape[2]!],
+        );
+      const twins = value([0, 5, 0, 5, 0, 3, 3, 0, 0, 5, 0, 5, 6, 5, 0, 5, 4, 5], [9, 2]);
+      const calls: Call[] = [
+        { query: joined('query'), key: joined('key'), value: joined('value'), lastPositions: value(last, [9]) },
+        ...[1, 2, 3].map((step) => ({
+          ...draw(
+            heads,
+            1,
+            last.map((position) => position + step),
+            random,
+          ),
+          twins,
+        })),
+      ];
+      const expected = inInterpreter(heads, calls);
+      for (const [step, output] of inOurOperator(heads, calls).entries())
+        assertClose(output, expected[step]!, 5e-5, `${step}`);
+    }
+  });
 
-test('our operator refuses positions beyond the cache and twins that do not exist', { skip: skipOurs }, () => {
-  const heads = { heads: 2, keyValueHeads: 1, width: 8 };
-  const call = draw(heads, 1, [3, 3], randomStream(5));
-  for (const changed of [{ lastPositions: value([3, LONGEST], [2]) }, { twins: value([0, 0, 2, 0], [2, 2]) }])
-    assert.throws(() => inOurOperator(heads, [{ ...call, ...changed }]), /CachedAttention: the sizes of the operands/);
-});
+for (const { engine: inOurOperator, unit, skip } of ours)
+  test(`our operator refuses positions beyond the cache and twins that do not exist, ${unit}`, {
+    skip,
+  }, () => {
+    const heads = { heads: 2, keyValueHeads: 1, width: 8 };
+    const call = draw(heads, 1, [3, 3], randomStream(5));
+    for (const changed of [{ lastPositions: value([3, LONGEST], [2]) }, { twins: value([0, 0, 2, 0], [2, 2]) }])
+      assert.throws(
+        () => inOurOperator(heads, [{ ...call, ...changed }]),
+        /CachedAttention: the sizes of the operands/,
+      );
+  });
 
 test('one token a call, known when the graph is built', () => {
   for (const width of [16, 8, 6]) {

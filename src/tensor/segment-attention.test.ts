@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
+import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
-import { kernelLibrary } from '../runtime/kernels.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
 import { input, segmentAttention, segmentAttentionGradient } from './ops.ts';
@@ -51,126 +51,124 @@ test('without our own operators it cannot be lowered', () => {
   assert.throws(() => lowerToOnnx({ output: output! }), /segmentAttention needs our own operators/);
 });
 
-const found = kernelLibrary();
-
-describe('our own operator', { skip: 'missing' in found ? found.missing : false }, () => {
-  const run = (outputs: Parameters<typeof compileOnnx>[0], inputs: Record<string, Value>, threads = 2) => {
-    assert.ok('library' in found);
-    using graph = compileOnnx(outputs, { threads, operators: found.library });
-    return graph.run(inputs);
-  };
-  const small = { heads: 2, keyValueHeads: 1, width: 8, rows: 6 } as const;
-  const cases: Record<string, Case> = {
-    'one segment': { ...small, segments: [[0, 6, -1]] },
-    'a single row': { ...small, rows: 1, segments: [[0, 1, -1]] },
-    'no rows': { ...small, rows: 0, segments: [] },
-    'no segments': { ...small, segments: [] },
-    'rows outside segments, and a segment of none': {
-      ...small,
-      segments: [
-        [1, 2, -1],
-        [4, 2, 0],
-        [4, 0, 0],
-      ],
-    },
-    'completions that share a prompt': {
-      ...{ heads: 9, keyValueHeads: 3, width: 64, rows: 200 },
-      segments: [
-        [0, 120, -1],
-        [120, 47, 0],
-        [167, 33, 0],
-      ],
-    },
-    'several prompts': {
-      ...{ heads: 4, keyValueHeads: 4, width: 32, rows: 100 },
-      segments: [
-        [0, 20, -1],
-        [20, 33, -1],
-        [53, 32, 0],
-        [85, 15, 1],
-      ],
-    },
-    'heads of an odd size': {
-      heads: 2,
-      keyValueHeads: 2,
-      width: 10,
-      rows: 40,
-      segments: [
-        [0, 17, -1],
-        [17, 23, 0],
-      ],
-    },
-    'heads larger than two blocks': { heads: 2, keyValueHeads: 1, width: 80, rows: 50, segments: [[3, 47, -1]] },
-    'segments of several parts': {
-      ...{ heads: 2, keyValueHeads: 1, width: 16, rows: 520 },
-      segments: [
-        [0, 300, -1],
-        [300, 200, 0],
-        [500, 20, 0],
-      ],
-    },
-  };
-  for (const [name, settings] of Object.entries(cases)) {
-    test(name, () => {
-      const [outputs, inputs] = [attention(settings), draw(settings)];
-      const expected = interpret(outputs, inputs);
-      for (const [i, result] of run(outputs, inputs).entries())
-        assertClose(result, expected[i]!, 5e-5, ['output', 'query', 'key', 'value'][i]!);
-    });
-  }
-
-  test('results do not depend on the number of threads', () => {
-    const settings = cases['several prompts']!;
-    const [one, two, three] = [1, 2, 3].map((threads) => run(attention(settings), draw(settings), threads));
-    assert.deepEqual(two, one);
-    assert.deepEqual(three, one);
-  });
-
-  test('scores far apart', () => {
-    const settings: Case = { ...small, segments: [[0, 6, -1]] };
-    const inputs = draw(settings);
-    const large = { ...inputs, query: { ...inputs.query!, data: inputs.query!.data.map((x) => 200 * x) } };
-    const expected = interpret(attention(settings), large);
-    for (const [i, result] of run(attention(settings), large).entries()) {
-      assert.ok(result.data.every(Number.isFinite));
-      if (i === 0) assertClose(result, expected[i]!, 1e-2, 'output'); // scores of hundreds have errors of thousandths
-    }
-  });
-
-  test('what is not a number stays so', () => {
-    const settings: Case = {
-      ...small,
-      segments: [
-        [0, 3, -1],
-        [3, 3, -1],
-      ],
+for (const { unit, library, skip } of kernelLibraries())
+  describe(`our own operator, ${unit}`, { skip }, () => {
+    const run = (outputs: Parameters<typeof compileOnnx>[0], inputs: Record<string, Value>, threads = 2) => {
+      using graph = compileOnnx(outputs, { threads, operators: library });
+      return graph.run(inputs);
     };
-    const inputs = draw(settings);
-    inputs.key!.data[0] = Number.NaN;
-    const [output] = run(attention(settings), inputs);
-    const rows = Array.from({ length: 6 }, (_, row) => output!.data.subarray(row * 16, (row + 1) * 16));
-    assert.deepEqual(
-      rows.map((row) => row.some(Number.isNaN)),
-      [true, true, true, false, false, false],
-    );
-  });
+    const small = { heads: 2, keyValueHeads: 1, width: 8, rows: 6 } as const;
+    const cases: Record<string, Case> = {
+      'one segment': { ...small, segments: [[0, 6, -1]] },
+      'a single row': { ...small, rows: 1, segments: [[0, 1, -1]] },
+      'no rows': { ...small, rows: 0, segments: [] },
+      'no segments': { ...small, segments: [] },
+      'rows outside segments, and a segment of none': {
+        ...small,
+        segments: [
+          [1, 2, -1],
+          [4, 2, 0],
+          [4, 0, 0],
+        ],
+      },
+      'completions that share a prompt': {
+        ...{ heads: 9, keyValueHeads: 3, width: 64, rows: 200 },
+        segments: [
+          [0, 120, -1],
+          [120, 47, 0],
+          [167, 33, 0],
+        ],
+      },
+      'several prompts': {
+        ...{ heads: 4, keyValueHeads: 4, width: 32, rows: 100 },
+        segments: [
+          [0, 20, -1],
+          [20, 33, -1],
+          [53, 32, 0],
+          [85, 15, 1],
+        ],
+      },
+      'heads of an odd size': {
+        heads: 2,
+        keyValueHeads: 2,
+        width: 10,
+        rows: 40,
+        segments: [
+          [0, 17, -1],
+          [17, 23, 0],
+        ],
+      },
+      'heads larger than two blocks': { heads: 2, keyValueHeads: 1, width: 80, rows: 50, segments: [[3, 47, -1]] },
+      'segments of several parts': {
+        ...{ heads: 2, keyValueHeads: 1, width: 16, rows: 520 },
+        segments: [
+          [0, 300, -1],
+          [300, 200, 0],
+          [500, 20, 0],
+        ],
+      },
+    };
+    for (const [name, settings] of Object.entries(cases)) {
+      test(name, () => {
+        const [outputs, inputs] = [attention(settings), draw(settings)];
+        const expected = interpret(outputs, inputs);
+        for (const [i, result] of run(outputs, inputs).entries())
+          assertClose(result, expected[i]!, 5e-5, ['output', 'query', 'key', 'value'][i]!);
+      });
+    }
 
-  for (const [name, segments] of Object.entries<readonly Segment[]>({
-    'beyond the rows': [[2, 5, -1]],
-    'before the rows': [[-1, 2, -1]],
-    'with a prefix that does not exist': [[0, 2, 1]],
-    'with a prefix that has one itself': [
-      [0, 2, -1],
-      [2, 2, 0],
-      [4, 2, 1],
-    ],
-  })) {
-    test(`segments ${name} are refused`, () => {
-      const settings: Case = { ...small, segments };
-      assert.throws(
-        () => run(attention(settings), draw(settings)),
-        /SegmentAttention: the sizes of the operands do not fit/,
+    test('results do not depend on the number of threads', () => {
+      const settings = cases['several prompts']!;
+      const [one, two, three] = [1, 2, 3].map((threads) => run(attention(settings), draw(settings), threads));
+      assert.deepEqual(two, one);
+      assert.deepEqual(three, one);
+    });
+
+    test('scores far apart', () => {
+      const settings: Case = { ...small, segments: [[0, 6, -1]] };
+      const inputs = draw(settings);
+      const large = { ...inputs, query: { ...inputs.query!, data: inputs.query!.data.map((x) => 200 * x) } };
+      const expected = interpret(attention(settings), large);
+      for (const [i, result] of run(attention(settings), large).entries()) {
+        assert.ok(result.data.every(Number.isFinite));
+        if (i === 0) assertClose(result, expected[i]!, 1e-2, 'output'); // scores of hundreds have errors of thousandths
+      }
+    });
+
+    test('what is not a number stays so', () => {
+      const settings: Case = {
+        ...small,
+        segments: [
+          [0, 3, -1],
+          [3, 3, -1],
+        ],
+      };
+      const inputs = draw(settings);
+      inputs.key!.data[0] = Number.NaN;
+      const [output] = run(attention(settings), inputs);
+      const rows = Array.from({ length: 6 }, (_, row) => output!.data.subarray(row * 16, (row + 1) * 16));
+      assert.deepEqual(
+        rows.map((row) => row.some(Number.isNaN)),
+        [true, true, true, false, false, false],
       );
     });
-  }
-});
+
+    for (const [name, segments] of Object.entries<readonly Segment[]>({
+      'beyond the rows': [[2, 5, -1]],
+      'before the rows': [[-1, 2, -1]],
+      'with a prefix that does not exist': [[0, 2, 1]],
+      'with a prefix that has one itself': [
+        [0, 2, -1],
+        [2, 2, 0],
+        [4, 2, 1],
+      ],
+    })) {
+      test(`segments ${name} are refused`, () => {
+        const settings: Case = { ...small, segments };
+        assert.throws(
+          () => run(attention(settings), draw(settings)),
+          /SegmentAttention: the sizes of the operands do not fit/,
+        );
+      });
+    }
+  });

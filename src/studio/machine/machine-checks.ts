@@ -49,6 +49,7 @@ const oldestNode = [22, 18] as const;
 const leastMemory = 512 * 2 ** 20; // bytes, besides the weights
 const leastDisk = 2 ** 30; // bytes
 const float32 = 4; // bytes
+const unitNames = { amx: 'matrix units (AMX)', avx512: 'vector units (AVX-512)' } as const;
 
 export const machineChecks = {
   node: () => {
@@ -95,7 +96,7 @@ export const machineChecks = {
     const found = kernelLibrary();
     const detail =
       'library' in found
-        ? 'our own operators are used: products and attention run on the matrix units of this processor'
+        ? `our own operators are used: products and attention run on the ${unitNames[found.unit]} of this processor`
         : `our own operators are not used: ${found.missing}`;
     return { ok: true, detail };
   },

@@ -1,0 +1,83 @@
+// Products of integers on the matrix unit (AMX).
+#pragma once
+
+#include "amx-products.h"
+#include "integer-unit.h"
+
+static void start_integers(int deep) { configure(deep); }
+static void stop_integers(void) { _tile_release(); }
+
+/** Products of integers, two tiles of them. */
+typedef struct { int32_t of[2][256]; } __attribute__((aligned(64))) Integers;
+
+/** Multiplies 8 rows and a block in tiles 0 and 1. */
+static inline __attribute__((always_inline)) void multiply_first(const uint8_t *left, const uint8_t *levels, const int deep) {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_loadd(4, left, deep);
+  _tile_loadd(6, levels, 64);
+  _tile_dpbssd(0, 4, 6);
+  _tile_loadd(7, levels + 16 * deep, 64);
+  _tile_dpbssd(1, 4, 7);
+}
+
+/** The same in tiles 2 and 3: the numbers of tiles must be constants. */
+static inline __attribute__((always_inline)) void multiply_second(const uint8_t *left, const uint8_t *levels, const int deep) {
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_loadd(5, left, deep);
+  _tile_loadd(6, levels, 64);
+  _tile_dpbssd(2, 5, 6);
+  _tile_loadd(7, levels + 16 * deep, 64);
+  _tile_dpbssd(3, 5, 7);
+}
+
+static inline void store_integers(Integers into[2]) {
+  _tile_stored(0, into[0].of[0], 64);
+  _tile_stored(1, into[0].of[1], 64);
+  _tile_stored(2, into[1].of[0], 64);
+  _tile_stored(3, into[1].of[1], 64);
+}
+
+static inline __attribute__((always_inline)) void add_integers(const Integers *products, const RowScales *rows, const uint8_t *scales,
+                                                               const Coding c, RowSums *sums) {
+  const __m512 column_scales[2] = {read_scales(scales, c, 0), read_scales(scales, c, 16)};
+  __m512 offsets[2];
+  for (int tile = 0; tile < 2 && c.offsets; tile++) offsets[tile] = read_scales(scales + scale_bytes(c), c, 16 * tile);
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; row++) {
+    const __m512 row_scale = _mm512_set1_ps(rows->scales[row]), row_sum = _mm512_set1_ps(rows->sums[row]);
+#pragma GCC unroll 2
+    for (int tile = 0; tile < 2; tile++) {
+      const int32_t *high = products->of[tile] + 32 * row, *low = high + 16;
+      const __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(_mm512_load_si512(high), 8), _mm512_load_si512(low));
+      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), row_scale);
+      __m512 sum = _mm512_fmadd_ps(product, column_scales[tile], sums->of[row][tile]);
+      if (c.offsets) sum = _mm512_fmadd_ps(row_sum, offsets[tile], sum);
+      sums->of[row][tile] = sum;
+    }
+  }
+}
+
+/** Adds the product of 8 rows and some blocks of a panel, two at a time: while these are multiplied, the two before are added. */
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, Right right, long groups, Ahead ahead, const Coding c,
+                                                             RowSums *result) {
+  Integers products[2];
+  RowSums sums = *result; // in registers
+  const long rows = rounded_rows_bytes(c.deep);
+  for (long group = 0; group < groups + 2; group += 2) {
+    if (group < groups) multiply_first(left + group * rows, right_at(right, group).levels, c.deep);
+    if (group + 1 < groups) multiply_second(left + (group + 1) * rows, right_at(right, group + 1).levels, c.deep);
+    for (long line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++)
+      _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T1);
+    for (long i = group - 2; i >= 0 && i < least(group, groups); i++)
+      add_integers(&products[i - group + 2], row_scales(left + i * rows, c.deep), right_at(right, i).scales, c, &sums);
+    if (group < groups) store_integers(products);
+  }
+  *result = sums;
+}
+
+static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
+  if (c.bits == 8) add_blocks(left, right, groups, ahead, of_8_bits, sums); // one loop for each
+  else add_blocks(left, right, groups, ahead, of_4_bits, sums);
+}

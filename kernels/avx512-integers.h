@@ -1,0 +1,76 @@
+// Products of integers on the vector unit (AVX-512 VNNI).
+#pragma once
+
+#include "integer-unit.h"
+
+enum { FOUR = 4 }; // rows whose sums are in registers
+
+static void start_integers(int deep) {}
+static void stop_integers(void) {}
+
+/** Four levels of each of 16 columns. The unit multiplies unsigned integers with signed ones, so 128 is added to levels that have signs. */
+static inline __attribute__((always_inline)) __m512i read_levels(const uint8_t *from, const Coding c) {
+  const __m512i levels = _mm512_load_si512(from);
+  return c.bits == 8 ? _mm512_xor_si512(levels, _mm512_set1_epi8(-128)) : levels;
+}
+
+static inline __attribute__((always_inline)) __m512i repeat_four(const uint8_t *from) {
+  int32_t bytes;
+  memcpy(&bytes, from, sizeof bytes);
+  return _mm512_set1_epi32(bytes);
+}
+
+/** The same as the intrinsic, for which compilers copy sums from register to register. */
+static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __m512i levels, __m512i integers) {
+  __asm__("vpdpbusd %2, %1, %0" : "+v"(*sums) : "v"(levels), "v"(integers));
+}
+
+/** Adds the product of four rows of eight, from `first`, and a block of a panel. */
+static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, RowSums *result) {
+  const RowScales *rows = row_scales(left, c.deep);
+  __m512i high[FOUR][2], low[FOUR][2];
+#pragma GCC unroll 8
+  for (int i = 0; i < 2 * FOUR; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
+  left += 2 * c.deep * first;
+#pragma GCC unroll 2
+  for (int k = 0; k < c.deep; k += 4) {
+    const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
+#pragma GCC unroll 4
+    for (int row = 0; row < FOUR; row++) {
+      const __m512i upper = repeat_four(left + 2 * c.deep * row + k), lower = repeat_four(left + 2 * c.deep * row + c.deep + k);
+#pragma GCC unroll 2
+      for (int tile = 0; tile < 2; tile++) {
+        multiply_add(&high[row][tile], levels[tile], upper);
+        multiply_add(&low[row][tile], levels[tile], lower);
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int tile = 0; tile < 2; tile++) {
+    const __m512 column_scales = read_scales(right.scales, c, 16 * tile);
+#pragma GCC unroll 4
+    for (int row = 0; row < FOUR; row++) {
+      __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(high[row][tile], 8), low[row][tile]);
+      if (c.bits == 8) whole = _mm512_sub_epi32(whole, _mm512_slli_epi32(_mm512_set1_epi32(rows->whole_sums[first + row]), 7));
+      const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), _mm512_set1_ps(rows->scales[first + row]));
+      __m512 sum = _mm512_fmadd_ps(product, column_scales, result->of[first + row][tile]);
+      if (c.offsets) sum = _mm512_fmadd_ps(_mm512_set1_ps(rows->sums[first + row]), read_scales(right.scales + scale_bytes(c), c, 16 * tile), sum);
+      result->of[first + row][tile] = sum;
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
+                                                             RowSums *result) {
+  for (int first = 0; first < rows; first += FOUR)
+    for (long group = 0; group < groups; group++) {
+      add_block(left + group * rounded_rows_bytes(c.deep), first, right_at(right, group), c, result);
+      for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)
+        _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
+    }
+}
+
+static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
+  if (c.bits == 8) add_blocks(left, rows, right, groups, ahead, of_8_bits, sums); // a loop for each
+  else add_blocks(left, rows, right, groups, ahead, of_4_bits, sums);
+}

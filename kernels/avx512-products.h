@@ -1,0 +1,120 @@
+// Products on the vector unit (AVX-512), in float32.
+//
+// A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has 32 columns side by side for each
+// place in depth. Where those are bfloat16 numbers, a block has two halves of 16 columns, each in the order of the matrix unit: two numbers
+// of a column, then two of the next one.
+#pragma once
+
+#include <immintrin.h>
+#include "unit.h"
+#include "vectors.h"
+
+enum {
+  EIGHT = 8,         // rows whose sums are in registers
+  TOGETHER_DEEP = 4, // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
+};
+
+static void start_unit(void) {}
+static void stop_unit(void) {}
+
+/** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
+static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
+  const __mmask16 mask = mask_of(columns);
+#pragma GCC unroll 16
+  for (long row = 0; row < 16; row++)
+    into[row] = _mm512_mul_ps(all(factor), _mm512_maskz_loadu_ps(row < rows ? mask : 0, from + row * stride));
+  if (transposed) transpose((__m512i *)into);
+}
+
+/** Rounds to bfloat16, as bits in the upper halves. */
+static inline __m512i round_upper(__m512 x) {
+  const __m512i bits = (__m512i)x, even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff)));
+  return _mm512_mask_mov_epi32(rounded, no_numbers(x), bits);
+}
+
+static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+  for (long half = 0; half < 2 && 16 * half < width; half++)
+    for (long part = 0; part < 2; part++) {
+      __m512 square[16];
+      const long across = width - 16 * half, deep = depth - 16 * part;
+      if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
+      else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
+      if (size == WHOLE) {
+        float *place = (float *)into + (is_right ? part : half) * 16 * BLOCK + (is_right ? half : part) * 16;
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; i++) _mm512_store_ps(place + i * BLOCK, square[i]);
+      } else {
+        Packed *place = into + half * HIGH / 2 + part * 16 * 16;
+#pragma GCC unroll 8
+        for (int i = 0; i < 16; i += 2) {
+          const __m512i even = round_upper(square[i]), odd = round_upper(square[i + 1]);
+          _mm512_store_si512(place + i * 16, _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd));
+        }
+      }
+    }
+}
+
+/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
+static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, __m512 into[2]) {
+  if (size == WHOLE) {
+    const float *place = (const float *)block + 2 * pair * BLOCK + 16 * half;
+    for (int i = 0; i < 2; i++) _mm_prefetch((const char *)(place + i * BLOCK) + AHEAD, _MM_HINT_T0);
+    into[0] = _mm512_load_ps(place);
+    into[1] = _mm512_load_ps(place + BLOCK);
+  } else {
+    const Packed *place = block + half * HIGH / 2 + pair * 32;
+    _mm_prefetch((const char *)place + AHEAD, _MM_HINT_T0);
+    const __m512i both = _mm512_load_si512(place);
+    into[0] = (__m512)_mm512_slli_epi32(both, 16);
+    into[1] = (__m512)_mm512_and_si512(both, _mm512_set1_epi32((int)0xffff0000));
+  }
+}
+
+/** Adds the product of some rows and `blocks` blocks to sums: [rows, BLOCK]. */
+static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, long blocks, const long size, const int rows,
+                                                           float *into) {
+  __m512 sums[EIGHT][2];
+#pragma GCC unroll 16
+  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
+  for (long block = 0; block < blocks; block++, left += BLOCK * BLOCK, right += size)
+    for (long pair = 0; pair < BLOCK / 2; pair++) {
+      __m512 numbers[2][2];
+      read_pair(right, size, 0, pair, numbers[0]);
+      read_pair(right, size, 1, pair, numbers[1]);
+#pragma GCC unroll 16
+      for (int i = 0; i < 2 * rows; i++) {
+        const __m512 x = _mm512_set1_ps(left[i % rows * BLOCK + 2 * pair + i / rows]);
+        sums[i % rows][0] = _mm512_fmadd_ps(x, numbers[0][i / rows], sums[i % rows][0]);
+        sums[i % rows][1] = _mm512_fmadd_ps(x, numbers[1][i / rows], sums[i % rows][1]);
+      }
+    }
+#pragma GCC unroll 16
+  for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
+}
+
+static inline __attribute__((always_inline)) void add_product_of(Factors f, const long size, long rows, float *sums) {
+  for (long start = 0; start < f.blocks; start += TOGETHER_DEEP) {
+    const float *left = (const float *)f.left + start * BLOCK * BLOCK;
+    const Packed *right = f.right + start * size;
+    const long blocks = least(TOGETHER_DEEP, f.blocks - start);
+    for (long row = 0; row < rows; row += EIGHT)
+      if (rows - row > EIGHT / 2) add_rows(left + row * BLOCK, right, blocks, size, EIGHT, sums + row * BLOCK);
+      else add_rows(left + row * BLOCK, right, blocks, size, EIGHT / 2, sums + row * BLOCK);
+  }
+}
+
+static void add_product(Factors f, long rows, float *sums) {
+  if (f.right_size == WHOLE) add_product_of(f, WHOLE, rows, sums); // a loop for each
+  else add_product_of(f, HIGH, rows, sums);
+}
+
+static void multiply(Factors first, Factors second, Target t) {
+  float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
+  const __mmask16 masks[2] = {mask_of(t.columns), mask_of(t.columns - 16)};
+  for (long i = 0; i < 2 * t.rows; i++)
+    _mm512_store_ps(sums + 16 * i, t.base ? _mm512_maskz_loadu_ps(masks[i % 2], t.base + i / 2 * t.stride + i % 2 * 16) : _mm512_setzero_ps());
+  add_product(first, t.rows, sums);
+  add_product(second, t.rows, sums);
+  for (long i = 0; i < 2 * t.rows; i++) _mm512_mask_storeu_ps(t.into + i / 2 * t.stride + i % 2 * 16, masks[i % 2], _mm512_load_ps(sums + 16 * i));
+}

@@ -1,0 +1,42 @@
+// The unit of the processor that multiplies integers: the matrix unit where there is one, otherwise the vector unit.
+//
+// Rows are rounded to integers of 16 bits (rounding.h), which are multiplied with levels (levels.h) in two parts of 8 bits.
+#pragma once
+
+#include "levels.h"
+#include "rounding.h"
+
+/** Sums of 8 rows and 32 columns. */
+typedef struct { __m512 of[8][2]; } RowSums;
+
+/** Blocks of a panel: their levels, one byte each, and their scales, and how many bytes there are from block to block. */
+typedef struct {
+  const uint8_t *levels, *scales;
+  long levels_stride, scales_stride;
+} Right;
+
+static inline Right right_at(Right r, long group) {
+  return (Right){r.levels + group * r.levels_stride, r.scales + group * r.scales_stride, r.levels_stride, r.scales_stride};
+}
+
+/** 16 scales or offsets. */
+static inline __attribute__((always_inline)) __m512 read_scales(const uint8_t *from, const Coding c, long first) {
+  if (!c.halves) return _mm512_loadu_ps(from + first * sizeof(float));
+  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + first * sizeof(uint16_t))));
+}
+
+/** Bytes that are to be prefetched while 8 rows are multiplied with some blocks: so many lines for each block. */
+typedef struct { const uint8_t *from; long lines; } Ahead;
+
+/** Before and after a thread uses `add_products` with blocks so deep. */
+static void start_integers(int deep);
+static void stop_integers(void);
+
+/** Adds the product of up to 8 rows and some blocks of a panel. */
+static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums);
+
+#ifdef __AMX_INT8__
+#include "amx-integers.h"
+#else
+#include "avx512-integers.h"
+#endif

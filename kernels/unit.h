@@ -1,0 +1,43 @@
+// The unit of the processor that multiplies: the matrix unit where there is one, otherwise the vector unit. The compiler's flags decide.
+//
+// A unit lays blocks of operands out as it reads them (`pack`), and multiplies them (`multiply`).
+#pragma once
+
+#include <immintrin.h>
+#include "product.h"
+
+/** A block of the result. */
+typedef struct {
+  const float *base; // what products are added to, or null
+  float *into;
+  long stride, rows, columns;
+} Target;
+
+/** A strip of the left operand and a panel of the right one, of `blocks` blocks each. Those of the panel have this size; those of strips are WHOLE. */
+typedef struct { const Packed *left, *right; long blocks, right_size; } Factors;
+
+/** Before and after a thread uses `multiply`. */
+static void start_unit(void);
+static void stop_unit(void);
+
+/**
+ * Packs a block of an operand.
+ * @param stride of the operand in memory
+ * @param along whether neighbours in memory are neighbours in depth
+ * @param is_right whether the operand is the right one
+ * @param size of the packed block: WHOLE, or for right operands HIGH, which rounds to bfloat16
+ * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
+ */
+static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into);
+
+/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
+static inline void read_pair(const Packed *block, long size, long half, long pair, __m512 into[2]);
+
+/** Computes a block of the result: the base and two products, the second of which may be empty. */
+static void multiply(Factors first, Factors second, Target t);
+
+#ifdef __AMX_TILE__
+#include "amx-products.h"
+#else
+#include "avx512-products.h"
+#endif
