@@ -27,6 +27,8 @@ static void configure(int bytes) {
   _tile_loadconfig(&tiles);
 }
 
+static inline long left_size(int rounded) { return rounded ? HIGH : WHOLE; }
+
 static void start_unit(void) { configure(64); }
 static void stop_unit(void) { _tile_release(); }
 
@@ -124,11 +126,13 @@ static inline void multiply_four(void) {
 
 /** Adds a product to four tiles of 32 rows. */
 static inline void add_product(Factors f) {
-  for (long block = 0; block < f.blocks; block++, f.left += WHOLE, f.right += f.right_size) {
-    _tile_loadd(4, f.left + HIGH, 64);
-    _tile_loadd(5, f.left + HIGH + TILE, 64);
+  for (long block = 0; block < f.blocks; block++, f.left += f.left_size, f.right += f.right_size) {
     load_rights(f.right);
-    multiply_four();
+    if (f.left_size == WHOLE) {
+      _tile_loadd(4, f.left + HIGH, 64);
+      _tile_loadd(5, f.left + HIGH + TILE, 64);
+      multiply_four();
+    }
     _tile_loadd(4, f.left, 64);
     _tile_loadd(5, f.left + TILE, 64);
     multiply_four();
@@ -140,11 +144,16 @@ static inline void add_product(Factors f) {
 
 /** The same for up to 16 rows, with two sums for each of two tiles, because sums in a row have to wait for each other. */
 static inline void add_half_product(Factors f) {
-  for (long block = 0; block < f.blocks; block++, f.left += WHOLE, f.right += f.right_size) {
+  for (long block = 0; block < f.blocks; block++, f.left += f.left_size, f.right += f.right_size) {
     _tile_loadd(4, f.left, 64);
-    _tile_loadd(5, f.left + HIGH, 64);
     load_rights(f.right);
-    multiply_four();
+    if (f.left_size == WHOLE) {
+      _tile_loadd(5, f.left + HIGH, 64);
+      multiply_four();
+    } else {
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+    }
     if (f.right_size == HIGH) continue;
     load_rights(f.right + HIGH);
     _tile_dpbf16ps(0, 4, 6);

@@ -81,7 +81,7 @@ static void multiply_columns(const Attention *a, const Part *part, long head, co
     const int own = block >= part->prefix_blocks;
     const Packed *panels = packed + packed_place(a, head, own ? segment : (long)a->segments[segment].prefix);
     const Packed *panel = panels + (own ? block - part->prefix_blocks : block) * a->width * WHOLE;
-    multiply((Factors){strip, panel, a->width, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
+    multiply((Factors){strip, panel, a->width, WHOLE, WHOLE}, none, (Target){0, into + block * BLOCK, stride, rows, BLOCK});
   }
 }
 
@@ -93,8 +93,8 @@ static void multiply_depth(const Attention *a, const Part *part, long head, cons
   const Packed *own_panels = packed + packed_place(a, head, part->segment);
   const Packed *prefix_panels = packed + (part->prefix_blocks ? packed_place(a, head, (long)own->prefix) : 0);
   for (long panel = 0; panel < a->width; panel++)
-    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_blocks, WHOLE},
-             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_blocks, WHOLE},
+    multiply((Factors){strip, prefix_panels + panel * part->prefix_blocks * WHOLE, part->prefix_blocks, WHOLE, WHOLE},
+             (Factors){strip + part->prefix_blocks * WHOLE, own_panels + panel * all_own * WHOLE, own_blocks, WHOLE, WHOLE},
              (Target){0, into + panel * BLOCK, a->heads * a->size, rows, least(BLOCK, a->size - panel * BLOCK)});
 }
 
@@ -165,10 +165,10 @@ static void attend(const Attention *a, const Part *part, long head, long row, lo
   const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float sums[BLOCK];
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, b->strip);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
   multiply_columns(a, part, shared, b->strip, a->key_columns, rows, b->weights);
   for (long i = 0; i < rows; i++) sums[i] = soften(a, part, row + i, b->weights + i * columns);
-  pack_rows(b->weights, columns, rows, columns, 1, b->weight_strip);
+  pack_rows(b->weights, columns, rows, columns, 1, WHOLE, b->weight_strip);
   multiply_depth(a, part, shared, b->weight_strip, a->value_depth, rows, a->output + place);
   for (long i = 0; i < rows; i++) scale_row(a->output + place + i * stride, a->size, 1 / sums[i]);
 }
@@ -197,15 +197,15 @@ static void attend_backward(const Attention *a, const Part *part, long head, lon
   const long stride = a->heads * a->size, shared = head / (a->heads / a->shared), columns = part->blocks * BLOCK;
   const long place = (a->segments[part->segment].row + row) * stride + head * a->size;
   float *weights = b->weights + (row - part->start) * columns, *gradients = b->gradients + (row - part->start) * columns;
-  pack_rows(a->query + place, stride, rows, a->size, a->scale, b->strip);
-  pack_rows(a->gradient + place, stride, rows, a->size, 1, b->gradient_strip);
+  pack_rows(a->query + place, stride, rows, a->size, a->scale, WHOLE, b->strip);
+  pack_rows(a->gradient + place, stride, rows, a->size, 1, WHOLE, b->gradient_strip);
   multiply_columns(a, part, shared, b->strip, a->key_columns, rows, weights);
   multiply_columns(a, part, shared, b->gradient_strip, a->value_columns, rows, gradients);
   for (long i = 0; i < rows; i++) {
     const float sum = soften(a, part, row + i, weights + i * columns);
     differentiate(columns, sum, a->scale, weights + i * columns, gradients + i * columns);
   }
-  pack_rows(gradients, columns, rows, columns, 1, b->weight_strip);
+  pack_rows(gradients, columns, rows, columns, 1, WHOLE, b->weight_strip);
   multiply_depth(a, part, shared, b->weight_strip, a->key_depth, rows, a->query_gradient + place);
 }
 
@@ -218,7 +218,7 @@ static void add_sums(const Attention *a, const Part *part, const Packed *transpo
     pack_as_depth(floats(numbers + column, columns), part->count, BLOCK, 1, WHOLE, panel);
     for (long strip = 0; strip < a->width; strip++) {
       float *into = sums + strip * BLOCK * columns + column;
-      multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE}, none,
+      multiply((Factors){transposed + strip * deep * WHOLE, panel, deep, WHOLE, WHOLE}, none,
                (Target){first ? 0 : into, into, columns, least(BLOCK, a->size - strip * BLOCK), BLOCK});
     }
   }
@@ -244,8 +244,8 @@ static void attention_task(void *data, size_t index) {
     const long place = (a->segments[part->segment].row + part->start) * stride + head * a->size;
     const long sums = ((shared - a->first_head) * a->sum_blocks + part->sums) * BLOCK * a->size;
     const int first = head == shared * sharing;
-    pack_columns(a->query + place, stride, part->count, a->size, 1, b.queries);
-    pack_columns(a->gradient + place, stride, part->count, a->size, 1, b.outputs);
+    pack_columns(a->query + place, stride, part->count, a->size, 1, WHOLE, b.queries);
+    pack_columns(a->gradient + place, stride, part->count, a->size, 1, WHOLE, b.outputs);
     add_sums(a, part, b.queries, b.gradients, b.panel, first, a->key_sums + sums);
     add_sums(a, part, b.outputs, b.weights, b.panel, first, a->value_sums + sums);
   }

@@ -32,7 +32,6 @@ static inline __attribute__((always_inline)) void add_block(const uint8_t *left,
 #pragma GCC unroll 8
   for (int i = 0; i < 2 * FOUR; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
   left += 2 * c.deep * first;
-#pragma GCC unroll 2
   for (int k = 0; k < c.deep; k += 4) {
     const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
 #pragma GCC unroll 4

@@ -26,6 +26,7 @@ typedef struct {
   const int64_t *targets;
   long tokens, size, vocabulary;
   float alpha; // of logits
+  int rounded; // whether operands of products are rounded to bfloat16
   float *scores; // [tokens, SCORES]
   // The backward pass: what the forward pass computed, its gradients, and the result [tokens, size].
   const float *known, *gradients;
@@ -38,13 +39,14 @@ typedef struct {
   atomic_int failed;
 } TokenScores;
 
-static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * WHOLE; }
-static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) * block_size(t->weight.format); }
+static long panel_block(const TokenScores *t) { return right_size(t->weight.format, t->rounded); }
+static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * left_size(t->rounded); }
+static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) * panel_block(t); }
 
 static void pack_hidden_task(void *data, size_t index) {
   const TokenScores *t = data;
   const long row = (long)index * BLOCK;
-  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, t->strips + (long)index * packed_strip(t));
+  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, left_size(t->rounded), t->strips + (long)index * packed_strip(t));
 }
 
 /** Logits of up to 32 tokens: [rows, CHUNK_COLUMNS]. */
@@ -52,7 +54,7 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const P
   const Factors none = {0};
   for (long column = 0; column < columns; column += BLOCK)
     multiply((Factors){t->strips + row / BLOCK * packed_strip(t), panels + column / BLOCK * packed_panel(t), ceiling(t->size, BLOCK),
-                       block_size(t->weight.format)},
+                       left_size(t->rounded), panel_block(t)},
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
 
@@ -82,7 +84,7 @@ static void score_chunk_task(void *data, size_t index) {
   float *logits = scratch.memory;
   Packed *panels = (Packed *)((char *)scratch.memory + logits_bytes);
   start_unit();
-  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, block_size(t->weight.format), panels);
+  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), panels);
   for (long row = 0; row < t->tokens; row += BLOCK) {
     multiply_chunk(t, row, columns, panels, logits);
     for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
@@ -131,8 +133,8 @@ static void differentiate_logits(const float *known, const float *gradients, lon
 static void differentiate_group_task(void *data, size_t index) {
   TokenScores *t = data;
   const long together = ceiling(t->chunks, t->groups), width = ceiling(t->size, BLOCK);
-  const long strip = CHUNK_COLUMNS / BLOCK * WHOLE, panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
-  const long size = block_size(t->weight.format);
+  const long strip = CHUNK_COLUMNS / BLOCK * left_size(t->rounded), panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
+  const long size = panel_block(t);
   const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
   const Scratch scratch = borrow(logits_bytes + (strip + 2 * panels_size) * sizeof(Packed));
   if (!scratch.memory) {
@@ -146,7 +148,7 @@ static void differentiate_group_task(void *data, size_t index) {
   const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
     const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);
-    pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, block_size(t->weight.format), panels);
+    pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), panels);
     pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, size, depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
       const long rows = least(BLOCK, t->tokens - row);
@@ -154,10 +156,10 @@ static void differentiate_group_task(void *data, size_t index) {
       for (long i = 0; i < rows; i++)
         differentiate_logits(t->known + (row + i) * SCORES, t->gradients + (row + i) * SCORES, (long)t->targets[row + i] - first, columns,
                              logits + i * CHUNK_COLUMNS);
-      pack_rows(logits, CHUNK_COLUMNS, rows, columns, t->alpha, logits_strip);
+      pack_rows(logits, CHUNK_COLUMNS, rows, columns, t->alpha, left_size(t->rounded), logits_strip);
       for (long panel = 0; panel < width; panel++) {
         float *into = sums + row * t->size + panel * BLOCK;
-        multiply((Factors){logits_strip, depth + panel * blocks * size, blocks, size}, none,
+        multiply((Factors){logits_strip, depth + panel * blocks * size, blocks, left_size(t->rounded), size}, none,
                  (Target){chunk > begin ? into : 0, into, t->size, rows, least(BLOCK, t->size - panel * BLOCK)});
       }
     }

@@ -6,15 +6,15 @@
 #include "unit.h"
 
 /** Packs rows as a left operand: up to 32 of them, `depth` numbers of each. */
-static void pack_rows(const float *from, long stride, long rows, long depth, float factor, Packed *into) {
-  for (long k = 0; k < depth; k += BLOCK, into += WHOLE) pack(from + k, stride, 1, 0, WHOLE, rows, depth - k, factor, into);
+static void pack_rows(const float *from, long stride, long rows, long depth, float factor, long size, Packed *into) {
+  for (long k = 0; k < depth; k += BLOCK, into += size) pack(from + k, stride, 1, 0, size, rows, depth - k, factor, into);
 }
 
 /** Packs columns as a left operand: strips of 32 of them, each `rows` deep. */
-static void pack_columns(const float *from, long stride, long rows, long columns, float factor, Packed *into) {
+static void pack_columns(const float *from, long stride, long rows, long columns, float factor, long size, Packed *into) {
   for (long column = 0; column < columns; column += BLOCK)
-    for (long row = 0; row < rows; row += BLOCK, into += WHOLE)
-      pack(from + row * stride + column, stride, 0, 0, WHOLE, columns - column, rows - row, factor, into);
+    for (long row = 0; row < rows; row += BLOCK, into += size)
+      pack(from + row * stride + column, stride, 0, 0, size, columns - column, rows - row, factor, into);
 }
 
 /** Packs rows as the columns of a right operand, in blocks of this size: a panel for each 32 of them. */
@@ -39,10 +39,10 @@ static void pack_as_depth(Matrix m, long rows, long columns, float factor, long 
 }
 
 /** A strip of 32 rows from `row`, for `depth` numbers from `start`. */
-static void pack_left(const Product *p, long row, long start, long depth, Packed *into) {
+static void pack_left(const Product *p, long row, long start, long depth, long size, Packed *into) {
   const long rows = least(BLOCK, p->rows - row);
-  if (p->left_transposed) pack_columns(p->left + start * p->rows + row, p->rows, depth, rows, p->alpha, into);
-  else pack_rows(p->left + row * p->depth + start, p->depth, rows, depth, p->alpha, into);
+  if (p->left_transposed) pack_columns(p->left + start * p->rows + row, p->rows, depth, rows, p->alpha, size, into);
+  else pack_rows(p->left + row * p->depth + start, p->depth, rows, depth, p->alpha, size, into);
 }
 
 /** Panels of 32 columns each, from column `first` to `last`. */

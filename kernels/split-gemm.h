@@ -25,7 +25,7 @@
 typedef struct {
   int64_t left_transposed, right_transposed, other_transposed, down_transposed;
   int64_t format; // of the right operand
-  enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4 } packing;
+  enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4, ROUNDED } packing; // ROUNDED: not packed before, but both operands are rounded
   float alpha, other_alpha, down_alpha;
   Packed *packed;
   long packed_block;
@@ -74,7 +74,7 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
   node->packing = packing;
-  if (!status && packing != UNPACKED) status = pack_constant(node, info);
+  if (!status && packing != UNPACKED && packing != ROUNDED) status = pack_constant(node, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -120,6 +120,7 @@ static void *run_product(void *data, void *context) {
   Product p = {.left_transposed = (int)node->left_transposed,
                .right_transposed = (int)node->right_transposed,
                .alpha = node->alpha,
+               .rounded = node->packing == ROUNDED,
                .packed = node->packed,
                .packed_block = node->packed_block,
                .levels = node->levels};

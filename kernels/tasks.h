@@ -9,6 +9,7 @@
 typedef struct {
   const Product *product;
   long start, depth, blocks; // where it begins, its size, and that in blocks
+  long left, right, thin;    // sizes of blocks of strips, of panels, and of panels of thin products
   const Product *other;      // the other product, which goes with the last part, and its size in blocks
   long other_blocks;
   Packed *down_panels;     // packed, if there is such a product
@@ -19,24 +20,24 @@ typedef struct {
 } Pass;
 
 /** How many numbers a packed strip has: first those of the product, then those of the other one. */
-static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * WHOLE; }
+static long strip_size(const Pass *pass) { return (pass->blocks + pass->other_blocks) * pass->left; }
 
 /** Adds a packed strip's part of the product that is computed on the way. */
 static void multiply_down(const Pass *pass, long row, const Packed *strip) {
   const Product *down = pass->product->down;
   for (long column = 0; column < down->columns; column += BLOCK) {
     float *into = down->result + row * down->columns + column;
-    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * WHOLE;
-    multiply((Factors){strip, panel, pass->blocks, WHOLE}, (Factors){0},
+    const Packed *panel = pass->down_panels + column / BLOCK * pass->blocks * pass->thin;
+    multiply((Factors){strip, panel, pass->blocks, pass->left, pass->thin}, (Factors){0},
              (Target){pass->start > 0 ? into : 0, into, down->columns, least(BLOCK, pass->product->rows - row),
                       least(BLOCK, down->columns - column)});
   }
 }
 
 static void pack_strip(const Pass *pass, long row, Packed *into) {
-  pack_left(pass->product, row, pass->start, pass->depth, into);
+  pack_left(pass->product, row, pass->start, pass->depth, pass->left, into);
   if (pass->down_panels) multiply_down(pass, row, into);
-  if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, into + pass->blocks * WHOLE);
+  if (pass->other) pack_left(pass->other, row, 0, pass->other->depth, pass->left, into + pass->blocks * pass->left);
 }
 
 static void pack_strip_task(void *data, size_t index) {
@@ -64,18 +65,17 @@ static void multiply_task(void *data, size_t index) {
   }
   // A strip, the panels of the other product, and those of the product unless they are in memory as they are needed.
   Packed *own_strip = scratch.memory, *other_panels = own_strip + strip_size(pass);
-  const long other_size = pass->other_blocks * WHOLE;
-  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, WHOLE, other_panels);
+  const long other_size = pass->other_blocks * pass->thin;
+  if (pass->other) pack_right(pass->other, first, last, 0, pass->other->depth, 1, pass->thin, other_panels);
   const Packed *panels;
-  long panel_size, size = block_size(p->right.format);
+  long panel_size;
   if (p->packed) {
-    size = p->packed_block;
-    panel_size = ceiling(p->depth, BLOCK) * size;
-    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * size;
+    panel_size = ceiling(p->depth, BLOCK) * pass->right;
+    panels = p->packed + first / BLOCK * panel_size + pass->start / BLOCK * pass->right;
   } else {
     Packed *own_panels = other_panels + ceiling(last - first, BLOCK) * other_size;
-    pack_right(p, first, last, pass->start, pass->depth, 1, size, own_panels);
-    panel_size = pass->blocks * size;
+    pack_right(p, first, last, pass->start, pass->depth, 1, pass->right, own_panels);
+    panel_size = pass->blocks * pass->right;
     panels = own_panels;
   }
 
@@ -88,8 +88,8 @@ static void multiply_task(void *data, size_t index) {
     for (long column = first; column < last; column += BLOCK) {
       const long panel = (column - first) / BLOCK, place = row * p->columns + column;
       if (pass->strips && row + BLOCK < last_row) prefetch_part(strip + strip_size(pass), strip_size(pass), panel, ceiling(last - first, BLOCK));
-      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, size},
-               (Factors){strip + pass->blocks * WHOLE, other_panels + panel * other_size, pass->other_blocks, WHOLE},
+      multiply((Factors){strip, panels + panel * panel_size, pass->blocks, pass->left, pass->right},
+               (Factors){strip + pass->blocks * pass->left, other_panels + panel * other_size, pass->other_blocks, pass->left, pass->thin},
                (Target){base ? base + place : 0, p->result + place, p->columns, least(BLOCK, p->rows - row),
                         least(BLOCK, p->columns - column)});
     }
@@ -102,6 +102,9 @@ static void multiply_task(void *data, size_t index) {
 static Pass plan(const Product *p, long start) {
   const long depth = least(DEPTH, p->depth - start), strips = ceiling(p->rows, BLOCK), panels = ceiling(p->columns, BLOCK);
   Pass pass = {.product = p, .start = start, .depth = depth, .blocks = ceiling(depth, BLOCK)};
+  pass.left = left_size(p->rounded);
+  pass.right = p->packed ? p->packed_block : right_size(p->right.format, p->rounded);
+  pass.thin = right_size(FLOAT32, p->rounded);
   if (p->other && start + depth == p->depth) {
     pass.other = p->other;
     pass.other_blocks = ceiling(p->other->depth, BLOCK);
@@ -117,12 +120,12 @@ static Pass plan(const Product *p, long start) {
 static void *run_pass(Pass *pass, void *context) {
   const Product *p = pass->product, *down = p->down;
   const long strips = pass->groups > 1 ? ceiling(p->rows, BLOCK) : 0, down_panels = down ? ceiling(down->columns, BLOCK) : 0;
-  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * WHOLE) * sizeof(Packed));
+  const Scratch scratch = borrow((strips * strip_size(pass) + down_panels * pass->blocks * pass->thin) * sizeof(Packed));
   if (!scratch.memory) return out_of_memory();
   void *status = 0;
   if (down) {
     pass->down_panels = (Packed *)scratch.memory + strips * strip_size(pass);
-    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, WHOLE, pass->down_panels);
+    pack_right(down, 0, down->columns, pass->start, pass->depth, down->alpha, pass->thin, pass->down_panels);
   }
   if (strips > 0) {
     pass->strips = scratch.memory;

@@ -6,7 +6,8 @@
 
 typedef struct {
   float alpha;
-  int64_t format; // of the weight
+  int64_t format;  // of the weight
+  int64_t rounded; // whether operands of products are rounded to bfloat16
 } TokenScoresNode;
 
 static void *create_token_scores(const Operator *operator, Api ignored, const void *info, void **created) {
@@ -14,6 +15,7 @@ static void *create_token_scores(const Operator *operator, Api ignored, const vo
   if (!node) return out_of_memory();
   void *status = CALL(GET_FLOAT, info, "alpha", &node->alpha);
   if (!status) status = CALL(GET_INTEGER, info, "format", &node->format);
+  if (!status) status = CALL(GET_INTEGER, info, "rounded", &node->rounded);
   if (status) free(node);
   else *created = node;
   return status;
@@ -27,6 +29,7 @@ static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores
   if (!status) status = read_input(context, 2, &t->targets, targets, 1);
   if (status) return status;
   t->alpha = node->alpha;
+  t->rounded = (int)node->rounded;
   t->tokens = hidden[0];
   t->size = hidden[1];
   t->vocabulary = weight[0];

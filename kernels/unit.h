@@ -13,8 +13,11 @@ typedef struct {
   long stride, rows, columns;
 } Target;
 
-/** A strip of the left operand and a panel of the right one, of `blocks` blocks each. Those of the panel have this size; those of strips are WHOLE. */
-typedef struct { const Packed *left, *right; long blocks, right_size; } Factors;
+/** A strip of the left operand and a panel of the right one, of `blocks` blocks each, and the sizes of these. If those of the strip are HIGH, so are those of the panel. */
+typedef struct { const Packed *left, *right; long blocks, left_size, right_size; } Factors;
+
+/** The size of a packed block of a left operand: HIGH only where the unit gains from it. */
+static inline long left_size(int rounded);
 
 /** Before and after a thread uses `multiply`. */
 static void start_unit(void);
@@ -25,7 +28,7 @@ static void stop_unit(void);
  * @param stride of the operand in memory
  * @param along whether neighbours in memory are neighbours in depth
  * @param is_right whether the operand is the right one
- * @param size of the packed block: WHOLE, or for right operands HIGH, which rounds to bfloat16
+ * @param size of the packed block: WHOLE, or HIGH, which rounds to bfloat16
  * @param width rows of a left operand or columns of a right one, from here to the end. What has no place in the result may hold anything
  */
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into);

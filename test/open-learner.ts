@@ -60,7 +60,7 @@ export async function openLearner(setup: LearnerSetup) {
     ...(adapters && { adapters }),
     limits: { rows: 8192, completionTokens: 8192, ...limits },
     recompute,
-    session: { threads: 2, device },
+    session: { threads: 2, device, packing: 'none' },
   });
   stack.adopt(learner, (made) => made.dispose());
   return { learner, layout, values, gradients, optimizer, [Symbol.dispose]: () => stack.dispose() };

@@ -78,10 +78,10 @@ export const native = z.strictObject({
       'type of the weights that completions are sampled with; auto: int8 where our own operators compute, else float32',
     ),
   matmul_precision: z
-    .enum(['highest', 'high'])
+    .enum(['highest', 'high', 'medium'])
     .default('high')
     .describe(
-      'of float32 products; high: with a relative error of up to 4e-6, on processors that compute them faster so; highest: 1e-6',
+      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our own operators compute; medium: operands are rounded to bfloat16 while training, 3e-3, for updates in about two thirds of the time',
     ),
   memory_budget: z
     .string()

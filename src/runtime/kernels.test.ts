@@ -182,10 +182,11 @@ for (const { unit, library, skip } of kernelLibraries())
     }
 
     for (const [packing, least, most] of [
+      ['rounded', 0, 5e-3],
       ['high', 5e-4, 4e-3],
       ['int8', 2e-3, 1e-2],
     ] as const) {
-      test(`weights that are rounded: ${packing}`, () => {
+      test(`operands that are rounded: ${packing}`, () => {
         for (const shape of [
           { rows: 7 },
           { rows: 40, addend: true },

@@ -1,5 +1,5 @@
 // Whether this machine's processor has what our own operators need. Loads no native library.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** What multiplies: the matrix unit, which some processors have, or the vector unit. */
 export type Unit = 'amx' | 'avx512';
@@ -10,9 +10,13 @@ const features: Readonly<Record<Unit, readonly string[]>> = {
   avx512: ['avx512f', 'avx512bw', 'avx512_vnni'],
 };
 
-/** The compiler's flags for a unit. */
+/** A feature that the vector unit's operators use where there is one: products of bfloat16 numbers. */
+const optional: Readonly<Record<Unit, readonly string[]>> = { amx: [], avx512: ['avx512_bf16'] };
+
+/** The compiler's flags for a unit of this machine. */
 export function unitFlags(unit: Unit): string[] {
-  return features[unit].map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
+  const all = [...features[unit], ...present(optional[unit], readCpuinfo())];
+  return all.map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
 }
 
 /** What this machine lacks for our own operators; says nothing about the compiler. */
@@ -24,18 +28,26 @@ export function missingForKernels(): string | undefined {
 /** The units that operators can be compiled for here, better ones first, or why there are none. */
 export function unitsOfMachine(): readonly Unit[] | { readonly missing: string } {
   if (process.platform !== 'linux' || process.arch !== 'x64') return { missing: 'the system is not Linux on x86-64' };
-  const cpuinfo = readFileSync('/proc/cpuinfo', 'utf8');
+  const cpuinfo = readCpuinfo();
   const units = unitsIn(cpuinfo);
   if (units.length > 0) return units;
-  return { missing: `the processor has no ${lacking('avx512', cpuinfo).join(', ')}` };
+  const there = present(features.avx512, cpuinfo);
+  return {
+    missing: `the processor has no ${features.avx512.filter((feature) => !there.includes(feature)).join(', ')}`,
+  };
 }
 
 /** @param cpuinfo the text of /proc/cpuinfo */
 export function unitsIn(cpuinfo: string): Unit[] {
-  return (Object.keys(features) as Unit[]).filter((unit) => lacking(unit, cpuinfo).length === 0);
+  const units = Object.keys(features) as Unit[];
+  return units.filter((unit) => present(features[unit], cpuinfo).length === features[unit].length);
 }
 
-function lacking(unit: Unit, cpuinfo: string): string[] {
-  const [, present = ''] = /^flags\s*:(.*)$/m.exec(cpuinfo) ?? [];
-  return features[unit].filter((feature) => !present.split(' ').includes(feature));
+function present(wanted: readonly string[], cpuinfo: string): string[] {
+  const [, flags = ''] = /^flags\s*:(.*)$/m.exec(cpuinfo) ?? [];
+  return wanted.filter((feature) => flags.split(' ').includes(feature));
+}
+
+function readCpuinfo(): string {
+  return existsSync('/proc/cpuinfo') ? readFileSync('/proc/cpuinfo', 'utf8') : '';
 }

@@ -7,15 +7,16 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
 /**
  * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
  * - `none`: for all, of which it packs the right operand anew in each run. Best for many rows.
+ * - `rounded`: the same, with both operands rounded to bfloat16, a relative error of 3e-3; `tokenScores` rounds those of its products as well.
  * - `whole`: for those whose right operand is an initializer, which is packed when the session is created. Best for few rows.
  * - `high`: the same, but with the right operand rounded to bfloat16.
  * - `int8`: the same, but with the right operand rounded to 8 bits, where 64 numbers share a scale.
  * - `int4`: the same with 4 bits, where 32 numbers share a scale and an offset. Those that are stored so keep their values.
  */
-export type Packing = 'none' | 'whole' | 'high' | 'int8' | 'int4';
+export type Packing = 'none' | 'rounded' | 'whole' | 'high' | 'int8' | 'int4';
 
 /** The operator's numbers for them. */
-const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4 };
+const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
 
 /** Matrices are large if none of their sizes is smaller. Sizes that have names, such as the number of rows, are not known. */
 const LARGE = 128;
@@ -146,7 +147,12 @@ export function readsStored(shape: readonly number[], format: StorageFormat): bo
 /** Whether our operator computes a product. */
 function isSplit({ inputs: [a, b] }: TensorOf<'matmul'>, emit: Emitter): boolean {
   const { packing } = emit;
-  return packing !== undefined && isLarge(a!) && isLarge(b!) && (packing === 'none' || emit.isInitializer(b!));
+  return (
+    packing !== undefined &&
+    isLarge(a!) &&
+    isLarge(b!) &&
+    (['none', 'rounded'].includes(packing) || emit.isInitializer(b!))
+  );
 }
 
 function isLarge({ shape }: Pick<Tensor, 'shape'>): boolean {

@@ -125,7 +125,10 @@ const own =
     const named =
       'heads' in attributes
         ? namedHeads(attributes)
-        : { alpha: { float: attributes.alpha }, ...formatOf(node.inputs[1]!) };
+        : {
+            ...{ alpha: { float: attributes.alpha }, rounded: Number(emit.packing === 'rounded') },
+            ...formatOf(node.inputs[1]!),
+          };
     return emit.nodeWithResults(results, op, operands, named, GRADUS);
   };
 

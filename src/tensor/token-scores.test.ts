@@ -50,8 +50,13 @@ test('without our own operators it cannot be lowered', () => {
 
 for (const { unit, library, skip } of kernelLibraries())
   describe(`our own operator, ${unit}`, { skip }, () => {
-    const run = (sizes: Sizes, inputs: Record<string, Value>, { alpha = 1, threads = 2 } = {}) => {
-      using compiled = compileOnnx(graph(sizes, alpha), { threads, operators: library });
+    interface Settings {
+      readonly alpha?: number;
+      readonly threads?: number;
+      readonly packing?: 'none' | 'rounded';
+    }
+    const run = (sizes: Sizes, inputs: Record<string, Value>, { alpha = 1, threads = 2, packing }: Settings = {}) => {
+      using compiled = compileOnnx(graph(sizes, alpha), { threads, operators: library, ...(packing && { packing }) });
       return compiled.run(inputs);
     };
     const cases: Record<string, Sizes & { alpha?: number }> = {
@@ -69,6 +74,17 @@ for (const { unit, library, skip } of kernelLibraries())
           assertClose(result, expected[i]!, 5e-5, ['scores', 'gradient'][i]!);
       });
     }
+
+    test('of operands that are rounded to bfloat16: exact where they are such numbers', () => {
+      const sizes = cases['several chunks and groups']!;
+      const inputs = draw(sizes);
+      for (const name of ['hidden', 'weight'])
+        inputs[name] = { ...inputs[name]!, data: inputs[name]!.data.map((x) => Math.round(x * 16) / 16) };
+      const expected = interpret(graph(sizes, 1), inputs);
+      const [scores, gradient] = run(sizes, inputs, { packing: 'rounded' });
+      assertClose(scores!, expected[0]!, 5e-5, 'scores');
+      assertClose(gradient!, expected[1]!, 2e-2, 'gradient');
+    });
 
     test('results do not depend on the number of threads', () => {
       const sizes = cases['several chunks and groups']!;

@@ -45,7 +45,7 @@ export interface LearnerOptions {
   readonly ownOperators?: boolean;
   /** Whether the weight of the output layer is trained. @default false */
   readonly trainsOutput?: boolean;
-  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
+  readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing'>;
 }
 
 export interface PassResult {
@@ -213,7 +213,7 @@ function compile(
 ): CompiledGraph {
   // Without prepacking, training reads the sampler's memory instead of a copy; its large products would gain little.
   // Lowering has fused already what can be: ONNX Runtime's own optimisations take most of a second and change nothing in a run.
-  return compileGraph(outputs, frozen, { ...session, name, packing: 'none', prepack: false, optimization: 'none' });
+  return compileGraph(outputs, frozen, { ...session, name, prepack: false, optimization: 'none' });
 }
 
 function sumGraph(shape: Shape) {

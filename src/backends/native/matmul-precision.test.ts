@@ -27,9 +27,10 @@ describe('SmolLM2-135M', { skip }, () => {
     'of adapters': { lora: LORA },
     'of its own matrices': { lora: null, trainable: ['layers.28', 'layers.29'] },
   };
+  // The largest difference of a log-probability, and that of the gradient's norm, relative to it.
   for (const [name, options] of Object.entries(trained)) {
     test(`an update ${name}`, async (t) => {
-      const update = async (matmulPrecision: 'highest' | 'high') => {
+      const update = async (matmulPrecision: 'highest' | 'high' | 'medium') => {
         const model = await openModel({ modelPath, ...options, matmulPrecision });
         try {
           const { metrics, logprobs } = await model.update({ sequences }, { learningRate: 1e-3 });
@@ -38,12 +39,23 @@ describe('SmolLM2-135M', { skip }, () => {
           model.dispose();
         }
       };
-      const [highest, high] = [await update('highest'), await update('high')];
-      const difference = largestDifference(high.logprobs, highest.logprobs);
-      const norms = Math.abs(high.norm / highest.norm - 1);
-      t.diagnostic(`log-probabilities differ by ${difference.toExponential(1)}, norms by ${norms.toExponential(1)}`);
-      assert.ok(difference > 0, 'our operator was used');
-      assert.ok(difference <= 1e-4 && norms <= 1e-4);
+      const highest = await update('highest');
+      for (const [precision, least, most] of [
+        ['high', 0, 1e-4],
+        ['medium', 1e-3, 0.2],
+      ] as const) {
+        const { logprobs, norm } = await update(precision);
+        const difference = largestDifference(logprobs, highest.logprobs);
+        const norms = Math.abs(norm / highest.norm - 1);
+        t.diagnostic(
+          `${precision}: log-probabilities differ by ${difference.toExponential(1)}, norms by ${norms.toExponential(1)}`,
+        );
+        assert.ok(
+          difference > least && difference <= most,
+          `${precision}: our operator was used, as exactly as asked for`,
+        );
+        assert.ok(norms <= most / 10, precision);
+      }
     });
   }
 

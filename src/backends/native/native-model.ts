@@ -56,10 +56,10 @@ export interface NativeModelOptions {
   /** The type of frozen weights while sampling; trained weights are never quantized. `auto`: see `rolloutDtype`. @default 'float32' */
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
-   * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them; the
-   * names are PyTorch's. @default 'high'
+   * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them, or while
+   * training round their operands to bfloat16, 3e-3 (`medium`); the names are PyTorch's. @default 'high'
    */
-  readonly matmulPrecision?: 'highest' | 'high';
+  readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
@@ -224,7 +224,7 @@ class Engine implements NativeModel {
   }
 
   #graphOptions() {
-    const { threads, kernels } = this.#options;
+    const { threads, kernels, matmulPrecision } = this.#options;
     const { device } = this.#values.layout;
     return {
       architecture: this.architecture,
@@ -233,7 +233,11 @@ class Engine implements NativeModel {
       asStored: this.#frozen.asStored,
       positions: this.architecture.config.contextLength,
       ownOperators: kernels !== undefined,
-      session: { device, ...(threads !== undefined && { threads }), ...(kernels !== undefined && { kernels }) },
+      session: {
+        ...{ device, packing: matmulPrecision === 'medium' ? ('rounded' as const) : ('none' as const) },
+        ...(threads !== undefined && { threads }),
+        ...(kernels !== undefined && { kernels }),
+      },
     };
   }
 
