@@ -55,6 +55,17 @@ test('a read-only disk is one clear error', { skip }, () => {
   assert.equal(code, 1);
 });
 
+test('a run directory that cannot be is exit 2', () => {
+  for (const out of [`${folder}/${'long'.repeat(100)}`, `${folder}/toy.json/below`]) {
+    const { stdout, status } = spawnSync('bash', ['-c', `${train} --out ${out}`], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    assert.equal(JSON.parse(stdout).error.code, 'DIRECTORY_NOT_WRITABLE');
+    assert.equal(status, 2);
+  }
+});
+
 test('a limit on the size of files ends the run with one clear error', () => {
   const script = `ulimit -f 8; ${train} --out ${disk}/small; echo $?`;
   const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8', timeout: 60_000 });

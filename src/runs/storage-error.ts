@@ -17,15 +17,18 @@ const faults: Readonly<Record<string, SystemFault>> = {
   EDQUOT: { ...systemFaults.EDQUOT, ...freeSpace },
   EFBIG: { ...systemFaults.EFBIG, hint: 'raise the limit (ulimit -f), then continue with --resume' },
   EIO: { ...systemFaults.EIO, hint: 'check the disk, then continue with --resume' },
-  ENOTDIR: { ...unwritable, fault: 'a part of its path is a file' },
-  ENAMETOOLONG: { ...systemFaults.ENAMETOOLONG, ...unwritable, hint: 'choose a shorter one with --name or --out' },
+  ENOTDIR: { ...unwritable, fault: 'a part of its path is a file', kind: 'invalid' },
+  ENAMETOOLONG: {
+    ...{ ...systemFaults.ENAMETOOLONG, ...unwritable },
+    ...{ hint: 'choose a shorter one with --name or --out', kind: 'invalid' },
+  },
   EROFS: { ...systemFaults.EROFS, ...unwritable },
   EACCES: forbidden,
   EPERM: forbidden,
 };
 
 /** Creating a directory fails with ENOENT on a read-only disk and at broken links. */
-const nowhere = { ...unwritable, fault: 'its disk is read-only, or a link in its path is broken' };
+const nowhere: SystemFault = { ...unwritable, fault: 'its disk is read-only, or a link in its path is broken' };
 
 /** Returns the error unchanged if it is not about writing. */
 export function storageError(error: unknown, directory: string): unknown {
@@ -39,8 +42,8 @@ export function storageError(error: unknown, directory: string): unknown {
   }
   const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : faults[said];
   if (!meaning) return error;
-  const { code, fault, hint } = meaning;
+  const { code, fault, hint, kind = 'failed' } = meaning;
   return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {
-    ...{ hint, path: directory, kind: 'failed', cause: error },
+    ...{ hint, path: directory, kind, cause: error },
   });
 }
