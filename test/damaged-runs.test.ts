@@ -89,6 +89,11 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     code: 'RUN_DAMAGED',
     spares: ['runs wait', 'eval', 'sample', 'export'],
   },
+  'a line of evals.jsonl that lacks most of it': {
+    harm: (run) => appendFileSync(join(run, 'evals.jsonl'), '{"step":6,"metrics":{}}\n'),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
   'run.json of another kind of run': {
     harm: (run) => writeFileSync(join(run, 'run.json'), '{"status":"done","started":"2026-01-01T00:00:00Z"}'),
     code: 'RUN_DAMAGED',

@@ -24,17 +24,26 @@ export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** What a line must have, by name, for those who read it. */
+export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;
+
 /**
- * The objects of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON or no objects, except an incomplete
- * last one.
+ * The objects of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON, no objects, or without the fields,
+ * except an incomplete last one.
  */
-export function readLines<T extends object>(path: string): T[] {
-  return existsSync(path) ? parsed(path, (text) => objectsOf(parseJsonLines(text).values) as T[]) : [];
+export function readLines<T extends object>(path: string, fields: Fields = {}): T[] {
+  return existsSync(path) ? parsed(path, (text) => objectsOf(parseJsonLines(text).values, fields) as T[]) : [];
 }
 
-function objectsOf(values: readonly unknown[]): readonly object[] {
-  const other = values.findIndex((value) => !isObject(value));
-  if (other >= 0) throw new Error(`line ${other + 1} is ${kindOf(values[other])}, not an object`);
+function objectsOf(values: readonly unknown[], fields: Fields): readonly object[] {
+  for (const [index, value] of values.entries()) {
+    if (!isObject(value)) throw new Error(`line ${index + 1} is ${kindOf(value)}, not an object`);
+    for (const [name, kind] of Object.entries(fields)) {
+      if (value[name] === undefined) throw new Error(`line ${index + 1} has no ${name}`);
+      if (kindOf(value[name]) !== kind)
+        throw new Error(`${name} of line ${index + 1} is ${kindOf(value[name])}, not ${kind}`);
+    }
+  }
   return values as object[];
 }
 

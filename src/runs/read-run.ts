@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
-import { damaged, readJson, readLines } from './files.ts';
+import { damaged, type Fields, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
 import {
@@ -57,24 +57,33 @@ export function readResolvedConfig(directory: string): unknown {
   return readJson(join(directory, runFiles.resolvedConfig));
 }
 
+const evaluationFields: Fields = {
+  step: 'a number',
+  metrics: 'an object',
+  intervals: 'an object',
+  per_problem: 'an array',
+};
+const alertFields: Fields = { step: 'a number', level: 'a string', rule: 'a string', text: 'a string' };
+const sampleFields: Fields = { step: 'a number', prompt: 'an array', completion: 'a string', rewards: 'an object' };
+
 export function readMetrics(directory: string): MetricsRecord[] {
-  return readLines(join(directory, runFiles.metrics));
+  return readLines(join(directory, runFiles.metrics), { step: 'a number' });
 }
 
 export function readTimings(directory: string): MetricsRecord[] {
-  return readLines(join(directory, runFiles.timings));
+  return readLines(join(directory, runFiles.timings), { step: 'a number' });
 }
 
 export function readEvaluations(directory: string): EvaluationRecord[] {
-  return readLines(join(directory, runFiles.evals));
+  return readLines(join(directory, runFiles.evals), evaluationFields);
 }
 
 export function readAlerts(directory: string): Alert[] {
-  return readLines(join(directory, runFiles.alerts));
+  return readLines(join(directory, runFiles.alerts), alertFields);
 }
 
 export function readSamples(directory: string): SampleRecord[] {
-  return readLines(join(directory, runFiles.samples));
+  return readLines(join(directory, runFiles.samples), sampleFields);
 }
 
 export function readRollouts(directory: string, step: number): RolloutRecord[] {
