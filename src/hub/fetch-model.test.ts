@@ -244,6 +244,22 @@ test('a server that goes silent, before it answers or in the middle, is asked ag
   });
 });
 
+test('a list of files that stops in the middle is asked for again, and given up', async (t) => {
+  const { server, settings } = await open(t, { silence: 200 });
+  const stops: HubServer['intercept'] = (_, __, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('[{"type":');
+  };
+  let once = true;
+  server.intercept = (path, ...rest) => {
+    if (!once || !path.includes('/tree/')) return undefined;
+    once = false;
+    return stops(path, ...rest);
+  };
+  assert.ok(existsSync(join(await fetchModel(settings, id('org/tiny')), 'model.safetensors')));
+  server.intercept = stops;
+  await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_UNREACHABLE', message: /went silent$/ });
+});
+
 test('a server that always breaks off at the same place is given up', async (t) => {
   const { server, settings } = await open(t);
   const always: HubServer['intercept'] = (_, __, response) => {

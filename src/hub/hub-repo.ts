@@ -22,7 +22,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
     hubUrl: settings.endpoint,
     fetch: ((url, init) => {
       const headers = { ...(init?.headers as Record<string, string>) };
-      return hubRequest(settings, subject, String(url), { headers, ...(signal && { signal }) });
+      return hubRequest(settings, subject, String(url), { headers, whole: true, ...(signal && { signal }) });
     }) satisfies typeof fetch,
   };
   // Imported only here, since it is seldom needed.

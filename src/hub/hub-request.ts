@@ -12,6 +12,8 @@ export interface HubSubject extends HubId {
 export interface HubRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Whether the whole answer, a short one, must come before the connection counts as silent. @default its beginning */
+  readonly whole?: boolean;
 }
 
 /** Number of attempts. */
@@ -27,7 +29,7 @@ export async function hubRequest(
   settings: HubSettings,
   subject: HubSubject,
   url: string,
-  { headers = {}, signal }: HubRequestOptions = {},
+  { headers = {}, signal, whole = false }: HubRequestOptions = {},
 ): Promise<Response> {
   const { token, endpoint } = settings;
   const isOurs = new URL(url).origin === new URL(endpoint).origin;
@@ -36,6 +38,9 @@ export async function hubRequest(
     const broken = new AbortController();
     const silence = breakAfterSilence(settings, broken);
     const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: anyOf(broken, signal) })
+      .then(async (response) =>
+        whole && response.ok ? new Response(await response.arrayBuffer(), response) : response,
+      )
       .catch((error: unknown) => ({ error }))
       .finally(() => clearTimeout(silence));
     signal?.throwIfAborted();
