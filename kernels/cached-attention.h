@@ -78,7 +78,8 @@ static void *compute_cached(Cached *c, float scale, void *context) {
   c->rotated = rotated.memory;
   void *status = 0;
   // Handing a few short tasks to other threads would take longer than doing them.
-  if (c->steps > 1) status = in_parallel(context, append_task, c->rows, c);
+  enum { MANY = 16 };
+  if (c->rows * c->steps >= MANY) status = in_parallel(context, append_task, c->rows, c);
   else for (long row = 0; row < c->rows; row++) append_task(c, (size_t)row);
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {

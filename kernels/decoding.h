@@ -4,10 +4,11 @@
 #pragma once
 
 #include "attention.h"
+#include "thin-product.h"
 
 enum {
   TOGETHER = 4,     // rows at most that read the keys of one place together
-  SIDE_BY_SIDE = 4, // queries whose sums stay in registers
+  WIDE = 4,         // vectors of a value whose sums stay in registers
 };
 
 /** The other row whose cache begins with the same tokens, or the row itself, and how many. */
@@ -27,20 +28,25 @@ typedef struct {
   atomic_int failed;
 } Step;
 
-/** Scores of some queries for keys one after the other: scores[query · stride + key]. */
-static inline __attribute__((always_inline)) void score_sized(const Step *s, const long size, const float *const *queries, long count,
-                                                              const float *keys, long key_count, float *scores, long stride) {
-  for (long key = 0; key < key_count; key++, keys += size)
-    for (long query = 0; query < count; query++) {
-      __m512 sum = _mm512_setzero_ps();
-      for (long k = 0; k < size; k += 16) {
-        const __mmask16 mask = mask_of(size - k);
-        sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, keys + k), _mm512_maskz_loadu_ps(mask, queries[query] + k), sum);
-      }
-      scores[query * stride + key] = s->scale * _mm512_reduce_add_ps(sum);
-    }
+/** Scores of up to four queries for up to four keys: scores[query · stride + key]. */
+static inline __attribute__((always_inline)) void score_square(const Step *s, const long size, const float *const *queries, long query_count,
+                                                               const float *keys, long key_count, float *scores, long stride) {
+  const float *query[SIDE], *key[SIDE];
+  for (int i = 0; i < SIDE; i++) { // beyond the edges the last one again
+    query[i] = queries[least(i, query_count - 1)];
+    key[i] = keys + least(i, key_count - 1) * size;
+  }
+  write_square(_mm512_mul_ps(_mm512_set1_ps(s->scale), multiply_rows(query, key, size)), query_count, key_count, scores, stride);
 }
 
+static inline __attribute__((always_inline)) void score_sized(const Step *s, const long size, const float *const *queries, long count,
+                                                              const float *keys, long key_count, float *scores, long stride) {
+  for (long key = 0; key < key_count; key += SIDE)
+    for (long query = 0; query < count; query += SIDE)
+      score_square(s, size, queries + query, count - query, keys + key * size, key_count - key, scores + query * stride + key, stride);
+}
+
+/** Scores of some queries for keys one after the other: scores[query · stride + key]. */
 static void score(const Step *s, const float *const *queries, long count, const float *keys, long key_count, float *scores, long stride) {
   switch (s->size) { // loops over common sizes are unrolled
     case 64: score_sized(s, 64, queries, count, keys, key_count, scores, stride); break;
@@ -49,34 +55,35 @@ static void score(const Step *s, const float *const *queries, long count, const 
   }
 }
 
-/** Adds values with their weights, for up to four queries and 32 numbers of each: output += Σ weights[query · stride + key] · value. */
+/** Adds values with their weights, for up to four queries and 64 numbers of each: output += Σ weights[query · stride + key] · value. */
 static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, long size, const float *values,
                                                           long stride_of_values, long key_count, const float *weights, long stride) {
-  const __mmask16 masks[2] = {mask_of(size), mask_of(size - 16)};
-  __m512 sums[SIDE_BY_SIDE][2];
+  __mmask16 masks[WIDE];
+  __m512 sums[SIDE][WIDE];
+  for (int i = 0; i < WIDE; i++) masks[i] = mask_of(size - 16 * i);
   for (int i = 0; i < count; i++)
-    for (int half = 0; half < 2; half++) sums[i][half] = _mm512_maskz_loadu_ps(masks[half], outputs[i] + 16 * half);
+    for (int part = 0; part < WIDE; part++) sums[i][part] = _mm512_maskz_loadu_ps(masks[part], outputs[i] + 16 * part);
   for (long key = 0; key < key_count; key++, values += stride_of_values)
-    for (int half = 0; half < 2; half++) {
-      const __m512 value = _mm512_maskz_loadu_ps(masks[half], values + 16 * half);
-      for (int i = 0; i < count; i++) sums[i][half] = _mm512_fmadd_ps(_mm512_set1_ps(weights[i * stride + key]), value, sums[i][half]);
+    for (int part = 0; part < WIDE; part++) {
+      const __m512 value = _mm512_maskz_loadu_ps(masks[part], values + 16 * part);
+      for (int i = 0; i < count; i++) sums[i][part] = _mm512_fmadd_ps(_mm512_set1_ps(weights[i * stride + key]), value, sums[i][part]);
     }
   for (int i = 0; i < count; i++)
-    for (int half = 0; half < 2; half++) _mm512_mask_storeu_ps(outputs[i] + 16 * half, masks[half], sums[i][half]);
+    for (int part = 0; part < WIDE; part++) _mm512_mask_storeu_ps(outputs[i] + 16 * part, masks[part], sums[i][part]);
 }
 
 static void add_values(const Step *s, float *const *outputs, long count, const float *values, long key_count, const float *weights,
                        long stride) {
-  for (long k = 0; k < s->size; k += 32)
-    for (long query = 0; query < count; query += SIDE_BY_SIDE) {
-      float *places[SIDE_BY_SIDE];
+  for (long k = 0; k < s->size; k += 16 * WIDE)
+    for (long query = 0; query < count; query += SIDE) {
+      float *places[SIDE];
       const float *from = weights + query * stride;
-      for (long i = 0; i < least(SIDE_BY_SIDE, count - query); i++) places[i] = outputs[query + i] + k;
+      for (long i = 0; i < least(SIDE, count - query); i++) places[i] = outputs[query + i] + k;
       switch (count - query) { // loops over queries are unrolled
         case 1: add_few(1, places, s->size - k, values + k, s->size, key_count, from, stride); break;
         case 2: add_few(2, places, s->size - k, values + k, s->size, key_count, from, stride); break;
         case 3: add_few(3, places, s->size - k, values + k, s->size, key_count, from, stride); break;
-        default: add_few(SIDE_BY_SIDE, places, s->size - k, values + k, s->size, key_count, from, stride);
+        default: add_few(SIDE, places, s->size - k, values + k, s->size, key_count, from, stride);
       }
     }
 }

@@ -111,3 +111,16 @@ static inline void transpose(__m512i *rows) {
     rows[i + 8] = _mm512_shuffle_i32x4(a[i], a[8 + i], 0xdd);
   }
 }
+
+/** The sums of 16 vectors. */
+static inline __m512 sum_each(const __m512 v[16]) {
+  __m512 twos[8], fours[4], halves[2];
+  for (int i = 0; i < 8; i++) twos[i] = _mm512_add_ps(_mm512_unpacklo_ps(v[2 * i], v[2 * i + 1]), _mm512_unpackhi_ps(v[2 * i], v[2 * i + 1]));
+  for (int i = 0; i < 4; i++) {
+    const __m512d a = (__m512d)twos[2 * i], b = (__m512d)twos[2 * i + 1];
+    fours[i] = _mm512_add_ps((__m512)_mm512_unpacklo_pd(a, b), (__m512)_mm512_unpackhi_pd(a, b));
+  }
+  for (int i = 0; i < 2; i++)
+    halves[i] = _mm512_add_ps(_mm512_shuffle_f32x4(fours[2 * i], fours[2 * i + 1], 0x88), _mm512_shuffle_f32x4(fours[2 * i], fours[2 * i + 1], 0xdd));
+  return _mm512_add_ps(_mm512_shuffle_f32x4(halves[0], halves[1], 0x88), _mm512_shuffle_f32x4(halves[0], halves[1], 0xdd));
+}
