@@ -132,7 +132,8 @@ describe('in the background', () => {
     const { code, answer } = await gradus('train slow.yaml --name behind --detach');
     assert.deepEqual([code, answer.run.status], [0, 'starting']);
     assert.equal((await gradus('train slow.yaml --name behind --detach')).answer.error!.code, 'RUN_EXISTS');
-    assert.equal((await gradus('train slow.yaml --name behind --overwrite')).answer.error!.code, 'RUN_ACTIVE');
+    for (const flags of ['--overwrite', '--overwrite --detach', '--resume', '--resume --detach'])
+      assert.equal((await gradus(`train slow.yaml --name behind ${flags}`)).answer.error!.code, 'RUN_ACTIVE', flags);
     const still = await gradus('runs wait behind --timeout 0.05');
     assert.deepEqual([still.code, still.answer.error!.code], [6, 'STILL_RUNNING']);
 
@@ -155,6 +156,22 @@ describe('in the background', () => {
     const waited = await gradus('runs wait behind');
     assert.deepEqual([waited.code, (waited.answer.result as Answer).run.step], [0, steps]);
     assert.match(readFileSync(join('runs', 'behind', 'logs', 'train.log'), 'utf8'), /step 12\/12/);
+  });
+
+  test('of those that are started at once in one place, one is', async () => {
+    const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
+    const line = [launcher, ...'train slow.yaml --name twins --detach --json --set max_steps=2'.split(' ')];
+    const answers = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const child = spawn(process.execPath, line, { stdio: ['ignore', 'pipe', 'ignore'] });
+        return JSON.parse((await child.stdout.setEncoding('utf8').toArray()).join('')) as Answer;
+      }),
+    );
+    const [started, ...others] = answers.sort((a, b) => Number(b.ok) - Number(a.ok));
+    assert.equal(started!.ok, true);
+    for (const { error } of others) assert.match(error!.code, /^RUN_(EXISTS|ACTIVE)$/);
+    const { answer } = await gradus('runs wait twins --timeout 60');
+    assert.deepEqual([answer.run.status, answer.run.step], ['completed', 2]);
   });
 
   test('what goes wrong before the first step is told by those who wait', async () => {

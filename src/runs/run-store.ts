@@ -356,14 +356,15 @@ export function stopReserved(directory: string, reason: string): void {
   replaceJson(join(directory, runFiles.run), record);
 }
 
-/** Removes everything except the logs and run.json. */
+/** Removes everything except the logs, run.json and a claim. */
 export function emptyRun(directory: string): void {
-  const kept: readonly string[] = [runFiles.logs, runFiles.run];
+  const kept: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim];
   const names = readdirSync(directory).filter((name) => !kept.includes(name));
   for (const name of names) rmSync(join(directory, name), { recursive: true });
 }
 
-function assertInactive(directory: string, record: RunRecord): void {
+/** Throws `RUN_ACTIVE` if another process writes the run. */
+export function assertInactive(directory: string, record: RunRecord): void {
   if (!isActive(record) || record.pid === process.pid) return;
   throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${directory}`, {
     hint: 'wait for it (gradus runs wait) or stop it (gradus runs stop) first',

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
 import { emptyRun, reserveRun } from '../runs/run-store.ts';
 import { assertConfirmed } from './modal/rental.ts';
@@ -51,23 +52,28 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
   const reference = runDirectory(loaded, options);
   const directory = resolve(reference);
   const logs = join(directory, runFiles.logs);
-  mkdirSync(logs, { recursive: true });
-  if (!options.resume) emptyRun(directory);
-
   const log = join(logs, 'train.log');
-  const stderr = openSync(log, options.resume ? 'a' : 'w');
-  const child = spawn(process.execPath, [launcher, ...options.argv], {
-    detached: true,
-    stdio: ['ignore', 'ignore', stderr],
-  });
-  // Before the process has begun to look for a place for its run.
   const { backend } = loaded.config;
-  const record = {
-    ...{ backend, versions: ownVersions(), started: new Date().toISOString() },
-    max_steps: loaded.config.max_steps ?? 0,
-  };
-  reserveRun(directory, child.pid!, options.resume ? undefined : record);
-  closeSync(stderr);
+  mkdirSync(logs, { recursive: true });
+  const child = claimed(directory, () => {
+    // Another process may have taken the place meanwhile.
+    assertRunPlace(loaded, options);
+    if (!options.resume) emptyRun(directory);
+    mkdirSync(logs, { recursive: true });
+    const stderr = openSync(log, options.resume ? 'a' : 'w');
+    const started = spawn(process.execPath, [launcher, ...options.argv], {
+      detached: true,
+      stdio: ['ignore', 'ignore', stderr],
+    });
+    closeSync(stderr);
+    // Before the process has begun to look for a place for its run.
+    const record = {
+      ...{ backend, versions: ownVersions(), started: new Date().toISOString() },
+      max_steps: loaded.config.max_steps ?? 0,
+    };
+    reserveRun(directory, started.pid!, options.resume ? undefined : record);
+    return started;
+  });
   child.unref();
   return {
     ...{ ok: true, schema: 'train.detached/1', command: 'train' },

@@ -7,7 +7,7 @@ import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
 import { lastCheckpoint } from '../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
-import { assertFree, RunStore } from '../runs/run-store.ts';
+import { assertFree, assertInactive, RunStore } from '../runs/run-store.ts';
 import { stepCount } from './data/problems.ts';
 import type { Setup } from './setup.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
@@ -85,6 +85,7 @@ function assertResumable(directory: string, config: Config): void {
       path: directory,
     });
   }
+  assertInactive(directory, readRun(directory));
   const before = readResolvedConfig(directory);
   const changed = leafPaths(config).find(
     (path) =>
