@@ -3,7 +3,7 @@
 
 #include "integer-unit.h"
 
-enum { FOUR = 4 }; // rows whose sums are in registers
+enum { INTEGER_ROWS = 4 }; // whose sums are in registers
 
 static void start_integers(int deep) {}
 static void stop_integers(void) {}
@@ -28,14 +28,14 @@ static inline __attribute__((always_inline)) void multiply_add(__m512i *sums, __
 /** Adds the product of four rows of eight, from `first`, and a block of a panel. */
 static inline __attribute__((always_inline)) void add_block(const uint8_t *left, int first, Right right, const Coding c, RowSums *result) {
   const RowScales *rows = row_scales(left, c.deep);
-  __m512i high[FOUR][2], low[FOUR][2];
+  __m512i high[INTEGER_ROWS][2], low[INTEGER_ROWS][2];
 #pragma GCC unroll 8
-  for (int i = 0; i < 2 * FOUR; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
+  for (int i = 0; i < 2 * INTEGER_ROWS; i++) high[i / 2][i % 2] = low[i / 2][i % 2] = _mm512_setzero_si512();
   left += 2 * c.deep * first;
   for (int k = 0; k < c.deep; k += 4) {
     const __m512i levels[2] = {read_levels(right.levels + 16 * k, c), read_levels(right.levels + 16 * (c.deep + k), c)};
 #pragma GCC unroll 4
-    for (int row = 0; row < FOUR; row++) {
+    for (int row = 0; row < INTEGER_ROWS; row++) {
       const __m512i upper = repeat_four(left + 2 * c.deep * row + k), lower = repeat_four(left + 2 * c.deep * row + c.deep + k);
 #pragma GCC unroll 2
       for (int tile = 0; tile < 2; tile++) {
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void add_block(const uint8_t *left,
   for (int tile = 0; tile < 2; tile++) {
     const __m512 column_scales = read_scales(right.scales, c, 16 * tile);
 #pragma GCC unroll 4
-    for (int row = 0; row < FOUR; row++) {
+    for (int row = 0; row < INTEGER_ROWS; row++) {
       __m512i whole = _mm512_add_epi32(_mm512_slli_epi32(high[row][tile], 8), low[row][tile]);
       if (c.bits == 8) whole = _mm512_sub_epi32(whole, _mm512_slli_epi32(_mm512_set1_epi32(rows->whole_sums[first + row]), 7));
       const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(whole), _mm512_set1_ps(rows->scales[first + row]));
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) void add_block(const uint8_t *left,
 
 static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
                                                              RowSums *result) {
-  for (int first = 0; first < rows; first += FOUR)
+  for (int first = 0; first < rows; first += INTEGER_ROWS)
     for (long group = 0; group < groups; group++) {
       add_block(left + group * rounded_rows_bytes(c.deep), first, right_at(right, group), c, result);
       for (long line = group * ahead.lines; first == 0 && line < (group + 1) * ahead.lines; line++)

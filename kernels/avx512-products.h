@@ -1,8 +1,8 @@
-// Products on the vector unit (AVX-512), in float32. Those of operands that are rounded to bfloat16 take half the time where the processor can (AVX512-BF16).
+// Products on the vector unit (AVX-512), in float32. Where the processor multiplies bfloat16 numbers (AVX512-BF16), those of rounded operands take half
+// the time.
 //
 // A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has 32 columns side by side for each
-// place in depth. Where those are bfloat16 numbers, a block has two halves of 16 columns, each in the order of the matrix unit: two numbers
-// of a column, then two of the next one.
+// place in depth; where they are bfloat16 numbers, it has two halves of 16 columns, each with two numbers of a column, then two of the next one.
 #pragma once
 
 #include <immintrin.h>
@@ -11,8 +11,8 @@
 #include "vectors.h"
 
 enum {
-  EIGHT = 8,         // rows whose sums are in registers
-  TOGETHER_DEEP = 4, // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
+  SUM_ROWS = 8,    // whose sums are in registers
+  DEEP_BLOCKS = 4, // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
 };
 
 static inline long left_size(int rounded) {
@@ -35,11 +35,11 @@ static inline void read_square(const float *from, long stride, long rows, long c
   if (transposed) transpose((__m512i *)into);
 }
 
-/** Rounds to bfloat16, as bits in the upper halves. */
+/** Rounds to bfloat16, as bits in the upper halves. What is not a number stays none. */
 static inline __m512i round_upper(__m512 x) {
   const __m512i bits = (__m512i)x, even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
   const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff)));
-  return _mm512_mask_mov_epi32(rounded, no_numbers(x), bits);
+  return _mm512_mask_or_epi32(rounded, no_numbers(x), bits, _mm512_set1_epi32(0x400000));
 }
 
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
@@ -49,22 +49,22 @@ static inline void pack(const float *from, long stride, int along, int is_right,
       const long across = width - 16 * half, deep = depth - 16 * part;
       if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
       else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
-      if (size == HIGH && !is_right) {
-        Packed *place = into + half * 16 * BLOCK + part * 16;
-#pragma GCC unroll 16
-        for (int i = 0; i < 16; i++)
-          _mm256_store_si256((__m256i *)(place + i * BLOCK), _mm512_cvtepi32_epi16(_mm512_srli_epi32(round_upper(square[i]), 16)));
-      } else if (size == WHOLE) {
+      if (size == WHOLE) {
         float *place = (float *)into + (is_right ? part : half) * 16 * BLOCK + (is_right ? half : part) * 16;
 #pragma GCC unroll 16
         for (int i = 0; i < 16; i++) _mm512_store_ps(place + i * BLOCK, square[i]);
-      } else {
+      } else if (is_right) {
         Packed *place = into + half * HIGH / 2 + part * 16 * 16;
 #pragma GCC unroll 8
         for (int i = 0; i < 16; i += 2) {
           const __m512i even = round_upper(square[i]), odd = round_upper(square[i + 1]);
           _mm512_store_si512(place + i * 16, _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd));
         }
+      } else {
+        Packed *place = into + half * 16 * BLOCK + part * 16;
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; i++)
+          _mm256_store_si256((__m256i *)(place + i * BLOCK), _mm512_cvtepi32_epi16(_mm512_srli_epi32(round_upper(square[i]), 16)));
       }
     }
 }
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
 /** Adds the product of some rows and `blocks` blocks to sums: [rows, BLOCK]. */
 static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, long blocks, const long size, const int rows,
                                                            float *into) {
-  __m512 sums[EIGHT][2];
+  __m512 sums[SUM_ROWS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
   for (long block = 0; block < blocks; block++, left += BLOCK * BLOCK, right += size)
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void add_pairs(__m512 *sums, __m512
 /** The same as `add_rows` for operands that are rounded to bfloat16. */
 static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const Packed *right, long blocks, const int rows,
                                                                    float *into) {
-  __m512 sums[EIGHT][2];
+  __m512 sums[SUM_ROWS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
   for (long block = 0; block < blocks; block++, left += HIGH, right += HIGH)
@@ -135,21 +135,21 @@ static inline __attribute__((always_inline)) void add_rounded_rows(const Packed 
 #endif
 
 static inline __attribute__((always_inline)) void add_product_of(Factors f, const long left_size, const long right_size, long rows, float *sums) {
-  for (long start = 0; start < f.blocks; start += TOGETHER_DEEP) {
+  for (long start = 0; start < f.blocks; start += DEEP_BLOCKS) {
     const Packed *left = f.left + start * left_size, *right = f.right + start * right_size;
-    const long blocks = least(TOGETHER_DEEP, f.blocks - start);
-    for (long row = 0; row < rows; row += EIGHT) {
+    const long blocks = least(DEEP_BLOCKS, f.blocks - start);
+    for (long row = 0; row < rows; row += SUM_ROWS) {
       float *into = sums + row * BLOCK;
       const Packed *from = left + row * left_size / BLOCK;
 #ifdef __AVX512BF16__
       if (left_size == HIGH) {
-        if (rows - row > EIGHT / 2) add_rounded_rows(from, right, blocks, EIGHT, into);
-        else add_rounded_rows(from, right, blocks, EIGHT / 2, into);
+        if (rows - row > SUM_ROWS / 2) add_rounded_rows(from, right, blocks, SUM_ROWS, into);
+        else add_rounded_rows(from, right, blocks, SUM_ROWS / 2, into);
         continue;
       }
 #endif
-      if (rows - row > EIGHT / 2) add_rows((const float *)from, right, blocks, right_size, EIGHT, into);
-      else add_rows((const float *)from, right, blocks, right_size, EIGHT / 2, into);
+      if (rows - row > SUM_ROWS / 2) add_rows((const float *)from, right, blocks, right_size, SUM_ROWS, into);
+      else add_rows((const float *)from, right, blocks, right_size, SUM_ROWS / 2, into);
     }
   }
 }

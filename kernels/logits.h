@@ -46,7 +46,8 @@ static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) 
 static void pack_hidden_task(void *data, size_t index) {
   const TokenScores *t = data;
   const long row = (long)index * BLOCK;
-  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, left_size(t->rounded), t->strips + (long)index * packed_strip(t));
+  Packed *strip = t->strips + (long)index * packed_strip(t);
+  pack_rows(t->hidden + row * t->size, t->size, least(BLOCK, t->tokens - row), t->size, t->alpha, left_size(t->rounded), strip);
 }
 
 /** Logits of up to 32 tokens: [rows, CHUNK_COLUMNS]. */

@@ -13,7 +13,10 @@ typedef struct {
   long stride, rows, columns;
 } Target;
 
-/** A strip of the left operand and a panel of the right one, of `blocks` blocks each, and the sizes of these. If those of the strip are HIGH, so are those of the panel. */
+/**
+ * A strip of the left operand and a panel of the right one, of `blocks` blocks each, and the sizes of these. If those of the strip are HIGH, so are
+ * those of the panel.
+ */
 typedef struct { const Packed *left, *right; long blocks, left_size, right_size; } Factors;
 
 /** The size of a packed block of a left operand: HIGH only where the unit gains from it. */
