@@ -10,27 +10,17 @@ static void stop_integers(void) { _tile_release(); }
 /** Products of integers, two tiles of them. */
 typedef struct { int32_t of[2][256]; } __attribute__((aligned(64))) Integers;
 
-/** Multiplies 8 rows and a block in tiles 0 and 1. */
-static inline __attribute__((always_inline)) void multiply_first(const uint8_t *left, const uint8_t *levels, const int deep) {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_loadd(4, left, deep);
-  _tile_loadd(6, levels, 64);
-  _tile_dpbssd(0, 4, 6);
-  _tile_loadd(7, levels + 16 * deep, 64);
-  _tile_dpbssd(1, 4, 7);
-}
-
-/** The same in tiles 2 and 3: the numbers of tiles must be constants. */
-static inline __attribute__((always_inline)) void multiply_second(const uint8_t *left, const uint8_t *levels, const int deep) {
-  _tile_zero(2);
-  _tile_zero(3);
-  _tile_loadd(5, left, deep);
-  _tile_loadd(6, levels, 64);
-  _tile_dpbssd(2, 5, 6);
-  _tile_loadd(7, levels + 16 * deep, 64);
-  _tile_dpbssd(3, 5, 7);
-}
+/** Multiplies 8 rows and a block in two tiles. A macro, because the numbers of tiles must be literals. */
+#define MULTIPLY_BLOCK(first_sum, second_sum, rows, left, levels, deep) \
+  do {                                                                  \
+    _tile_zero(first_sum);                                              \
+    _tile_zero(second_sum);                                             \
+    _tile_loadd(rows, left, deep);                                      \
+    _tile_loadd(6, levels, 64);                                         \
+    _tile_dpbssd(first_sum, rows, 6);                                   \
+    _tile_loadd(7, (levels) + 16 * (deep), 64);                         \
+    _tile_dpbssd(second_sum, rows, 7);                                  \
+  } while (0)
 
 static inline void store_integers(Integers into[2]) {
   _tile_stored(0, into[0].of[0], 64);
@@ -59,25 +49,20 @@ static inline __attribute__((always_inline)) void add_integers(const Integers *p
   }
 }
 
-/** Adds the product of 8 rows and some blocks of a panel, two at a time: while these are multiplied, the two before are added. */
-static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, Right right, long groups, Ahead ahead, const Coding c,
+/** Two blocks at a time: while these are multiplied, the two before are added. Rows beyond the last are multiplied too. */
+static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c,
                                                              RowSums *result) {
   Integers products[2];
   RowSums sums = *result; // in registers
-  const long rows = rounded_rows_bytes(c.deep);
+  const long size = rounded_rows_bytes(c.deep);
   for (long group = 0; group < groups + 2; group += 2) {
-    if (group < groups) multiply_first(left + group * rows, right_at(right, group).levels, c.deep);
-    if (group + 1 < groups) multiply_second(left + (group + 1) * rows, right_at(right, group + 1).levels, c.deep);
+    if (group < groups) MULTIPLY_BLOCK(0, 1, 4, left + group * size, right_at(right, group).levels, c.deep);
+    if (group + 1 < groups) MULTIPLY_BLOCK(2, 3, 5, left + (group + 1) * size, right_at(right, group + 1).levels, c.deep);
     for (long line = group * ahead.lines; line < least(group + 2, groups) * ahead.lines; line++)
       _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T1);
     for (long i = group - 2; i >= 0 && i < least(group, groups); i++)
-      add_integers(&products[i - group + 2], row_scales(left + i * rows, c.deep), right_at(right, i).scales, c, &sums);
+      add_integers(&products[i - group + 2], row_scales(left + i * size, c.deep), right_at(right, i).scales, c, &sums);
     if (group < groups) store_integers(products);
   }
   *result = sums;
-}
-
-static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
-  if (c.bits == 8) add_blocks(left, right, groups, ahead, of_8_bits, sums); // one loop for each
-  else add_blocks(left, right, groups, ahead, of_4_bits, sums);
 }

@@ -99,17 +99,14 @@ static inline void pack(const float *from, long stride, int along, int is_right,
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. Prefetches those further on. */
 static inline __attribute__((always_inline)) void read_pair(const Packed *block, long size, long half, long pair, __m512 into[2]) {
-  const __m512i upper = _mm512_set1_epi32((int)0xffff0000);
   const Packed *place = block + half * TILE + pair * 32;
   _mm_prefetch((const char *)(place + AHEAD), _MM_HINT_T0);
-  const __m512i high = _mm512_load_si512(place);
-  into[0] = (__m512)_mm512_slli_epi32(high, 16);
-  into[1] = (__m512)_mm512_and_si512(high, upper);
+  widen_pairs(_mm512_load_si512(place), into);
   if (size == HIGH) return;
   _mm_prefetch((const char *)(place + HIGH + AHEAD), _MM_HINT_T0);
-  const __m512i low = _mm512_load_si512(place + HIGH);
-  into[0] = _mm512_add_ps(into[0], (__m512)_mm512_slli_epi32(low, 16));
-  into[1] = _mm512_add_ps(into[1], (__m512)_mm512_and_si512(low, upper));
+  __m512 low[2];
+  widen_pairs(_mm512_load_si512(place + HIGH), low);
+  for (int i = 0; i < 2; i++) into[i] = _mm512_add_ps(into[i], low[i]);
 }
 
 static inline void load_rights(const Packed *right) {
@@ -182,7 +179,6 @@ static inline void store_tiles(float *into, long stride) {
   _tile_stored(3, into + 16 * stride + 16, stride * sizeof(float));
 }
 
-/** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t) {
   if (t.rows == BLOCK && t.columns == BLOCK) {
     if (t.base) load_tiles(t.base, t.stride);

@@ -68,8 +68,3 @@ static inline __attribute__((always_inline)) void add_blocks(const uint8_t *left
         _mm_prefetch((const char *)ahead.from + 64 * line, _MM_HINT_T0);
     }
 }
-
-static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
-  if (c.bits == 8) add_blocks(left, rows, right, groups, ahead, of_8_bits, sums); // a loop for each
-  else add_blocks(left, rows, right, groups, ahead, of_4_bits, sums);
-}

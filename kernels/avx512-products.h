@@ -79,77 +79,59 @@ static inline __attribute__((always_inline)) void read_pair(const Packed *block,
   } else {
     const Packed *place = block + half * HIGH / 2 + pair * 32;
     _mm_prefetch((const char *)place + AHEAD, _MM_HINT_T0);
-    const __m512i both = _mm512_load_si512(place);
-    into[0] = (__m512)_mm512_slli_epi32(both, 16);
-    into[1] = (__m512)_mm512_and_si512(both, _mm512_set1_epi32((int)0xffff0000));
+    widen_pairs(_mm512_load_si512(place), into);
   }
 }
 
-/** Adds the product of some rows and `blocks` blocks to sums: [rows, BLOCK]. */
-static inline __attribute__((always_inline)) void add_rows(const float *left, const Packed *right, long blocks, const long size, const int rows,
-                                                           float *into) {
-  __m512 sums[SUM_ROWS][2];
+/** Adds products of some rows at two places in depth. */
+static inline __attribute__((always_inline)) void add_pair(const float *left, const Packed *right, const long size, long pair, const int rows,
+                                                           __m512 sums[SUM_ROWS][2]) {
+  __m512 numbers[2][2];
+  read_pair(right, size, 0, pair, numbers[0]);
+  read_pair(right, size, 1, pair, numbers[1]);
 #pragma GCC unroll 16
-  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
-  for (long block = 0; block < blocks; block++, left += BLOCK * BLOCK, right += size)
-    for (long pair = 0; pair < BLOCK / 2; pair++) {
-      __m512 numbers[2][2];
-      read_pair(right, size, 0, pair, numbers[0]);
-      read_pair(right, size, 1, pair, numbers[1]);
-#pragma GCC unroll 16
-      for (int i = 0; i < 2 * rows; i++) {
-        const __m512 x = _mm512_set1_ps(left[i % rows * BLOCK + 2 * pair + i / rows]);
-        sums[i % rows][0] = _mm512_fmadd_ps(x, numbers[0][i / rows], sums[i % rows][0]);
-        sums[i % rows][1] = _mm512_fmadd_ps(x, numbers[1][i / rows], sums[i % rows][1]);
-      }
-    }
-#pragma GCC unroll 16
-  for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
+  for (int i = 0; i < 2 * rows; i++) {
+    const __m512 x = _mm512_set1_ps(left[i % rows * BLOCK + 2 * pair + i / rows]);
+    sums[i % rows][0] = _mm512_fmadd_ps(x, numbers[0][i / rows], sums[i % rows][0]);
+    sums[i % rows][1] = _mm512_fmadd_ps(x, numbers[1][i / rows], sums[i % rows][1]);
+  }
 }
 
+/** The same for operands that are rounded to bfloat16. */
+static inline __attribute__((always_inline)) void add_rounded_pair(const int32_t *left, const Packed *right, long pair, const int rows,
+                                                                   __m512 sums[SUM_ROWS][2]) {
 #ifdef __AVX512BF16__
-/** The same as the intrinsic, for which compilers copy sums from register to register. */
-static inline __attribute__((always_inline)) void add_pairs(__m512 *sums, __m512i left, __m512i right) {
-  __asm__("vdpbf16ps %2, %1, %0" : "+v"(*sums) : "v"(left), "v"(right));
+  const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH / 2 + 32 * pair)};
+#pragma GCC unroll 8
+  for (int row = 0; row < rows; row++) {
+    const __m512i two = _mm512_set1_epi32(left[row * BLOCK / 2 + pair]);
+    // For the intrinsic, compilers copy sums from register to register.
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sums[row][0]) : "v"(two), "v"(numbers[0]));
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sums[row][1]) : "v"(two), "v"(numbers[1]));
+  }
+#endif
 }
 
-/** The same as `add_rows` for operands that are rounded to bfloat16. */
-static inline __attribute__((always_inline)) void add_rounded_rows(const Packed *left, const Packed *right, long blocks, const int rows,
-                                                                   float *into) {
+/** Adds the product of some rows and blocks, so many and of these sizes, to sums: [rows, BLOCK]. */
+static inline __attribute__((always_inline)) void add_rows(Factors f, const long left_size, const long right_size, const int rows, float *into) {
   __m512 sums[SUM_ROWS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm512_load_ps(into + 16 * i);
-  for (long block = 0; block < blocks; block++, left += HIGH, right += HIGH)
-    for (long pair = 0; pair < BLOCK / 2; pair++) {
-      const __m512i numbers[2] = {_mm512_load_si512(right + 32 * pair), _mm512_load_si512(right + HIGH / 2 + 32 * pair)};
-#pragma GCC unroll 8
-      for (int row = 0; row < rows; row++) {
-        const __m512i two = _mm512_set1_epi32(((const int32_t *)left)[row * BLOCK / 2 + pair]);
-        add_pairs(&sums[row][0], two, numbers[0]);
-        add_pairs(&sums[row][1], two, numbers[1]);
-      }
-    }
+  for (long block = 0; block < f.blocks; block++, f.left += left_size, f.right += right_size)
+    for (long pair = 0; pair < BLOCK / 2; pair++)
+      if (left_size == HIGH) add_rounded_pair((const int32_t *)f.left, f.right, pair, rows, sums);
+      else add_pair((const float *)f.left, f.right, right_size, pair, rows, sums);
 #pragma GCC unroll 16
   for (int i = 0; i < 2 * rows; i++) _mm512_store_ps(into + 16 * i, sums[i / 2][i % 2]);
 }
-#endif
 
 static inline __attribute__((always_inline)) void add_product_of(Factors f, const long left_size, const long right_size, long rows, float *sums) {
   for (long start = 0; start < f.blocks; start += DEEP_BLOCKS) {
-    const Packed *left = f.left + start * left_size, *right = f.right + start * right_size;
-    const long blocks = least(DEEP_BLOCKS, f.blocks - start);
+    Factors part = {.right = f.right + start * right_size, .blocks = least(DEEP_BLOCKS, f.blocks - start)};
     for (long row = 0; row < rows; row += SUM_ROWS) {
-      float *into = sums + row * BLOCK;
-      const Packed *from = left + row * left_size / BLOCK;
-#ifdef __AVX512BF16__
-      if (left_size == HIGH) {
-        if (rows - row > SUM_ROWS / 2) add_rounded_rows(from, right, blocks, SUM_ROWS, into);
-        else add_rounded_rows(from, right, blocks, SUM_ROWS / 2, into);
-        continue;
-      }
-#endif
-      if (rows - row > SUM_ROWS / 2) add_rows((const float *)from, right, blocks, right_size, SUM_ROWS, into);
-      else add_rows((const float *)from, right, blocks, right_size, SUM_ROWS / 2, into);
+      part.left = f.left + start * left_size + row * left_size / BLOCK;
+      if (rows - row > SUM_ROWS / 2) add_rows(part, left_size, right_size, SUM_ROWS, sums + row * BLOCK);
+      else add_rows(part, left_size, right_size, SUM_ROWS / 2, sums + row * BLOCK);
     }
   }
 }

@@ -28,15 +28,20 @@ static inline __attribute__((always_inline)) __m512 read_scales(const uint8_t *f
 /** Bytes that are to be prefetched while 8 rows are multiplied with some blocks: so many lines for each block. */
 typedef struct { const uint8_t *from; long lines; } Ahead;
 
-/** Before and after a thread uses `add_products` with blocks so deep. */
+/** Before and after a thread uses `add_blocks` with blocks so deep. */
 static void start_integers(int deep);
 static void stop_integers(void);
 
 /** Adds the product of up to 8 rows and some blocks of a panel. */
-static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums);
+static inline void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c, RowSums *sums);
 
 #ifdef __AMX_INT8__
 #include "amx-integers.h"
 #else
 #include "avx512-integers.h"
 #endif
+
+static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {
+  if (c.bits == 8) add_blocks(left, rows, right, groups, ahead, of_8_bits, sums); // a loop for each
+  else add_blocks(left, rows, right, groups, ahead, of_4_bits, sums);
+}

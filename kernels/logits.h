@@ -33,7 +33,7 @@ typedef struct {
   float *hidden_gradient;
 
   long chunks, groups;
-  Packed *strips;       // hidden states, packed
+  Packed *strips;         // hidden states, packed
   Statistics *statistics; // [chunks, tokens]
   float *sums;            // [groups, tokens, size]
   atomic_int failed;

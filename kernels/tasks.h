@@ -12,10 +12,10 @@ typedef struct {
   long left, right, thin;    // sizes of blocks of strips, of panels, and of panels of thin products
   const Product *other;      // the other product, which goes with the last part, and its size in blocks
   long other_blocks;
-  Packed *down_panels;     // packed, if there is such a product
+  Packed *down_panels;       // packed, if there is such a product
   long group, groups;        // panels of a task, and into how many groups they are divided
   long batch, batches;       // strips of a task, and into how many batches they are divided
-  Packed *strips;          // packed, if several groups read them; otherwise each task packs its own
+  Packed *strips;            // packed, if several groups read them; otherwise each task packs its own
   atomic_int failed;
 } Pass;
 

@@ -87,6 +87,12 @@ static inline Vector logarithm(Vector x) {
   return _mm512_mask_mov_ps(result, infinite, exponent);
 }
 
+/** Pairs of bfloat16 numbers: the first of each, and the second of each. */
+static inline void widen_pairs(__m512i pairs, Vector into[2]) {
+  into[0] = (Vector)_mm512_slli_epi32(pairs, 16);
+  into[1] = (Vector)_mm512_and_si512(pairs, _mm512_set1_epi32((int)0xffff0000));
+}
+
 /** Transposes 16 × 16 numbers of 32 bits. */
 static inline void transpose(__m512i *rows) {
   __m512i a[16], b[16];
