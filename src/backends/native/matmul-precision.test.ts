@@ -27,7 +27,6 @@ describe('SmolLM2-135M', { skip }, () => {
     'of adapters': { lora: LORA },
     'of its own matrices': { lora: null, trainable: ['layers.28', 'layers.29'] },
   };
-  // The largest difference of a log-probability, and that of the gradient's norm, relative to it.
   for (const [name, options] of Object.entries(trained)) {
     test(`an update ${name}`, async (t) => {
       const update = async (matmulPrecision: 'highest' | 'high' | 'medium') => {
@@ -40,9 +39,10 @@ describe('SmolLM2-135M', { skip }, () => {
         }
       };
       const highest = await update('highest');
-      for (const [precision, least, most] of [
-        ['high', 0, 1e-4],
-        ['medium', 1e-3, 0.2],
+      // The least and the largest difference of log-probabilities, and the largest one of norms, relative to them.
+      for (const [precision, least, most, mostOfNorms] of [
+        ['high', 0, 1e-4, 1e-4],
+        ['medium', 1e-3, 0.2, 0.02],
       ] as const) {
         const { logprobs, norm } = await update(precision);
         const difference = largestDifference(logprobs, highest.logprobs);
@@ -54,7 +54,7 @@ describe('SmolLM2-135M', { skip }, () => {
           difference > least && difference <= most,
           `${precision}: our operator was used, as exactly as asked for`,
         );
-        assert.ok(norms <= most / 10, precision);
+        assert.ok(norms <= mostOfNorms, precision);
       }
     });
   }
