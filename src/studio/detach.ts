@@ -59,7 +59,6 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
     // Another process may have taken the place meanwhile.
     assertRunPlace(loaded, options);
     if (!options.resume) emptyRun(directory);
-    mkdirSync(logs, { recursive: true });
     const stderr = openSync(log, options.resume ? 'a' : 'w');
     const started = spawn(process.execPath, [launcher, ...options.argv], {
       detached: true,
