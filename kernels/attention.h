@@ -121,13 +121,6 @@ static float soften(const Attention *a, const Part *part, long row, float *score
   return _mm512_reduce_add_ps(sum);
 }
 
-static void scale_row(float *row, long size, float factor) {
-  for (long k = 0; k < size; k += 16) {
-    const __mmask16 mask = mask_of(size - k);
-    _mm512_mask_storeu_ps(row + k, mask, _mm512_mul_ps(_mm512_set1_ps(factor), _mm512_maskz_loadu_ps(mask, row + k)));
-  }
-}
-
 /** Cuts pieces off a task's memory. The first pass, without memory, only counts. */
 static void *cut(char **memory, size_t *bytes, size_t size) {
   void *piece = *memory ? *memory + *bytes : 0;

@@ -1,8 +1,10 @@
 // Log-probabilities of tokens, and entropies of the distributions that they were drawn from, without the logits of all tokens in memory.
 //
-// The vocabulary is cut into chunks. For each chunk, logits of 32 tokens at a time exist in a core's cache: the forward pass keeps their largest
-// and two sums of each token, from which the results follow once all chunks are done. The backward pass computes logits again, and multiplies
-// their gradients with the same chunk of the weight. Gradients are summed for groups of chunks, and then over groups, in their order.
+// The vocabulary is cut into chunks, and these are divided among groups. For each chunk, logits of 32 tokens at a time exist in a core's cache.
+// A group keeps the largest logit of each token so far, and sums over its chunks of e^(l − largest), times 1 and times l − largest. Where
+// gradients are asked for, the same sums of rows of the weight are kept: log Σ e^l has the gradient Σ p · weight, where p is a token's
+// distribution. When a larger logit comes, all sums are made smaller accordingly, as in attention (Milakov and Gimelshein 2018,
+// arXiv:1805.02867). At the end the groups' sums are joined, in their order.
 #pragma once
 
 #include <math.h>
@@ -13,11 +15,11 @@
 
 enum {
   CHUNK_COLUMNS = 512, // of the vocabulary; their packed weights fit a core's second cache
-  GROUPS = 8,
-  SCORES = 3, // of each token: log-probability, entropy, and log Σ exp of the logits
+  GROUPS = 8,          // at most, where there are sums of rows
+  DIRECTIONS = 2,      // gradients at most: of log Σ e^l, and of the entropy
 };
 
-/** Of some logits: the largest, Σ e^(l − largest) and Σ l · e^(l − largest). */
+/** Of some logits: the largest, Σ e^(l − largest) and Σ (l − largest) · e^(l − largest). */
 typedef struct { float largest, sum, weighted; } Statistics;
 
 typedef struct {
@@ -27,21 +29,25 @@ typedef struct {
   long tokens, size, vocabulary;
   float alpha; // of logits
   int rounded; // whether operands of products are rounded to bfloat16
-  float *scores; // [tokens, SCORES]
-  // The backward pass: what the forward pass computed, its gradients, and the result [tokens, size].
-  const float *known, *gradients;
-  float *hidden_gradient;
+  // Results: of each token the log-probability, the entropy, and gradients of log Σ e^l and of the entropy: [tokens, size].
+  float *logprobs, *entropies, *gradients[DIRECTIONS];
+  long directions; // gradients that are asked for
 
-  long chunks, groups;
-  Packed *strips;         // hidden states, packed
-  Statistics *statistics; // [chunks, tokens]
-  float *sums;            // [groups, tokens, size]
+  long chunks, together, groups; // chunks, those of a group, and groups
+  Packed *strips;                // hidden states, packed
+  Statistics *statistics;        // [groups, tokens]
+  float *sums;                   // [groups, directions, tokens, size]
   atomic_int failed;
 } TokenScores;
 
 static long panel_block(const TokenScores *t) { return right_size(t->weight.format, t->rounded); }
 static long packed_strip(const TokenScores *t) { return ceiling(t->size, BLOCK) * left_size(t->rounded); }
 static long packed_panel(const TokenScores *t) { return ceiling(t->size, BLOCK) * panel_block(t); }
+
+/** A group's sums of rows of the weight for a token. */
+static float *sums_of(const TokenScores *t, long group, long direction, long token) {
+  return t->sums + ((group * t->directions + direction) * t->tokens + token) * t->size;
+}
 
 static void pack_hidden_task(void *data, size_t index) {
   const TokenScores *t = data;
@@ -59,145 +65,151 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const P
              none, (Target){0, logits + column, CHUNK_COLUMNS, least(BLOCK, t->tokens - row), BLOCK});
 }
 
-static Statistics statistics_of(const float *logits, long count) {
-  const float largest = largest_of(logits, count);
-  __m512 sum = _mm512_setzero_ps(), weighted = _mm512_setzero_ps();
+/** into += factor · other */
+static void add_scaled(float *into, const float *other, float factor, long count) {
   for (long i = 0; i < count; i += 16) {
     const __mmask16 mask = mask_of(count - i);
-    const __m512 logit = _mm512_maskz_loadu_ps(mask, logits + i);
-    const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(logit, _mm512_set1_ps(largest))));
+    const __m512 sum = _mm512_fmadd_ps(all(factor), _mm512_maskz_loadu_ps(mask, other + i), _mm512_maskz_loadu_ps(mask, into + i));
+    _mm512_mask_storeu_ps(into + i, mask, sum);
+  }
+}
+
+/** Makes sums those of e^(l − largest) for another `largest`; `rows` are the sums of rows, one for each direction. */
+static void shift_sums(Statistics *s, float largest, float *const *rows, long directions, long size) {
+  const float shift = s->largest - largest, factor = expf(shift);
+  if (directions > 1) add_scaled(rows[1], rows[0], shift, size);
+  for (long k = 0; k < directions; k++) scale_row(rows[k], size, factor);
+  *s = (Statistics){largest, factor * s->sum, factor * (s->weighted + shift * s->sum)};
+}
+
+/**
+ * Replaces logits by e^(l − largest), for the largest that the statistics have, and adds them to these. `weighted` gets
+ * (l − largest) · e^(l − largest), unless it is null.
+ */
+static void add_weights(Statistics *s, float *logits, float *weighted, long count) {
+  __m512 sum = _mm512_setzero_ps(), weighted_sum = _mm512_setzero_ps();
+  for (long i = 0; i < count; i += 16) {
+    const __mmask16 mask = mask_of(count - i);
+    const __m512 shifted = _mm512_maskz_sub_ps(mask, _mm512_maskz_loadu_ps(mask, logits + i), all(s->largest));
+    const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(shifted)), product = _mm512_mul_ps(shifted, weight);
+    _mm512_mask_storeu_ps(logits + i, mask, weight);
+    if (weighted) _mm512_mask_storeu_ps(weighted + i, mask, product);
     sum = _mm512_add_ps(sum, weight);
-    weighted = _mm512_fmadd_ps(weight, logit, weighted);
+    weighted_sum = _mm512_add_ps(weighted_sum, product);
   }
-  return (Statistics){largest, _mm512_reduce_add_ps(sum), _mm512_reduce_add_ps(weighted)};
+  s->sum += _mm512_reduce_add_ps(sum);
+  s->weighted += _mm512_reduce_add_ps(weighted_sum);
 }
 
-/** The forward pass for a chunk: leaves the logits of targets in place of their log-probabilities. */
-static void score_chunk_task(void *data, size_t index) {
-  TokenScores *t = data;
-  const long first = (long)index * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
-  const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
-  const Scratch scratch = borrow(logits_bytes + CHUNK_COLUMNS / BLOCK * packed_panel(t) * sizeof(Packed));
-  if (!scratch.memory) {
-    t->failed = 1;
-    return;
-  }
-  float *logits = scratch.memory;
-  Packed *panels = (Packed *)((char *)scratch.memory + logits_bytes);
-  start_unit();
-  pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), panels);
-  for (long row = 0; row < t->tokens; row += BLOCK) {
-    multiply_chunk(t, row, columns, panels, logits);
-    for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
-      const long token = row + i, target = (long)t->targets[token] - first;
-      t->statistics[(long)index * t->tokens + token] = statistics_of(logits + i * CHUNK_COLUMNS, columns);
-      if (target >= 0 && target < columns) t->scores[token * SCORES] = logits[i * CHUNK_COLUMNS + target];
+/** The part of a group's task for a chunk and up to 32 tokens, of which it has the logits. They become weights, of each direction. */
+static void add_logits(const TokenScores *t, long group, long chunk, long row, float *const *logits) {
+  const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
+  for (long i = 0; i < least(BLOCK, t->tokens - row); i++) {
+    const long token = row + i, target = (long)t->targets[token] - first;
+    float *of_token = logits[0] + i * CHUNK_COLUMNS, *weighted = t->directions > 1 ? logits[1] + i * CHUNK_COLUMNS : 0;
+    Statistics *s = t->statistics + group * t->tokens + token;
+    const float largest = largest_of(of_token, columns);
+    // The logit of the target, until the distribution is known.
+    if (target >= 0 && target < columns) t->logprobs[token] = of_token[target];
+    if (chunk == group * t->together) *s = (Statistics){largest, 0, 0};
+    else if (largest > s->largest) {
+      float *rows[DIRECTIONS] = {0};
+      for (long k = 0; k < t->directions; k++) rows[k] = sums_of(t, group, k, token);
+      shift_sums(s, largest, rows, t->directions, t->size);
     }
-  }
-  stop_unit();
-  give_back(scratch);
-}
-
-/** Joins the statistics of all chunks, for up to 32 tokens. */
-static void join_scores_task(void *data, size_t index) {
-  const TokenScores *t = data;
-  for (long token = (long)index * BLOCK; token < least(t->tokens, ((long)index + 1) * BLOCK); token++) {
-    float largest = -INFINITY, sum = 0, weighted = 0, *scores = t->scores + token * SCORES;
-    for (long chunk = 0; chunk < t->chunks; chunk++) largest = fmaxf(largest, t->statistics[chunk * t->tokens + token].largest);
-    for (long chunk = 0; chunk < t->chunks; chunk++) {
-      const Statistics *s = t->statistics + chunk * t->tokens + token;
-      const float factor = expf(s->largest - largest);
-      sum += factor * s->sum;
-      weighted += factor * s->weighted;
-    }
-    const float total = largest + logf(sum);
-    scores[0] -= total;
-    scores[1] = total - weighted / sum;
-    scores[2] = total;
+    add_weights(s, of_token, weighted, columns);
   }
 }
 
-/** Replaces a token's logits by their gradients. */
-static void differentiate_logits(const float *known, const float *gradients, long target, long count, float *logits) {
-  const __m512 entropy = _mm512_set1_ps(known[1]), total = _mm512_set1_ps(known[2]);
-  const __m512 of_entropy = _mm512_set1_ps(gradients[1]), of_others = _mm512_set1_ps(gradients[2] - gradients[0]);
-  for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 logprob = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, logits + i), total);
-    const __m512 factor = _mm512_fnmadd_ps(of_entropy, _mm512_add_ps(logprob, entropy), of_others);
-    _mm512_mask_storeu_ps(logits + i, mask, _mm512_mul_ps(exponential(logprob), factor));
-  }
-  if (target >= 0 && target < count) logits[target] += gradients[0];
-}
-
-/** The backward pass for a group of chunks. */
-static void differentiate_group_task(void *data, size_t index) {
-  TokenScores *t = data;
-  const long together = ceiling(t->chunks, t->groups), width = ceiling(t->size, BLOCK);
-  const long strip = CHUNK_COLUMNS / BLOCK * left_size(t->rounded), panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
-  const long size = panel_block(t);
-  const size_t logits_bytes = BLOCK * CHUNK_COLUMNS * sizeof(float);
-  const Scratch scratch = borrow(logits_bytes + (strip + 2 * panels_size) * sizeof(Packed));
-  if (!scratch.memory) {
-    t->failed = 1;
-    return;
-  }
-  float *logits = scratch.memory, *sums = t->sums + (long)index * t->tokens * t->size;
-  Packed *logits_strip = (Packed *)((char *)scratch.memory + logits_bytes), *panels = logits_strip + strip, *depth = panels + panels_size;
+/** Multiplies weights of up to 32 tokens with rows of the weight, and adds that to sums. */
+static void add_weighted_rows(const TokenScores *t, const float *weights, long columns, const Packed *depth, int is_first, long rows, Packed *strip,
+                         float *sums) {
+  const long blocks = ceiling(columns, BLOCK), left = left_size(t->rounded), right = panel_block(t);
   const Factors none = {0};
+  pack_rows(weights, CHUNK_COLUMNS, rows, columns, 1, left, strip);
+  for (long column = 0; column < t->size; column += BLOCK)
+    multiply((Factors){strip, depth + column / BLOCK * blocks * right, blocks, left, right}, none,
+             (Target){is_first ? 0 : sums + column, sums + column, t->size, rows, least(BLOCK, t->size - column)});
+}
+
+/** All chunks of a group. */
+static void score_group_task(void *data, size_t index) {
+  TokenScores *t = data;
+  const long group = (long)index, begin = group * t->together, end = least(t->chunks, begin + t->together);
+  const long logits_size = BLOCK * CHUNK_COLUMNS, panels_size = CHUNK_COLUMNS / BLOCK * packed_panel(t);
+  const long strip_size = CHUNK_COLUMNS / BLOCK * left_size(t->rounded);
+  const Scratch scratch = borrow(DIRECTIONS * logits_size * sizeof(float) + (strip_size + 2 * panels_size) * sizeof(Packed));
+  if (!scratch.memory) {
+    t->failed = 1;
+    return;
+  }
+  float *logits[DIRECTIONS] = {scratch.memory, (float *)scratch.memory + logits_size};
+  Packed *strip = (Packed *)(logits[1] + logits_size), *panels = strip + strip_size, *depth = panels + panels_size;
   start_unit();
-  const long begin = (long)index * together, end = least(t->chunks, begin + together);
   for (long chunk = begin; chunk < end; chunk++) {
-    const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first), blocks = ceiling(columns, BLOCK);
+    const long first = chunk * CHUNK_COLUMNS, columns = least(CHUNK_COLUMNS, t->vocabulary - first);
     pack_as_columns(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), panels);
-    pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, size, depth);
+    if (t->directions > 0) pack_as_depth(part_of(t->weight, first, 0), columns, t->size, 1, panel_block(t), depth);
     for (long row = 0; row < t->tokens; row += BLOCK) {
-      const long rows = least(BLOCK, t->tokens - row);
-      multiply_chunk(t, row, columns, panels, logits);
-      for (long i = 0; i < rows; i++)
-        differentiate_logits(t->known + (row + i) * SCORES, t->gradients + (row + i) * SCORES, (long)t->targets[row + i] - first, columns,
-                             logits + i * CHUNK_COLUMNS);
-      pack_rows(logits, CHUNK_COLUMNS, rows, columns, t->alpha, left_size(t->rounded), logits_strip);
-      for (long panel = 0; panel < width; panel++) {
-        float *into = sums + row * t->size + panel * BLOCK;
-        multiply((Factors){logits_strip, depth + panel * blocks * size, blocks, left_size(t->rounded), size}, none,
-                 (Target){chunk > begin ? into : 0, into, t->size, rows, least(BLOCK, t->size - panel * BLOCK)});
-      }
+      multiply_chunk(t, row, columns, panels, logits[0]);
+      add_logits(t, group, chunk, row, logits);
+      for (long k = 0; k < t->directions; k++)
+        add_weighted_rows(t, logits[k], columns, depth, chunk == begin, least(BLOCK, t->tokens - row), strip, sums_of(t, group, k, row));
     }
   }
   stop_unit();
   give_back(scratch);
 }
 
-/** Sums the gradients of up to 32 tokens over groups. */
-static void sum_groups_task(void *data, size_t index) {
-  const TokenScores *t = data;
-  const long first = (long)index * BLOCK * t->size, end = least(t->tokens * t->size, first + BLOCK * t->size);
-  for (long i = first; i < end; i += 16) {
-    const __mmask16 mask = mask_of(end - i);
-    __m512 sum = _mm512_setzero_ps();
-    for (long group = 0; group < t->groups; group++) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, t->sums + group * t->tokens * t->size + i));
-    _mm512_mask_storeu_ps(t->hidden_gradient + i, mask, sum);
+/** Joins the sums of all groups for a token, and makes the results of them. */
+static void join_groups(const TokenScores *t, long token) {
+  Statistics joined = t->statistics[token];
+  for (long group = 1; group < t->groups; group++) joined.largest = fmaxf(joined.largest, t->statistics[group * t->tokens + token].largest);
+  for (long group = 0; group < t->groups; group++) {
+    Statistics s = t->statistics[group * t->tokens + token];
+    float *rows[DIRECTIONS] = {0};
+    for (long k = 0; k < t->directions; k++) rows[k] = sums_of(t, group, k, token);
+    shift_sums(&s, joined.largest, rows, t->directions, t->size);
+    if (group == 0) {
+      joined = s;
+      continue;
+    }
+    joined.sum += s.sum;
+    joined.weighted += s.weighted;
+    for (long k = 0; k < t->directions; k++) add_scaled(sums_of(t, 0, k, token), rows[k], 1, t->size);
+  }
+  const float mean = joined.weighted / joined.sum, total = logf(joined.sum);
+  t->logprobs[token] -= joined.largest + total;
+  t->entropies[token] = total - mean;
+  const float factors[DIRECTIONS] = {t->alpha / joined.sum, mean * t->alpha / joined.sum};
+  for (long k = 0; k < t->directions; k++) {
+    float *gradient = t->gradients[k] + token * t->size;
+    memcpy(gradient, sums_of(t, 0, 0, token), t->size * sizeof *gradient);
+    scale_row(gradient, t->size, factors[k]);
+    if (k == 1) add_scaled(gradient, sums_of(t, 0, 1, token), -factors[0], t->size); // the entropy is log Σ e^l − Σ p · l
   }
 }
 
-/** Computes the scores, or, where there are none to compute, the gradients. */
+static void join_groups_task(void *data, size_t index) {
+  const TokenScores *t = data;
+  for (long token = (long)index * BLOCK; token < least(t->tokens, ((long)index + 1) * BLOCK); token++) join_groups(t, token);
+}
+
 static void *compute_token_scores(TokenScores *t, void *context) {
   const long strips = ceiling(t->tokens, BLOCK);
   t->chunks = ceiling(t->vocabulary, CHUNK_COLUMNS);
-  t->groups = ceiling(t->chunks, ceiling(t->chunks, GROUPS)); // none is empty
-  const size_t strip_bytes = strips * packed_strip(t) * sizeof(Packed);
-  const size_t others = t->scores ? t->chunks * t->tokens * sizeof(Statistics) : t->groups * t->tokens * t->size * sizeof(float);
-  const Scratch scratch = borrow(strip_bytes + others);
+  t->together = t->directions > 0 ? ceiling(t->chunks, GROUPS) : 1;
+  t->groups = ceiling(t->chunks, t->together);
+  const size_t strip_bytes = strips * packed_strip(t) * sizeof(Packed), sums_bytes = t->groups * t->directions * t->tokens * t->size * sizeof(float);
+  const Scratch scratch = borrow(strip_bytes + sums_bytes + t->groups * t->tokens * sizeof(Statistics));
   if (!scratch.memory) return out_of_memory();
   t->strips = scratch.memory;
-  t->statistics = (Statistics *)((char *)scratch.memory + strip_bytes);
-  t->sums = (float *)t->statistics;
+  t->sums = (float *)((char *)scratch.memory + strip_bytes);
+  t->statistics = (Statistics *)((char *)t->sums + sums_bytes);
   void *status = in_parallel(context, pack_hidden_task, strips, t);
-  if (!status && t->scores) status = in_parallel(context, score_chunk_task, t->chunks, t);
-  else if (!status) status = in_parallel(context, differentiate_group_task, t->groups, t);
+  if (!status) status = in_parallel(context, score_group_task, t->groups, t);
   if (!status && t->failed) status = out_of_memory();
-  if (!status) status = in_parallel(context, t->scores ? join_scores_task : sum_groups_task, strips, t);
+  if (!status) status = in_parallel(context, join_groups_task, strips, t);
   give_back(scratch);
   return status;
 }

@@ -20,6 +20,7 @@ enum {
   GET_FLOAT = 85,
   GET_INTEGER = 86,
   COUNT_INPUTS = 88,
+  COUNT_OUTPUTS = 89,
   GET_INPUT = 90,
   GET_OUTPUT = 91,
   RELEASE_SHAPE = 99,
@@ -133,6 +134,12 @@ static void *read_matrix_input(const void *context, size_t index, int64_t format
   const void *value;
   void *status = CALL(GET_INPUT, context, index, &value);
   return status ? status : read_matrix(value, format, matrix, sizes);
+}
+
+/** Whether something reads the result with this index, an optional one. */
+static int has_output(const void *context, size_t index) {
+  size_t outputs = 0;
+  return !CALL(COUNT_OUTPUTS, context, &outputs) && index < outputs;
 }
 
 /** The memory for a result. */

@@ -3,7 +3,7 @@
 //   split-gemm.h         tasks.h              products of matrices
 //   segment-attention.h  attention.h          attention while training, and its gradients
 //   cached-attention.h   decoding.h           attention while sampling
-//   token-scores.h       logits.h             log-probabilities and entropies of tokens, and their gradients
+//   token-scores.h       logits.h             log-probabilities and entropies of tokens, with their gradients
 //   row-program.h        row-instructions.h   element-wise functions and sums, many in one pass
 //   stored-rows.h        stored.h             embeddings in formats of weight files
 //
@@ -19,7 +19,7 @@
 #include "token-scores.h"
 
 static const Operator *const operators[] = {&split_gemm, &segment_attention, &segment_attention_gradient, &cached_attention,
-                                            &token_scores, &token_scores_gradient, &row_program, &stored_rows};
+                                            &token_scores, &row_program, &stored_rows};
 
 typedef struct { Api (*get_api)(uint32_t version); } ApiBase;
 

@@ -1,4 +1,4 @@
-// TokenScores and TokenScoresGradient, the operators that ONNX Runtime calls for logits.h.
+// TokenScores, the operator that ONNX Runtime calls for logits.h.
 #pragma once
 
 #include "logits.h"
@@ -21,7 +21,6 @@ static void *create_token_scores(const Operator *operator, Api ignored, const vo
   return status;
 }
 
-/** Reads what both operators have in common: hidden states, weight and targets. */
 static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores *t) {
   int64_t hidden[2], weight[2], targets[1];
   void *status = read_input(context, 0, &t->hidden, hidden, 2);
@@ -41,20 +40,11 @@ static void *read_tokens(const TokenScoresNode *node, void *context, TokenScores
 static void *run_token_scores(void *node, void *context) {
   TokenScores t = {0};
   void *status = read_tokens(node, context, &t);
-  if (!status) status = make_output(context, 0, (int64_t[]){t.tokens, SCORES}, 2, &t.scores);
-  return status || t.tokens == 0 ? status : compute_token_scores(&t, context);
-}
-
-static void *run_token_scores_gradient(void *node, void *context) {
-  TokenScores t = {0};
-  int64_t known[2], gradients[2];
-  void *status = read_tokens(node, context, &t);
-  if (!status) status = read_input(context, 3, &t.known, known, 2);
-  if (!status) status = read_input(context, 4, &t.gradients, gradients, 2);
-  const int64_t sizes[2] = {t.tokens, SCORES};
-  if (!status && (memcmp(known, sizes, sizeof sizes) || memcmp(gradients, sizes, sizeof sizes)))
-    status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "TokenScoresGradient: the operands do not fit");
-  if (!status) status = make_output(context, 0, (int64_t[]){t.tokens, t.size}, 2, &t.hidden_gradient);
+  const int64_t numbers[2] = {t.tokens, 1}, rows[2] = {t.tokens, t.size};
+  if (!status) status = make_output(context, 0, numbers, 2, &t.logprobs);
+  if (!status) status = make_output(context, 1, numbers, 2, &t.entropies);
+  for (; !status && t.directions < DIRECTIONS && has_output(context, 2 + t.directions); t.directions++)
+    status = make_output(context, 2 + t.directions, rows, 2, &t.gradients[t.directions]);
   return status || t.tokens == 0 ? status : compute_token_scores(&t, context);
 }
 
@@ -62,22 +52,11 @@ static const Operator token_scores = {
     COMMON_FIELDS,
     .called = "TokenScores",
     .all_inputs = 3,
-    .all_outputs = 1,
-    .integers = 1 << 2, // targets
-    .stored = 1 << 1,   // weight
+    .all_outputs = 2 + DIRECTIONS,
+    .optional_outputs = DIRECTIONS, // the gradients
+    .integers = 1 << 2,             // targets
+    .stored = 1 << 1,               // weight
     .create = create_token_scores,
     .compute = run_token_scores,
-    .destroy = free,
-};
-
-static const Operator token_scores_gradient = {
-    COMMON_FIELDS,
-    .called = "TokenScoresGradient",
-    .all_inputs = 5,
-    .all_outputs = 1,
-    .integers = 1 << 2,
-    .stored = 1 << 1,
-    .create = create_token_scores,
-    .compute = run_token_scores_gradient,
     .destroy = free,
 };

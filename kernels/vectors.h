@@ -28,6 +28,13 @@ static inline float largest_of(const float *numbers, long count) {
   return _mm512_reduce_max_ps(most);
 }
 
+static inline void scale_row(float *row, long size, float factor) {
+  for (long i = 0; i < size; i += 16) {
+    const __mmask16 mask = mask_of(size - i);
+    _mm512_mask_storeu_ps(row + i, mask, _mm512_mul_ps(all(factor), _mm512_maskz_loadu_ps(mask, row + i)));
+  }
+}
+
 /** exp(x) = 2ⁿ · (1 + rest), where |x − n · log 2| ≤ log 2 / 2. The rest is a Taylor series, exact to 6e-9. */
 static inline Vector exponential_parts(Vector x, Vector *rest) {
   const Vector n = _mm512_roundscale_ps(_mm512_mul_ps(x, all(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

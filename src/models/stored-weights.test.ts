@@ -6,11 +6,12 @@ import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { ggufElementTypes } from '../formats/gguf-types.ts';
 import { randomStream } from '../random.ts';
+import { gradients } from '../tensor/gradients.ts';
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { interpret } from '../tensor/interpret.ts';
 import { lowerToOnnx } from '../tensor/onnx.ts';
 import { readsStored } from '../tensor/onnx-matmul.ts';
-import { gatherRows, input, matmul, mul, stored, tokenScores, tokenScoresGradient } from '../tensor/ops.ts';
+import { gatherRows, input, matmul, mul, reduceSum, stored, tokenScores } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
 import { type Value, value } from '../tensor/value.ts';
 import { storedShape } from './stored-weights.ts';
@@ -123,15 +124,12 @@ for (const { unit, library, skip } of kernelLibraries())
           Array.from({ length: tokens }, (_, i) => (i * 7) % rows),
           [tokens],
         );
-        const operands = [
-          input('hidden', 'float32', [tokens, columns]),
-          weight,
-          input('targets', 'int64', [tokens]),
-        ] as const;
-        const scores = tokenScores(...operands, alpha);
-        const gradient = tokenScoresGradient(operands, scores, input('gradient', 'float32', [tokens, 3]), alpha);
-        const inputs = { hidden: floats(5, tokens, columns), targets, gradient: floats(6, tokens, 3), bytes };
-        check([scores, gradient], inputs, 1e-4);
+        const hidden = input('hidden', 'float32', [tokens, columns]);
+        const { logprobs, entropy } = tokenScores(hidden, weight, input('targets', 'int64', [tokens]), alpha);
+        const factors = input('factors', 'float32', [tokens, 1]);
+        const [gradient] = gradients(reduceSum(mul(logprobs, factors)), [hidden]);
+        const inputs = { hidden: floats(5, tokens, columns), targets, factors: floats(6, tokens, 1), bytes };
+        check([logprobs, entropy, gradient!], inputs, 1e-4);
       });
     }
   });

@@ -13,7 +13,6 @@ import {
   mul,
   reduceSum,
   reshape,
-  slice,
   stopGradient,
   sub,
   tokenScores,
@@ -86,7 +85,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const targets = input('targets', 'int64', [T]);
   const { logprobs, entropy } =
     options.ownOperators && !options.trainsOutput
-      ? ownScores(predicting, output, targets, alpha)
+      ? tokenScores(predicting, output, targets, alpha)
       : scoresOfLogits(predicting, output, targets, alpha);
 
   const places = input('places', 'int64', [U, G, C]);
@@ -95,13 +94,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   return { logprobs: spread(logprobs), entropy: spread(entropy) };
 }
 
-/** [T, 1]: the log-probability of each trained token, and the entropy of the distribution that it was drawn from. */
-function ownScores(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
-  const scores = tokenScores(predicting, output, targets, alpha);
-  return { logprobs: slice(scores, 1, 0, 1), entropy: slice(scores, 1, 1, 2) };
-}
-
-/** The same, built of logits [T, vocabulary]. */
+/** The same as `tokenScores`, built of logits [T, vocabulary]. */
 function scoresOfLogits(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);

@@ -1,5 +1,5 @@
 // Reverse-mode differentiation by one table of rules. Gradients are expressions in the same language.
-import { applyRow, type OperatorTable, type Tensor, topologicalOrder } from './graph.ts';
+import { applyRow, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import {
   add,
   cast,
@@ -30,7 +30,7 @@ import {
   slice,
   sqrt,
   sub,
-  tokenScoresGradient,
+  tokenScoreGradients,
   transpose,
   where,
 } from './ops.ts';
@@ -198,15 +198,20 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   segmentAttentionGradient: () => {
     throw new Error('the gradients of attention have no gradient themselves');
   },
-  tokenScores: (y, dy) => {
-    const [hidden, weight, targets] = y.inputs as readonly [Tensor, Tensor, Tensor];
-    return [tokenScoresGradient([hidden, weight, targets], y, dy, y.attributes.alpha)];
-  },
-  tokenScoresGradient: () => {
-    throw new Error('the gradient of tokenScores has no gradient itself');
-  },
-  part: ({ inputs: [node] }) => applyRow(rules, node!, node!), // which throws: no operator with several results has a gradient
+  tokenScores: (_, dy) => [dy], // `part` has made it the gradient of the hidden states
+  part: ({ inputs: [node], attributes: { index } }, dy) =>
+    // No other operator with several results has a gradient: its rule throws.
+    node!.op === 'tokenScores' ? [ofScores(node as TensorOf<'tokenScores'>, index, dy)] : applyRow(rules, node!, dy),
 };
+
+/** The gradient of hidden states [T, D], given that of their tokens' log-probabilities or entropies [T, 1]. */
+function ofScores(node: TensorOf<'tokenScores'>, index: number, dy: Tensor): Tensor {
+  const [, weight, targets] = node.inputs;
+  const { ofTotal, ofEntropy } = tokenScoreGradients(node);
+  if (index > 1) throw new Error('the gradients of scores have no gradient themselves');
+  if (index === 1) return mul(dy, ofEntropy);
+  return mul(dy, sub(mul(gatherRows(weight!, targets!), node.attributes.alpha), ofTotal));
+}
 
 function decodingOnly(): never {
   throw new Error(

@@ -130,12 +130,11 @@ export interface Operators {
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */
   segmentAttentionGradient: AttentionHeads;
   /**
-   * (hidden [T, D], weight [V, D], targets int64 [T]) → [T, 3]. Of the distribution with the logits alpha · hidden weightᵀ: the target's
-   * log-probability, the entropy in nats, and log Σ exp of the logits. No gradient flows into the weight.
+   * (hidden [T, D], weight [V, D], targets int64 [T]) → of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
+   * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and with respect to each token's hidden state [D] the gradients of 2 log Σ exp
+   * of its logits, 3 its entropy. They cost less together with the scores than alone. No gradient flows into the weight.
    */
   tokenScores: { readonly alpha: number };
-  /** The operands of `tokenScores`, its result and the gradient of that → the gradient of hidden [T, D]. */
-  tokenScoresGradient: { readonly alpha: number };
   /** One of several results of an operator. */
   part: { readonly index: number };
 }

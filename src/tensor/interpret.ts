@@ -206,32 +206,26 @@ const kernels: Kernel = {
   segmentAttention: ({ attributes }, operands) => interpretSegmentAttention(attributes, operands),
   segmentAttentionGradient: ({ attributes }, operands) => interpretSegmentAttentionGradient(attributes, operands),
   tokenScores: ({ attributes: { alpha } }, [hidden, weight, targets]) => {
-    const scores = Array.from(targets!.data, (target, token) => {
+    const size = hidden!.shape[1]!;
+    const [logprobs, entropies, ofTotals, ofEntropies]: [number[], number[], number[], number[]] = [[], [], [], []];
+    for (const [token, target] of targets!.data.entries()) {
       const logits = logitsOf(hidden!, weight!, token, alpha);
       const total = logSumExp(logits).data[0]!;
-      const entropy = total - logits.data.reduce((sum, logit) => sum + Math.exp(logit - total) * logit, 0);
-      return [logits.data[checkIndex(target, logits.data.length)]! - total, entropy, total];
-    });
-    return value(scores.flat(), [scores.length, 3]);
-  },
-  tokenScoresGradient: ({ attributes: { alpha } }, [hidden, weight, targets, scores, gradient]) => {
-    const size = hidden!.shape[1]!;
-    const result = { shape: hidden!.shape, data: new Float64Array(hidden!.data.length) };
-    for (const [token, target] of targets!.data.entries()) {
-      const [, entropy, total] = scores!.data.subarray(3 * token, 3 * token + 3) as unknown as [number, number, number];
-      const [ofLogprob, ofEntropy, ofTotal] = gradient!.data.subarray(3 * token, 3 * token + 3) as unknown as [
-        number,
-        number,
-        number,
-      ];
-      for (const [id, logit] of logitsOf(hidden!, weight!, token, alpha).data.entries()) {
-        const logprob = logit - total;
-        const ofLogit =
-          Math.exp(logprob) * (ofTotal - ofLogprob - ofEntropy * (logprob + entropy)) + (id === target ? ofLogprob : 0);
-        for (let d = 0; d < size; d++) result.data[token * size + d]! += alpha * ofLogit * weight!.data[id * size + d]!;
+      const distribution = Array.from(logits.data, (logit) => logit - total);
+      const entropy = -distribution.reduce((sum, logprob) => sum + Math.exp(logprob) * logprob, 0);
+      logprobs.push(distribution[checkIndex(target, distribution.length)]!);
+      entropies.push(entropy);
+      /** The sum of the weight's rows with these factors, in one dimension. */
+      const direction = (d: number, factor: (logprob: number) => number) =>
+        alpha * distribution.reduce((sum, logprob, id) => sum + factor(logprob) * weight!.data[id * size + d]!, 0);
+      for (let d = 0; d < size; d++) {
+        ofTotals.push(direction(d, Math.exp));
+        ofEntropies.push(direction(d, (logprob) => -Math.exp(logprob) * (logprob + entropy)));
       }
     }
-    return result;
+    const perToken = (numbers: number[]) => value(numbers, [logprobs.length, 1]);
+    const rows = (numbers: number[]) => value(numbers, [logprobs.length, size]);
+    return [perToken(logprobs), perToken(entropies), rows(ofTotals), rows(ofEntropies)];
   },
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

@@ -40,6 +40,7 @@ export class Emitter {
   readonly #packings: ReadonlyMap<string, Packing>;
   readonly #initializers: ReadonlySet<string>;
   readonly #readers: ReadonlyMap<Tensor, number>;
+  readonly #parts = new Map<Tensor, number>();
 
   constructor(
     roots: readonly Tensor[],
@@ -48,7 +49,12 @@ export class Emitter {
     this.packing = options.packing;
     this.#packings = options.packings ?? new Map();
     this.#initializers = options.initializers;
-    this.#readers = countReaders(topologicalOrder(roots), roots);
+    const order = topologicalOrder(roots);
+    this.#readers = countReaders(order, roots);
+    for (const node of order) {
+      if (node.op === 'part')
+        this.#parts.set(node.inputs[0]!, Math.max(this.partsOf(node.inputs[0]!), node.attributes.index + 1));
+    }
     for (const [input, { shape }] of inputsOf(roots)) {
       for (const [axis, dimension] of shape.entries()) {
         const name = formatDimension(dimension);
@@ -71,6 +77,11 @@ export class Emitter {
   /** Whether only one tensor is computed from this one. */
   isReadOnce(tensor: Tensor): boolean {
     return this.#readers.get(tensor) === 1;
+  }
+
+  /** How many results of a tensor with several are needed: up to the last one that is read. */
+  partsOf(tensor: Tensor): number {
+    return this.#parts.get(tensor) ?? 0;
   }
 
   /** Removes the node with this result, if it fits, for one that does its work as well. */

@@ -116,7 +116,7 @@ const reduction =
 const own =
   (op: string, results = 1) =>
   (
-    node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores' | 'tokenScoresGradient'>,
+    node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores'>,
     operands: readonly string[],
     emit: Emitter,
   ) => {
@@ -223,7 +223,6 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   cachedAttention: lowerCachedAttention,
   segmentAttention: own('SegmentAttention'),
   segmentAttentionGradient: own('SegmentAttentionGradient', 3),
-  tokenScores: own('TokenScores'),
-  tokenScoresGradient: own('TokenScoresGradient'),
+  tokenScores: (node, operands, emit) => own('TokenScores', Math.max(2, emit.partsOf(node)))(node, operands, emit),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

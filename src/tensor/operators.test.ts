@@ -159,8 +159,10 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
       rotary(x, positions, { cos, sin }, heads, inverse),
   tokenScores:
     ({ alpha }) =>
-    (hidden: Tensor, weight: Tensor, targets: Tensor) =>
-      tokenScores(hidden, weight, targets, alpha),
+    (hidden: Tensor, weight: Tensor, targets: Tensor) => {
+      const { logprobs, entropy } = tokenScores(hidden, weight, targets, alpha);
+      return concat([logprobs, entropy], 1);
+    },
   segmentAttention: (attributes) => (query: Tensor, key: Tensor, value: Tensor, segments: Tensor) =>
     segmentAttention({ query, key, value, segments }, attributes),
 };

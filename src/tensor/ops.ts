@@ -376,26 +376,24 @@ export function segmentAttentionGradient(
   };
 }
 
-/** Log-probabilities, entropies and log Σ exp, without logits in memory; see `Operators.tokenScores`. */
-export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1): Tensor {
+/** Log-probabilities and entropies [T, 1], without logits in memory; see `Operators.tokenScores`. */
+export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alpha = 1) {
   checkTokenScores(hidden, weight, targets);
-  return make('tokenScores', [hidden, weight, targets], { alpha }, [dimensionAt(hidden, 0), 3], 'float32');
+  const shape = [dimensionAt(hidden, 0), 1];
+  const node = make('tokenScores', [hidden, weight, targets], { alpha }, shape, 'float32');
+  return {
+    logprobs: make('part', [node], { index: 0 }, shape, 'float32'),
+    entropy: make('part', [node], { index: 1 }, shape, 'float32'),
+  };
 }
 
-/** The gradient of `hidden`, given the result of `tokenScores` and its gradient. */
-export function tokenScoresGradient(
-  [hidden, weight, targets]: readonly [Tensor, Tensor, Tensor],
-  scores: Tensor,
-  gradient: Tensor,
-  alpha: number,
-): Tensor {
-  checkTokenScores(hidden, weight, targets);
-  check(
-    [scores, gradient].every(({ shape }) => sameShape(shape, [dimensionAt(hidden, 0), 3])),
-    `tokenScoresGradient: ${formatShape(scores.shape)} and ${formatShape(gradient.shape)} for ${formatShape(hidden.shape)}`,
-  );
-  const operands = [hidden, weight, targets, scores, gradient];
-  return make('tokenScoresGradient', operands, { alpha }, hidden.shape, 'float32');
+/** With respect to hidden [T, D]: the gradients of log Σ exp of each token's logits, and of its entropy. */
+export function tokenScoreGradients(node: TensorOf<'tokenScores'>) {
+  const { shape } = node.inputs[0]!;
+  return {
+    ofTotal: make('part', [node], { index: 2 }, shape, 'float32'),
+    ofEntropy: make('part', [node], { index: 3 }, shape, 'float32'),
+  };
 }
 
 /** The size of an axis; negative axes count from the end. */

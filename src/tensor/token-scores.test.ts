@@ -5,9 +5,11 @@ import { assertClose } from '../../test/assert-close.ts';
 import { kernelLibraries } from '../../test/kernel-libraries.ts';
 import { compileOnnx } from '../../test/run-onnx.ts';
 import { randomStream } from '../random.ts';
+import { gradients } from './gradients.ts';
+import type { Tensor } from './graph.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
-import { input, tokenScores, tokenScoresGradient } from './ops.ts';
+import { input, mul, reduceSum, tokenScores } from './ops.ts';
 import { type Value, value } from './value.ts';
 
 interface Sizes {
@@ -16,15 +18,14 @@ interface Sizes {
   readonly vocabulary: number;
 }
 
-/** The scores, and the gradient of the hidden states. */
+/** Log-probabilities and entropies, and the hidden states' gradients of each. */
 function graph({ tokens, size, vocabulary }: Sizes, alpha: number) {
-  const operands = [
-    input('hidden', 'float32', [tokens, size]),
-    input('weight', 'float32', [vocabulary, size]),
-    input('targets', 'int64', [tokens]),
-  ] as const;
-  const scores = tokenScores(...operands, alpha);
-  return [scores, tokenScoresGradient(operands, scores, input('gradient', 'float32', [tokens, 3]), alpha)];
+  const hidden = input('hidden', 'float32', [tokens, size]);
+  const targets = input('targets', 'int64', [tokens]);
+  const { logprobs, entropy } = tokenScores(hidden, input('weight', 'float32', [vocabulary, size]), targets, alpha);
+  const factors = input('factors', 'float32', [tokens, 1]);
+  const gradientOf = (scores: Tensor) => gradients(reduceSum(mul(scores, factors)), [hidden])[0]!;
+  return { logprobs, entropy, ofLogprobs: gradientOf(logprobs), ofEntropy: gradientOf(entropy) };
 }
 
 function draw({ tokens, size, vocabulary }: Sizes): Record<string, Value> {
@@ -39,26 +40,44 @@ function draw({ tokens, size, vocabulary }: Sizes): Record<string, Value> {
     hidden: matrix(tokens, size),
     weight: matrix(vocabulary, size),
     targets: value(targets, [tokens]),
-    gradient: matrix(tokens, 3),
+    factors: matrix(tokens, 1),
   };
 }
 
 test('without our own operators it cannot be lowered', () => {
-  const [scores] = graph({ tokens: 1, size: 8, vocabulary: 4 }, 1);
-  assert.throws(() => lowerToOnnx({ scores: scores! }), /tokenScores needs our own operators/);
+  const { logprobs } = graph({ tokens: 1, size: 8, vocabulary: 4 }, 1);
+  assert.throws(() => lowerToOnnx({ logprobs }), /tokenScores needs our own operators/);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
   describe(`our own operator, ${unit}`, { skip }, () => {
+    type Output = keyof ReturnType<typeof graph>;
     interface Settings {
       readonly alpha?: number;
       readonly threads?: number;
       readonly packing?: 'none' | 'rounded';
+      /** @default all */
+      readonly outputs?: readonly Output[];
     }
-    const run = (sizes: Sizes, inputs: Record<string, Value>, { alpha = 1, threads = 2, packing }: Settings = {}) => {
-      using compiled = compileOnnx(graph(sizes, alpha), { threads, operators: library, ...(packing && { packing }) });
+    const all: readonly Output[] = ['logprobs', 'entropy', 'ofLogprobs', 'ofEntropy'];
+    const run = (sizes: Sizes, inputs: Record<string, Value>, settings: Settings = {}) => {
+      const { alpha = 1, threads = 2, packing, outputs = all } = settings;
+      const tensors = graph(sizes, alpha);
+      const selected = outputs.map((name) => tensors[name]);
+      using compiled = compileOnnx(selected, { threads, operators: library, ...(packing && { packing }) });
       return compiled.run(inputs);
     };
+    const check = (sizes: Sizes, inputs: Record<string, Value>, tolerance: number, settings: Settings = {}) => {
+      const { alpha = 1, outputs = all } = settings;
+      const tensors = graph(sizes, alpha);
+      const expected = interpret(
+        outputs.map((name) => tensors[name]),
+        inputs,
+      );
+      for (const [i, result] of run(sizes, inputs, settings).entries())
+        assertClose(result, expected[i]!, tolerance, outputs[i]!);
+    };
+
     const cases: Record<string, Sizes & { alpha?: number }> = {
       'a single token': { tokens: 1, size: 32, vocabulary: 64 },
       'no tokens': { tokens: 0, size: 32, vocabulary: 64 },
@@ -66,24 +85,34 @@ for (const { unit, library, skip } of kernelLibraries())
       'odd sizes, at a temperature': { tokens: 37, size: 50, vocabulary: 531, alpha: 0.3 },
       'several chunks and groups': { tokens: 70, size: 64, vocabulary: 512 * 9 + 100, alpha: 0.2 },
     };
-    for (const [name, { alpha = 1, ...sizes }] of Object.entries(cases)) {
-      test(name, () => {
-        const inputs = draw(sizes);
-        const expected = interpret(graph(sizes, alpha), inputs);
-        for (const [i, result] of run(sizes, inputs, { alpha }).entries())
-          assertClose(result, expected[i]!, 5e-5, ['scores', 'gradient'][i]!);
-      });
-    }
+    for (const [name, { alpha = 1, ...sizes }] of Object.entries(cases))
+      test(name, () => check(sizes, draw(sizes), 5e-5, { alpha }));
+
+    test('scores without gradients, and without those of entropies', () => {
+      const sizes = cases['several chunks and groups']!;
+      for (const outputs of [['logprobs', 'entropy'], ['logprobs'], ['entropy', 'ofLogprobs']] satisfies Output[][])
+        check(sizes, draw(sizes), 5e-5, { outputs });
+    });
+
+    test('logits that grow along the vocabulary, so that sums are shifted for each chunk', () => {
+      const sizes = { tokens: 33, size: 16, vocabulary: 512 * 20 };
+      const inputs = draw(sizes);
+      const weight = inputs.weight!.data.map((x, i) => 0.1 * x + Math.floor(i / 16) / 500);
+      const hidden = inputs.hidden!.data.map((x) => Math.abs(x));
+      check(
+        sizes,
+        { ...inputs, weight: { ...inputs.weight!, data: weight }, hidden: { ...inputs.hidden!, data: hidden } },
+        2e-4,
+      );
+    });
 
     test('of operands that are rounded to bfloat16: exact where they are such numbers', () => {
       const sizes = cases['several chunks and groups']!;
       const inputs = draw(sizes);
       for (const name of ['hidden', 'weight'])
         inputs[name] = { ...inputs[name]!, data: inputs[name]!.data.map((x) => Math.round(x * 16) / 16) };
-      const expected = interpret(graph(sizes, 1), inputs);
-      const [scores, gradient] = run(sizes, inputs, { packing: 'rounded' });
-      assertClose(scores!, expected[0]!, 5e-5, 'scores');
-      assertClose(gradient!, expected[1]!, 2e-2, 'gradient');
+      check(sizes, inputs, 5e-5, { packing: 'rounded', outputs: ['logprobs', 'entropy'] });
+      check(sizes, inputs, 2e-2, { packing: 'rounded', outputs: ['ofLogprobs', 'ofEntropy'] });
     });
 
     test('results do not depend on the number of threads', () => {
@@ -97,11 +126,11 @@ for (const { unit, library, skip } of kernelLibraries())
       const sizes = { tokens: 3, size: 16, vocabulary: 600 };
       const inputs = draw(sizes);
       const hidden = inputs.hidden!.data.map((x, i) => (i < 16 ? 100 * x : i === 20 ? Number.NaN : x));
-      const [scores] = run(sizes, { ...inputs, hidden: { ...inputs.hidden!, data: hidden } });
+      const [logprobs, entropy, ofLogprobs] = run(sizes, { ...inputs, hidden: { ...inputs.hidden!, data: hidden } });
       const finite = Array.from({ length: 3 }, (_, token) =>
-        [...scores!.data.subarray(3 * token, 3 * token + 3)].every(Number.isFinite),
+        [logprobs!.data[token], entropy!.data[token], ofLogprobs!.data[16 * token]].map(Number.isFinite),
       );
-      assert.deepEqual(finite, [true, false, true]);
+      assert.deepEqual(finite, [Array(3).fill(true), Array(3).fill(false), Array(3).fill(true)]);
     });
 
     test('targets outside the vocabulary are refused', () => {
