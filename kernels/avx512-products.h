@@ -145,15 +145,20 @@ static void add_product(Factors f, long rows, float *sums) { // a loop for each
 static void multiply(Factors first, Factors second, Target t) {
   float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
   const __mmask16 masks[2] = {mask_of(t.columns), mask_of(t.columns - 16)};
-  if (!t.base) memset(sums, 0, t.rows * BLOCK * sizeof *sums);
-  for (long row = 0; t.base && row < t.rows; row++)
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; half++)
-      _mm512_store_ps(sums + row * BLOCK + 16 * half, _mm512_maskz_loadu_ps(masks[half], t.base + row * t.stride + 16 * half));
+  memset(sums, 0, t.rows * BLOCK * sizeof *sums);
+  // While sums are computed, the memory of the result comes into the first cache.
+  for (long row = 0; row < t.rows; row++)
+    for (int half = 0; half < 2; half++) {
+      __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
+      if (t.base) __builtin_prefetch(t.base + row * t.stride + 16 * half, 0, 3);
+    }
   add_product(first, t.rows, sums);
   add_product(second, t.rows, sums);
   for (long row = 0; row < t.rows; row++)
 #pragma GCC unroll 2
-    for (int half = 0; half < 2; half++)
-      _mm512_mask_storeu_ps(t.into + row * t.stride + 16 * half, masks[half], _mm512_load_ps(sums + row * BLOCK + 16 * half));
+    for (int half = 0; half < 2; half++) {
+      __m512 sum = _mm512_load_ps(sums + row * BLOCK + 16 * half);
+      if (t.base) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(masks[half], t.base + row * t.stride + 16 * half));
+      _mm512_mask_storeu_ps(t.into + row * t.stride + 16 * half, masks[half], sum);
+    }
 }
