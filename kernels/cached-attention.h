@@ -104,10 +104,10 @@ static void *run_cached_attention(void *data, void *context) {
   const AttentionNode *node = data;
   Cached c = {.heads = node->heads, .shared = node->shared};
   const float *key_cache, *value_cache;
-  int64_t query[3], key[3], value[3], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
-  void *status = read_input(context, 0, &c.query, query, 3);
-  if (!status) status = read_input(context, 1, &c.key, key, 3);
-  if (!status) status = read_input(context, 2, &c.value, value, 3);
+  int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
+  void *status = read_input(context, 0, &c.query, query, 2);
+  if (!status) status = read_input(context, 1, &c.key, key, 2);
+  if (!status) status = read_input(context, 2, &c.value, value, 2);
   if (!status) status = read_input(context, 3, &key_cache, keys, 4);
   if (!status) status = read_input(context, 4, &value_cache, values, 4);
   if (!status) status = read_input(context, 5, &c.last, last, 1);
@@ -115,18 +115,18 @@ static void *run_cached_attention(void *data, void *context) {
   if (!status) status = read_input(context, 7, &c.sin, sin, 2);
   if (!status) status = read_input(context, 8, &c.twins, twins, 2);
   if (status) return status;
-  c.rows = query[0];
-  c.steps = query[1];
+  c.rows = last[0];
+  c.steps = c.rows > 0 ? query[0] / c.rows : 0;
   c.room = keys[2];
   c.size = keys[3];
   c.positions = cos[0];
-  const int64_t wide[3] = {c.rows, c.steps, c.heads * c.size}, narrow[3] = {c.rows, c.steps, c.shared * c.size};
+  const int64_t wide[2] = {c.rows * c.steps, c.heads * c.size}, narrow[2] = {c.rows * c.steps, c.shared * c.size};
   const int64_t cache[4] = {c.rows, c.shared, c.room, c.size}, tables[2] = {c.positions, c.size / 2};
   const int fit = !memcmp(query, wide, sizeof wide) && !memcmp(key, narrow, sizeof narrow) && !memcmp(value, narrow, sizeof narrow) &&
                   !memcmp(keys, cache, sizeof cache) && !memcmp(values, cache, sizeof cache) && !memcmp(cos, tables, sizeof tables) &&
-                  !memcmp(sin, tables, sizeof tables) && last[0] == c.rows && twins[0] == c.rows && twins[1] == 2;
+                  !memcmp(sin, tables, sizeof tables) && twins[0] == c.rows && twins[1] == 2;
   if (!fit || !positions_fit(&c)) return CALL(CREATE_STATUS, INVALID_ARGUMENT, "CachedAttention: the sizes of the operands do not fit");
-  status = make_output(context, 0, wide, 3, &c.output);
+  status = make_output(context, 0, wide, 2, &c.output);
   if (!status) status = make_output(context, 1, cache, 4, &c.keys);
   if (!status) status = make_output(context, 2, cache, 4, &c.values);
   if (status || c.rows == 0 || c.steps == 0) return status;

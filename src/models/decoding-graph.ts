@@ -49,28 +49,24 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const lastPositions = input('last_positions', 'int64', [B]);
   const twins = options.ownOperators && input('twins', 'int64', [B, 2]);
   const outputs: Record<string, Tensor> = {};
-  const perRow = (x: Tensor, width: number) => reshape(x, [B, S, width]);
-
   const layers = createLayers({
     ...options,
     attention: (layer, query, key, value) => {
       const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
       const attended = cachedAttention(
         {
-          query: perRow(query, heads * headSize),
-          key: perRow(key, keyValueHeads * headSize),
-          value: perRow(value, keyValueHeads * headSize),
+          ...{ query, key, value },
           keyCache: cache(keyCacheName(layer)),
           valueCache: cache(valueCacheName(layer)),
           lastPositions,
           tables,
           ...(twins && { twins }),
         },
-        { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize) },
+        { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize), steps: S },
       );
       outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
       outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;
-      return reshape(attended.output, [times(B, S), heads * headSize]);
+      return attended.output;
     },
   });
 

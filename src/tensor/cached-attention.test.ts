@@ -10,8 +10,8 @@ import { createSession } from '../runtime/session.ts';
 import { tensor } from '../runtime/tensor.ts';
 import { interpret } from './interpret.ts';
 import { lowerToOnnx } from './onnx.ts';
-import { cachedAttention, constant, input } from './ops.ts';
-import { type Dimension, size } from './shape.ts';
+import { cachedAttention, constant, input, reshape } from './ops.ts';
+import { type Dimension, size, times } from './shape.ts';
 import { type Value, value } from './value.ts';
 
 interface Heads {
@@ -29,11 +29,13 @@ function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = si
     Array.from({ length: width / 2 }, (_, lane) => position / 100 ** ((2 * lane) / width)),
   ).flat();
   const cache = [batch, keyValueHeads, LONGEST, width];
-  return cachedAttention(
+  const tokens = (name: string, heads: number) =>
+    reshape(input(name, 'float32', [batch, steps, heads * width]), [times(batch, steps), heads * width]);
+  const attended = cachedAttention(
     {
-      query: input('query', 'float32', [batch, steps, heads * width]),
-      key: input('key', 'float32', [batch, steps, keyValueHeads * width]),
-      value: input('value', 'float32', [batch, steps, keyValueHeads * width]),
+      query: tokens('query', heads),
+      key: tokens('key', keyValueHeads),
+      value: tokens('value', keyValueHeads),
       keyCache: input('keyCache', 'float32', cache),
       valueCache: input('valueCache', 'float32', cache),
       lastPositions: input('lastPositions', 'int64', [batch]),
@@ -43,8 +45,9 @@ function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = si
         sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
       },
     },
-    { heads, keyValueHeads, scale: 1 / Math.sqrt(width) },
+    { heads, keyValueHeads, scale: 1 / Math.sqrt(width), steps },
   );
+  return { ...attended, output: reshape(attended.output, [batch, steps, heads * width]) };
 }
 
 interface Call {
@@ -307,21 +310,22 @@ test('what does not fit fails where the graph is built', () => {
     const tables = { cos: constant(Array(24).fill(1), [12, 2]), sin: constant(Array(24).fill(0), [12, 2]) };
     const float32 = (name: string, ...shape: number[]) => input(name, 'float32', shape);
     const right = {
-      query: float32('query', 2, 1, 16),
-      key: float32('key', 2, 1, 8),
-      value: float32('value', 2, 1, 8),
+      query: float32('query', 2, 16),
+      key: float32('key', 2, 8),
+      value: float32('value', 2, 8),
       keyCache: float32('keyCache', 2, 2, 12, 4),
       valueCache: float32('valueCache', 2, 2, 12, 4),
       lastPositions: input('lastPositions', 'int64', [2]),
       tables,
     };
-    const build = (inputs: typeof right) => cachedAttention(inputs, { heads: 4, keyValueHeads: 2, scale: 0.5 });
+    const build = (inputs: typeof right) =>
+      cachedAttention(inputs, { heads: 4, keyValueHeads: 2, scale: 0.5, steps: 1 });
     build(right);
     assert.throws(() => build({ ...right, ...changed }), message);
   };
   fails({ lastPositions: input('lastPositions', 'float32', [2]) }, /takes int64 lastPositions, got float32/);
   fails({ lastPositions: input('lastPositions', 'int64', [3]) }, /lastPositions \[3\] do not fit/);
-  fails({ key: input('key', 'float32', [2, 1, 16]) }, /key \[2, 1, 16\].* do not fit/);
+  fails({ key: input('key', 'float32', [2, 16]) }, /key \[2, 16\].* do not fit/);
   fails({ valueCache: input('valueCache', 'float32', [2, 2, 11, 4]) }, /valueCache \[2, 2, 11, 4\].* do not fit/);
   fails(
     { tables: { cos: constant([1], [1, 1]), sin: constant([0], [1, 1]) } },

@@ -60,21 +60,20 @@ export function checkQuantizedMatmul(
 
 export function checkCachedAttention(inputs: CachedAttentionInputs, attributes: Operators['cachedAttention']): void {
   const { query, key, value, keyCache, valueCache, lastPositions, tables, twins } = inputs;
-  const { heads, keyValueHeads } = attributes;
+  const { heads, keyValueHeads, steps } = attributes;
   checkFloat('cachedAttention', query, key, value, keyCache, valueCache, tables.cos, tables.sin);
   check(lastPositions.type === 'int64', `cachedAttention takes int64 lastPositions, got ${lastPositions.type}`);
   check(heads % keyValueHeads === 0, `cachedAttention: ${heads} heads cannot share ${keyValueHeads} key heads`);
-  const [batch, steps] = query.shape;
+  const [batch] = lastPositions.shape;
   const size = keyCache.shape[3];
   const fits =
-    query.shape.length === 3 &&
+    lastPositions.shape.length === 1 &&
     keyCache.shape.length === 4 &&
-    sameShape(query.shape, [batch!, steps!, times(heads, size!)]) &&
-    sameShape(key.shape, [batch!, steps!, times(keyValueHeads, size!)]) &&
+    sameShape(query.shape, [times(batch!, steps), times(heads, size!)]) &&
+    sameShape(key.shape, [times(batch!, steps), times(keyValueHeads, size!)]) &&
     sameShape(value.shape, key.shape) &&
     sameShape(keyCache.shape, [batch!, keyValueHeads, keyCache.shape[2]!, size!]) &&
     sameShape(valueCache.shape, keyCache.shape) &&
-    sameShape(lastPositions.shape, [batch!]) &&
     (!twins || (twins.type === 'int64' && sameShape(twins.shape, [batch!, 2])));
   const shapes = { query, key, value, keyCache, valueCache, lastPositions };
   const found = Object.entries(shapes).map(([name, { shape }]) => `${name} ${formatShape(shape)}`);

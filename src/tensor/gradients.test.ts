@@ -122,7 +122,7 @@ test('what cannot be differentiated is one clear error', () => {
   const rows = input('rows', 'float32', [size('N'), 2]);
   assert.throws(() => gradients(reduceMean(rows), [rows]), /the gradient of a mean over a named size/);
   const cache = input('cache', 'float32', [1, 1, 4, 2]);
-  const query = input('query', 'float32', [1, 1, 2]);
+  const query = input('query', 'float32', [1, 2]);
   const angles = constant([1, 1, 1, 1], [4, 1]);
   const { output } = cachedAttention(
     {
@@ -134,7 +134,7 @@ test('what cannot be differentiated is one clear error', () => {
       lastPositions: input('lastPositions', 'int64', [1]),
       tables: { cos: angles, sin: angles },
     },
-    { heads: 1, keyValueHeads: 1, scale: 1 },
+    { heads: 1, keyValueHeads: 1, scale: 1, steps: 1 },
   );
   assert.throws(
     () => gradients(reduceSum(output), [query]),

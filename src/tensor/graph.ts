@@ -113,14 +113,14 @@ export interface Operators {
    */
   rotary: { readonly heads: number; readonly inverse: boolean };
   /**
-   * (query [B, S, heads·D], key [B, S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin,
-   * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B, S, heads·D], 1 keyCache, 2 valueCache.
-   * The S tokens of row b are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
+   * (query [B·S, heads·D], key [B·S, kvHeads·D], value, keyCache [B, kvHeads, max, D], valueCache, lastPositions int64 [B], cos, sin,
+   * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B·S, heads·D],
+   * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
    * the right. Values at padding, and in the caches after a row's last position, are undefined.
    * Twins change no result: they are, for each row, another row whose cache begins with the same tokens, or itself, and how many these are.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
-  cachedAttention: AttentionHeads;
+  cachedAttention: AttentionHeads & { readonly steps: Dimension };
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
    * of rows: its first row, their number, and the index of its prefix, or −1. Each of its rows attends to itself, to the segment's rows before

@@ -7,14 +7,16 @@ export function interpretCachedAttention(
   operands: readonly Value[],
 ): Value[] {
   const [query, key, value_, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
-  const [batch, steps] = query!.shape as [number, number, number];
+  const batch = lastPositions!.shape[0]!;
+  const steps = query!.shape[0]! / batch;
   const longest = keyCache!.shape[2]!;
   const width = keyCache!.shape[3]!;
   const positionOf = (row: number, step: number) =>
     checkIndex(Math.max(0, lastPositions!.data[row]! - steps + 1) + step, longest);
   const positions = fill([batch, steps], ([row, step]) => positionOf(row!, step!));
-  const rotatedQuery = rotate(query!, positions, cos!, sin!, heads, false);
-  const rotatedKey = rotate(key!, positions, cos!, sin!, keyValueHeads, false);
+  const perRow = ({ shape: [, width], data }: Value) => ({ shape: [batch, steps, width!], data });
+  const rotatedQuery = rotate(perRow(query!), positions, cos!, sin!, heads, false);
+  const rotatedKey = rotate(perRow(key!), positions, cos!, sin!, keyValueHeads, false);
   const keys = { shape: keyCache!.shape, data: keyCache!.data.slice() };
   const values = { shape: valueCache!.shape, data: valueCache!.data.slice() };
   const at = strides(keys.shape);
@@ -28,7 +30,7 @@ export function interpretCachedAttention(
       }
     }
   }
-  const attended = fill(query!.shape, ([row, step, i]) => {
+  const attended = fill(rotatedQuery.shape, ([row, step, i]) => {
     const head = Math.floor(i! / width);
     const shared = Math.floor((head * keyValueHeads) / heads);
     const scores = Array.from({ length: positionOf(row!, step!) + 1 }, (_, position) => {
@@ -45,7 +47,7 @@ export function interpretCachedAttention(
       0,
     );
   });
-  return [attended, keys, values];
+  return [{ shape: query!.shape, data: attended.data }, keys, values];
 }
 
 export function interpretSegmentAttention(

@@ -16,7 +16,7 @@ export function namedHeads({ heads, keyValueHeads, scale }: AttentionHeads) {
 
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
 export function lowerCachedAttention(
-  { inputs, attributes: { heads, keyValueHeads, scale } }: TensorOf<'cachedAttention'>,
+  { inputs, attributes: { heads, keyValueHeads, scale, steps } }: TensorOf<'cachedAttention'>,
   operands: readonly string[],
   emit: Emitter,
 ): string[] {
@@ -24,8 +24,9 @@ export function lowerCachedAttention(
   if (twins !== undefined && emit.packing !== undefined) {
     return emit.nodeWithResults(3, 'CachedAttention', operands, namedHeads({ heads, keyValueHeads, scale }), GRADUS);
   }
-  const steps = inputs[0]!.shape[1]!;
+  const batch = inputs[5]!.shape[0]!;
   const width = inputs[3]!.shape[3] as number;
+  const perRow = (x: string, heads: number) => emit.node('Reshape', [x, emit.shape([batch, steps, heads * width])]);
   const rotates = width % ROTATED_MULTIPLE === 0;
   const rotated = (x: string) =>
     rotates ? x : emit.node('RotaryEmbedding', [x, positions(emit, lastPositions!, steps), cos!, sin!], {}, MICROSOFT);
@@ -34,9 +35,9 @@ export function lowerCachedAttention(
     3,
     'GroupQueryAttention',
     [
-      padding.addToHeads(rotated(query!), heads),
-      padding.addToHeads(rotated(key!), keyValueHeads),
-      padding.addToHeads(value!, keyValueHeads),
+      padding.addToHeads(rotated(perRow(query!, heads)), heads),
+      padding.addToHeads(rotated(perRow(key!, keyValueHeads)), keyValueHeads),
+      padding.addToHeads(perRow(value!, keyValueHeads), keyValueHeads),
       padding.add(keyCache!),
       padding.add(valueCache!),
       emit.cast(lastPositions!, 'int32'),
@@ -46,7 +47,8 @@ export function lowerCachedAttention(
     { num_heads: heads, kv_num_heads: keyValueHeads, do_rotary: Number(rotates), scale: { float: scale } },
     MICROSOFT,
   );
-  return [padding.removeFromHeads(output!, heads), padding.remove(keysAfter!), padding.remove(valuesAfter!)];
+  const flat = emit.node('Reshape', [padding.removeFromHeads(output!, heads), emit.integers([-1, heads * width])]);
+  return [flat, padding.remove(keysAfter!), padding.remove(valuesAfter!)];
 }
 
 /** The length of the longest row so far, including padding: int64 [1]. */

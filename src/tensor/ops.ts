@@ -306,11 +306,11 @@ export function rotary(x: Tensor, positions: Tensor, tables: RotaryTables, heads
 }
 
 export interface CachedAttentionInputs {
-  /** [B, S, heads·D] */
+  /** [B·S, heads·D] */
   query: Tensor;
-  /** [B, S, keyValueHeads·D] */
+  /** [B·S, keyValueHeads·D] */
   key: Tensor;
-  /** [B, S, keyValueHeads·D] */
+  /** [B·S, keyValueHeads·D] */
   value: Tensor;
   /** [B, keyValueHeads, longest, D] */
   keyCache: Tensor;
