@@ -66,12 +66,13 @@ static void add_thin(const Product *p, long row, long rows, long column, RowSums
     }
 }
 
-/** A product, its left operand, which was rounded, and how it is divided into tasks. */
+/** Products of one left operand, that operand, which was rounded, and how they are divided into tasks. */
 typedef struct {
-  const Product *product;
-  uint8_t *left; // `groups` for each 8 rows
-  long panels;   // of a task
-} IntegerProduct;
+  const Product *products;
+  long count;
+  uint8_t *left;          // `groups` for each 8 rows
+  long panels, of_a_task; // of all products, one after another
+} IntegerProducts;
 
 static void write_sums(const Product *p, const RowSums *sums, long row, long rows, long column) {
   for (long i = 0; i < rows; i++)
@@ -85,8 +86,7 @@ static void write_sums(const Product *p, const RowSums *sums, long row, long row
 }
 
 /** Computes up to 32 rows and 32 columns of the result. */
-static void multiply_integers(const IntegerProduct *r, long row, long panel) {
-  const Product *p = r->product;
+static void multiply_integers(const IntegerProducts *r, const Product *p, long row, long panel) {
   const Coding c = p->levels->coding;
   const long groups = p->levels->groups, size = coded_bytes(c), chunk = CHUNK_DEPTH / c.deep;
   const long rows = least(BLOCK, p->rows - row), eights = ceiling(rows, 8);
@@ -115,34 +115,44 @@ static void multiply_integers(const IntegerProduct *r, long row, long panel) {
 }
 
 static void multiply_integers_task(void *data, size_t index) {
-  const IntegerProduct *r = data;
-  const long first = (long)index * r->panels, last = least(first + r->panels, ceiling(r->product->columns, BLOCK));
-  start_integers(r->product->levels->coding.deep);
-  for (long row = 0; row < r->product->rows; row += BLOCK)
-    for (long panel = first; panel < last; panel++) multiply_integers(r, row, panel);
+  const IntegerProducts *r = data;
+  const long first = (long)index * r->of_a_task, last = least(first + r->of_a_task, r->panels);
+  start_integers(r->products->levels->coding.deep);
+  for (long row = 0; row < r->products->rows; row += BLOCK)
+    for (long i = first; i < last; i++) {
+      const Product *p = r->products;
+      long panel = i;
+      for (; panel >= ceiling(p->columns, BLOCK); p++) panel -= ceiling(p->columns, BLOCK);
+      multiply_integers(r, p, row, panel);
+    }
   stop_integers();
 }
 
-/** A part of the depth of 8 rows, and of the columns of their thin product. */
+/** A part of the depth of 8 rows, and of the columns of their thin products. */
 static void round_rows_task(void *data, size_t index) {
-  const IntegerProduct *r = data;
-  const Product *p = r->product, *down = p->down;
+  const IntegerProducts *r = data;
+  const Product *p = r->products;
   const int deep = p->levels->coding.deep;
   const long groups = p->levels->groups, eight = (long)index / PARTS, part = (long)index % PARTS, row = 8 * eight;
   for (long group = groups * part / PARTS; group < groups * (part + 1) / PARTS; group++)
     round_rows(p, row, group * deep, p->levels->coding, r->left + (eight * groups + group) * rounded_rows_bytes(deep));
-  if (down) multiply_thin(down, row, least(8, p->rows - row), down->columns * part / PARTS, down->columns * (part + 1) / PARTS);
+  for (long i = 0; i < r->count; i++) {
+    const Product *down = p[i].down;
+    if (down) multiply_thin(down, row, least(8, p->rows - row), down->columns * part / PARTS, down->columns * (part + 1) / PARTS);
+  }
 }
 
-static void *compute_integers(const Product *p, void *context) {
-  const Levels *levels = p->levels;
-  const long panels = ceiling(p->columns, BLOCK), eights = ceiling(p->rows, 8);
+static void *compute_integers(const Product *products, long count, void *context) {
+  const Levels *levels = products->levels;
+  const long eights = ceiling(products->rows, 8);
   const Scratch scratch = borrow(eights * levels->groups * rounded_rows_bytes(levels->coding.deep));
   if (!scratch.memory) return out_of_memory();
+  IntegerProducts r = {.products = products, .count = count, .left = scratch.memory};
+  for (long i = 0; i < count; i++) r.panels += ceiling(products[i].columns, BLOCK);
   const long fitting = GROUP_BYTES / (levels->groups * coded_bytes(levels->coding));
-  IntegerProduct r = {p, scratch.memory, least(fitting > 0 ? fitting : 1, ceiling(panels, TASKS))};
+  r.of_a_task = least(fitting > 0 ? fitting : 1, ceiling(r.panels, TASKS));
   void *status = in_parallel(context, round_rows_task, PARTS * eights, &r);
-  if (!status) status = in_parallel(context, multiply_integers_task, ceiling(panels, r.panels), &r);
+  if (!status) status = in_parallel(context, multiply_integers_task, ceiling(r.panels, r.of_a_task), &r);
   give_back(scratch);
   return status;
 }

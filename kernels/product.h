@@ -14,6 +14,7 @@ enum {
   DEPTH = 1536,             // of what is packed at once, so that it fits into caches
   GROUP_BYTES = 640 * 1024, // of packed panels in a task: well inside a core's second cache
   TASKS = 8,                // at least, so that threads end at about the same time
+  JOINT = 3,                // products at most of one left operand in a node
   FEW = 4,                  // at most so many rows are multiplied without packing them
   AHEAD = 2048,             // bytes ahead of what is read that are prefetched
 };

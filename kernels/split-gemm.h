@@ -4,6 +4,9 @@
 // columns of the right one. Threads share out the panels, and the strips too if there are few panels. A sum has the same order whatever they
 // share out.
 //
+// Several products of one left operand can be one node: rows are rounded once then, where right operands are integers, and threads meet less often.
+// The first one may have an addend.
+//
 // A constant right operand can also be made of integers of 8 or 4 bits. Then the left operand keeps 15 bits.
 //
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
@@ -27,36 +30,47 @@ typedef struct {
   int64_t format; // of the right operand
   enum { UNPACKED, PACKED, PACKED_HIGH, LEVELS_8, LEVELS_4, ROUNDED } packing; // ROUNDED: not packed before, but both operands are rounded
   float alpha, other_alpha, down_alpha;
-  Packed *packed;
-  long packed_block;
-  Levels *levels;
+  long count; // products, of one left operand
+  Packed *packed[JOINT];
+  long packed_block[JOINT];
+  Levels *levels[JOINT];
 } ProductNode;
 
-static void *pack_constant(ProductNode *node, const void *info) {
+/** Where the operands and results of one of the products are among inputs and outputs. */
+typedef struct { size_t right, other, down, result; } Places;
+
+static Places places_of(long index) {
+  const size_t i = (size_t)index;
+  return i == 0 ? (Places){1, 4, 5, 0} : (Places){3 + 3 * i, 4 + 3 * i, 5 + 3 * i, 2 * i};
+}
+
+static void *pack_constant(ProductNode *node, long index, const void *info) {
   const void *value;
   int constant = 0;
   int64_t sizes[2];
   Product p = {.right_transposed = (int)node->right_transposed};
-  void *status = CALL(GET_CONSTANT, info, (size_t)1, &constant, &value);
+  void *status = CALL(GET_CONSTANT, info, places_of(index).right, &constant, &value);
   if (!status && !constant) status = CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: what is packed must be a constant");
   if (!status) status = read_matrix(value, node->format, &p.right, sizes);
   if (status) return status;
   p.columns = sizes[p.right_transposed ? 0 : 1];
   p.depth = sizes[p.right_transposed ? 1 : 0];
   if (node->packing == LEVELS_8 || node->packing == LEVELS_4) {
-    node->levels = make_levels(&p, node->packing == LEVELS_8 ? 8 : 4);
-    return node->levels ? 0 : out_of_memory();
+    node->levels[index] = make_levels(&p, node->packing == LEVELS_8 ? 8 : 4);
+    return node->levels[index] ? 0 : out_of_memory();
   }
   const int high = node->packing == PACKED_HIGH || are_bfloat16(p.right, p.columns * p.depth);
-  node->packed_block = high ? HIGH : WHOLE;
-  node->packed = pack_panels(&p, node->packed_block);
-  return node->packed ? 0 : out_of_memory();
+  node->packed_block[index] = high ? HIGH : WHOLE;
+  node->packed[index] = pack_panels(&p, node->packed_block[index]);
+  return node->packed[index] ? 0 : out_of_memory();
 }
 
 static void destroy_product(void *data) {
   ProductNode *node = data;
-  free(node->packed);
-  free_levels(node->levels);
+  for (long i = 0; i < node->count; i++) {
+    free(node->packed[i]);
+    free_levels(node->levels[i]);
+  }
   free(node);
 }
 
@@ -73,8 +87,11 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
   if (!status) status = CALL(GET_FLOAT, info, "other_alpha", &node->other_alpha);
   if (!status) status = CALL(GET_INTEGER, info, "down_transB", &node->down_transposed);
   if (!status) status = CALL(GET_FLOAT, info, "down_alpha", &node->down_alpha);
+  size_t inputs = 0;
+  if (!status) status = CALL(COUNT_NODE_INPUTS, info, &inputs);
+  for (node->count = 1; node->count < JOINT && inputs > places_of(node->count).right;) node->count++;
   node->packing = packing;
-  if (!status && packing != UNPACKED && packing != ROUNDED) status = pack_constant(node, info);
+  for (long i = 0; !status && packing != UNPACKED && packing != ROUNDED && i < node->count; i++) status = pack_constant(node, i, info);
   if (status) destroy_product(node);
   else *created = node;
   return status;
@@ -83,12 +100,12 @@ static void *create_product(const Operator *operator, Api ignored, const void *i
 static void *do_not_fit(void) { return CALL(CREATE_STATUS, INVALID_ARGUMENT, "SplitGemm: the sizes of the operands do not fit"); }
 
 /** Reads the factors of the thin product that is added, if there is one, and those of its left factor, if that is a product itself. */
-static void *read_thin(void *context, Product *p, Product *other, Product *down) {
+static void *read_thin(void *context, Places places, Product *p, Product *other, Product *down) {
   int64_t other_left[2], other_right[2], down_right[2];
   const float *other_numbers = 0, *down_numbers = 0;
   void *status = read_input(context, 3, &other->left, other_left, 2);
-  if (!status) status = read_input(context, 4, &other_numbers, other_right, 2);
-  if (!status) status = read_input(context, 5, &down_numbers, down_right, 2);
+  if (!status) status = read_input(context, places.other, &other_numbers, other_right, 2);
+  if (!status) status = read_input(context, places.down, &down_numbers, down_right, 2);
   if (status || !other_numbers) return status;
   other->right = floats(other_numbers, other_right[1]);
   if (down_numbers) {
@@ -101,7 +118,7 @@ static void *read_thin(void *context, Product *p, Product *other, Product *down)
     if (p->left_transposed || down_right[1 - columns] != p->depth) return do_not_fit();
     other_left[0] = p->rows;
     other_left[1] = down->columns;
-    status = make_output(context, 1, other_left, 2, &down->result);
+    status = make_output(context, places.result + 1, other_left, 2, &down->result);
     if (status) return status;
     other->left = down->result;
     p->down = down;
@@ -115,40 +132,48 @@ static void *read_thin(void *context, Product *p, Product *other, Product *down)
   return fit ? 0 : do_not_fit();
 }
 
+/** Reads one of the products. Its thin ones are left in `other` and `down`. */
+static void *read_product(const ProductNode *node, long index, void *context, Product *p, Product *other, Product *down) {
+  const Places places = places_of(index);
+  *p = (Product){.left_transposed = (int)node->left_transposed,
+                 .right_transposed = (int)node->right_transposed,
+                 .alpha = node->alpha,
+                 .rounded = node->packing == ROUNDED,
+                 .packed = node->packed[index],
+                 .packed_block = node->packed_block[index],
+                 .levels = node->levels[index]};
+  *other = (Product){.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
+  *down = (Product){.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
+  int64_t left[2], right[2], addend[2];
+  void *status = read_input(context, 0, &p->left, left, 2);
+  if (!status) status = read_matrix_input(context, places.right, node->format, &p->right, right);
+  if (!status && index == 0) status = read_input(context, 2, &p->addend, addend, 2);
+  if (status) return status;
+  p->rows = left[p->left_transposed ? 1 : 0];
+  p->depth = left[p->left_transposed ? 0 : 1];
+  p->columns = right[p->right_transposed ? 0 : 1];
+  int64_t sizes[2] = {p->rows, p->columns};
+  if (right[p->right_transposed ? 1 : 0] != p->depth || (p->addend && memcmp(addend, sizes, sizeof sizes))) return do_not_fit();
+  status = read_thin(context, places, p, other, down);
+  return status ? status : make_output(context, places.result, sizes, 2, &p->result);
+}
+
 static void *run_product(void *data, void *context) {
   const ProductNode *node = data;
-  Product p = {.left_transposed = (int)node->left_transposed,
-               .right_transposed = (int)node->right_transposed,
-               .alpha = node->alpha,
-               .rounded = node->packing == ROUNDED,
-               .packed = node->packed,
-               .packed_block = node->packed_block,
-               .levels = node->levels};
-  int64_t left[2], right[2], addend[2];
-  void *status = read_input(context, 0, &p.left, left, 2);
-  if (!status) status = read_matrix_input(context, 1, node->format, &p.right, right);
-  if (!status) status = read_input(context, 2, &p.addend, addend, 2);
-  if (status) return status;
-  p.rows = left[p.left_transposed ? 1 : 0];
-  p.depth = left[p.left_transposed ? 0 : 1];
-  p.columns = right[p.right_transposed ? 0 : 1];
-  int64_t sizes[2] = {p.rows, p.columns};
-  if (right[p.right_transposed ? 1 : 0] != p.depth || (p.addend && memcmp(addend, sizes, sizeof sizes))) return do_not_fit();
-  Product other = {.right_transposed = (int)node->other_transposed, .alpha = node->other_alpha};
-  Product down = {.right_transposed = (int)node->down_transposed, .alpha = node->down_alpha};
-  status = read_thin(context, &p, &other, &down);
-  if (!status) status = make_output(context, 0, sizes, 2, &p.result);
-  return status || p.rows == 0 ? status : compute_product(&p, context);
+  Product products[JOINT], others[JOINT], downs[JOINT];
+  void *status = 0;
+  for (long i = 0; !status && i < node->count; i++) status = read_product(node, i, context, products + i, others + i, downs + i);
+  return status || products[0].rows == 0 ? status : compute_products(products, node->count, context);
 }
 
 static const Operator split_gemm = {
     COMMON_FIELDS,
     .called = "SplitGemm",
-    .all_inputs = 6,
-    .optional_inputs = 4, // the addend and the factors of the thin products
-    .stored = 1 << 1,     // the right operand
-    .all_outputs = 2,
-    .optional_outputs = 1, // the left factor of the thin product that is added
+    .all_inputs = 3 + 3 * JOINT,
+    .optional_inputs = 1 + 3 * JOINT,       // the addend, the factors of the thin products, and the other products
+    .stored = 1 << 1 | 1 << 6 | 1 << 9,     // the right operands
+    .all_outputs = 2 * JOINT,
+    .optional_outputs = 2 * JOINT - 1, // the left factor of the thin product that is added, and the other products
     .create = create_product,
     .compute = run_product,
     .destroy = destroy_product,

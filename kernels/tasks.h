@@ -137,12 +137,19 @@ static void *run_pass(Pass *pass, void *context) {
 }
 
 static void *compute_product(const Product *p, void *context) {
-  if (p->levels) return compute_integers(p, context);
   if (p->packed && p->rows <= FEW) return compute_few(p, context);
   void *status = 0;
   for (long start = 0; start < p->depth && !status; start += DEPTH) {
     Pass pass = plan(p, start);
     status = run_pass(&pass, context);
   }
+  return status;
+}
+
+/** Products of one left operand, all in the same format. */
+static void *compute_products(const Product *products, long count, void *context) {
+  if (products->levels) return compute_integers(products, count, context);
+  void *status = 0;
+  for (long i = 0; i < count && !status; i++) status = compute_product(products + i, context);
   return status;
 }

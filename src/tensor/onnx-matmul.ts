@@ -16,7 +16,7 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
 export type Packing = 'none' | 'rounded' | 'whole' | 'high' | 'int8' | 'int4';
 
 /** The operator's numbers for them. */
-const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
+export const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
 
 /** Matrices are large if none of their sizes is smaller. Sizes that have names, such as the number of rows, are not known. */
 const LARGE = 128;

@@ -5,6 +5,7 @@ import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
 import { Emitter, GRADUS, MICROSOFT, type SizesOf } from './onnx-emitter.ts';
+import { joinProducts } from './onnx-joint-products.ts';
 import { lowerMatmul, type Packing } from './onnx-matmul.ts';
 import { encodeModel, type OnnxConstant } from './onnx-protobuf.ts';
 import { formatOf } from './onnx-stored.ts';
@@ -56,7 +57,7 @@ export function lowerToOnnx(outputs: Readonly<Record<string, Tensor>>, options: 
     if (names.includes(attributes.name)) throw new Error(`an output and an input are both called ${attributes.name}`);
   }
   const bytes = encodeModel({
-    nodes: emitter.nodes,
+    nodes: joinProducts(emitter.nodes),
     inputs: [
       ...inputs
         .filter(({ attributes }) => !initializers.has(attributes.name))

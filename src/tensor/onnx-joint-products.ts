@@ -1,0 +1,49 @@
+// Joins products of one matrix with several matrices of small integers, such as those of a layer's query, key and value: our operator rounds
+// the rows of the left operand once for all of them.
+import { PACKING } from './onnx-matmul.ts';
+import type { OnnxNode } from './onnx-protobuf.ts';
+
+/** The most products in a node: JOINT in kernels/product.h. */
+const MOST = 3;
+/** The operands that a first product may have, and the results: those of the others follow. */
+const [OPERANDS, RESULTS] = [6, 2];
+/** Where operands begin that each product has for itself; before them there is the left factor of a thin product. */
+const [RIGHT, THIN] = [1, 4];
+
+/** Returns the nodes, with products joined where possible. Each joint node takes the place of its first product. */
+export function joinProducts(nodes: readonly OnnxNode[]): OnnxNode[] {
+  const computed = new Set(nodes.flatMap(({ outputs }) => outputs));
+  const groups = Map.groupBy(nodes, (node) => keyOf(node, computed) ?? node);
+  const joint = new Map<OnnxNode, OnnxNode>();
+  const joined = new Set<OnnxNode>();
+  for (const [key, products] of groups) {
+    if (typeof key !== 'string') continue;
+    for (let start = 0; start < products.length; start += MOST) {
+      const [first, ...others] = products.slice(start, start + MOST);
+      joint.set(first!, others.length > 0 ? join(first!, others) : first!);
+      for (const other of others) joined.add(other);
+    }
+  }
+  return nodes.filter((node) => !joined.has(node)).map((node) => joint.get(node) ?? node);
+}
+
+/** Products with equal keys can be joined; `undefined` for other nodes. The left operand alone may be computed in the graph. */
+function keyOf({ op, inputs, attributes }: OnnxNode, computed: ReadonlySet<string>): string | undefined {
+  const packings: readonly unknown[] = [PACKING.int8, PACKING.int4];
+  if (op !== 'SplitGemm' || !packings.includes(attributes?.packing)) return undefined;
+  const [left, ...others] = inputs;
+  if (others.some((name) => computed.has(name))) return undefined;
+  return JSON.stringify([left, others.map((name) => name !== ''), attributes]);
+}
+
+function join(first: OnnxNode, others: readonly OnnxNode[]): OnnxNode {
+  const filled = (names: readonly string[], count: number) => Array.from({ length: count }, (_, i) => names[i] ?? '');
+  return {
+    ...first,
+    inputs: [
+      ...filled(first.inputs, OPERANDS),
+      ...others.flatMap(({ inputs }) => [inputs[RIGHT]!, ...filled(inputs.slice(THIN), 2)]),
+    ],
+    outputs: [...filled(first.outputs, RESULTS), ...others.flatMap(({ outputs }) => filled(outputs, RESULTS))],
+  };
+}
