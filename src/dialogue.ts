@@ -1,8 +1,5 @@
 // Dialogues with a policy: sequences of requests for completions, many of which are held at the same time.
-import type { Completion, Policy, SampleRequest, SamplingOptions } from './generation.ts';
-
-/** Yields a request, is given its completion, may yield the next request, and returns the outcome of the dialogue. */
-export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
+import type { Dialogue, Policy, SampleRequest, SamplingOptions } from './policy.ts';
 
 /**
  * Holds dialogues to their ends, and tells what came of each: as the policy does it, or else in step, all that are not over taking their turns in

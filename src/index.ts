@@ -1,21 +1,86 @@
 // The public surface of the package: explicit named re-exports, nothing else.
 
 // The schemas of settings and of tools' arguments are zod's: this one, so that all are of one version.
+
 export { z } from 'zod';
+
+// From a configuration, as the command does.
+
+export type { Config, ConfigInput } from './config/schema.ts';
+export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
+export type { TimedEvent, TrainEvent } from './studio/events.ts';
+export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
+export { type TrainOptions, train, trainEvents } from './studio/train.ts';
+export type { TrainResult } from './studio/train-result.ts';
+
+// From parts: the protocols, the generator of rollouts and the trainers.
+
+export { type CurriculumOptions, curriculum } from './curriculum.ts';
+export { type DataLoader, shuffledExamples } from './data.ts';
+export {
+  GrpoTrainer,
+  type GrpoTrainerOptions,
+  type Phase,
+  type StepReport,
+  type StepsOptions,
+  trainingSequence,
+} from './grpo-trainer.ts';
+export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';
+export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
+export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
+export {
+  type Completion,
+  type Dialogue,
+  type Policy,
+  type SampleRequest,
+  type SamplingOptions,
+  stopAtText,
+} from './policy.ts';
+export { type RandomStream, randomStream, streamSeed } from './random.ts';
+export type { RenderedPrompt, Renderer } from './rendering.ts';
+export type { Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
+export {
+  type Action,
+  type Env,
+  type EnvBuilder,
+  type EpisodeScore,
+  type Example,
+  finalText,
+  type Group,
+  type Reward,
+  type State,
+  type Step,
+  type StopReason,
+  type Trajectory,
+  type TurnTokens,
+} from './rl.ts';
+export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
+export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
+
+// The algorithm, and statistics of what came of it.
+
+export { groupAdvantages } from './grpo/advantages.ts';
+export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
+export { learningRateSchedule } from './grpo/schedules.ts';
+export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
+export { evaluatePolicy } from './studio/evaluate-policy.ts';
+
 // Models, tokens and chat.
+
 export type { TrainableModel } from './backends/backend.ts';
 export { findModel, obtainModel } from './backends/find-model.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
 export { openRenderer } from './backends/open-renderer.ts';
-// From a configuration, as the command does.
-export type { Config, ConfigInput } from './config/schema.ts';
+export { chatRenderer } from './renderers/chat-renderer.ts';
+export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
+export { type ActionStream, actionStream } from './renderers/parse-turn.ts';
+export { plainRenderer } from './renderers/plain-renderer.ts';
+export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
+
+// Environments, their problems and their tools.
+
 export { type Configurable, configurable } from './configurable.ts';
-// From parts.
-export { type CurriculumOptions, curriculum } from './curriculum.ts';
-export { type DataLoader, shuffledExamples } from './data.ts';
-export type { Dialogue } from './dialogue.ts';
 export type { Dataset, Environment } from './environment.ts';
-// Problems, environments and rewards that ship.
 export { arithmetic } from './envs/arithmetic.ts';
 export { environmentByColumn } from './envs/by-column.ts';
 export { countdown } from './envs/countdown.ts';
@@ -32,32 +97,15 @@ export {
   type ToolEpisode,
   toolEnvironment,
 } from './envs/tool-environment.ts';
-// Runs on disk, and errors.
-export { GradusError } from './errors.ts';
-export {
-  type Completion,
-  type GenerateOptions,
-  type Generator,
-  type Policy,
-  RolloutGenerator,
-  type RolloutOptions,
-  type SampleRequest,
-  type SamplingOptions,
-} from './generation.ts';
-// The algorithm and its numbers.
-export { groupAdvantages } from './grpo/advantages.ts';
-export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
-export { learningRateSchedule } from './grpo/schedules.ts';
-export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
-export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';
-export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
-export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
-export { type RandomStream, randomStream, streamSeed } from './random.ts';
-export { chatRenderer } from './renderers/chat-renderer.ts';
-export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
-export { type ActionStream, actionStream } from './renderers/parse-turn.ts';
-export { plainRenderer } from './renderers/plain-renderer.ts';
-export type { RenderedPrompt, Renderer } from './rendering.ts';
+export { loadRows, splitRows } from './studio/data/data-files.ts';
+export { saveRows } from './studio/data/save-rows.ts';
+export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
+export { type ToolSyntaxName, toolSyntaxes } from './tools/syntaxes.ts';
+export { type Tool, type ToolOptions, tool } from './tools/tool.ts';
+export type { ToolSyntax } from './tools/tool-syntax.ts';
+
+// Rewards.
+
 export { RewardWeights, type WeightSchedule } from './reward-weights.ts';
 export { codeTests, type Program, type ProgramEnd, type RunProgram } from './rewards/code-tests.ts';
 export { clip, gate, product, schedule, type WeightedPart, weighted } from './rewards/combinators.ts';
@@ -82,22 +130,9 @@ export { style } from './rewards/style.ts';
 export { thinkFormat } from './rewards/think-format.ts';
 export { weightedRewards } from './rewards/weighted.ts';
 export { xmlFormat } from './rewards/xml-format.ts';
-export type { Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
-export {
-  type Action,
-  type Env,
-  type EnvBuilder,
-  type EpisodeScore,
-  type Example,
-  finalText,
-  type Group,
-  type Reward,
-  type State,
-  type Step,
-  type StopReason,
-  type Trajectory,
-  type TurnTokens,
-} from './rl.ts';
+
+// Runs on disk.
+
 export {
   findRun,
   listRuns,
@@ -117,27 +152,9 @@ export type {
   Verdict,
 } from './runs/records.ts';
 export { learningVerdict } from './runs/verdict.ts';
-export { loadRows, splitRows } from './studio/data/data-files.ts';
-export { saveRows } from './studio/data/save-rows.ts';
-export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
-export { evaluatePolicy } from './studio/evaluate-policy.ts';
-export type { TimedEvent, TrainEvent } from './studio/events.ts';
 export { type Comparison, compareRuns } from './studio/finished-runs/compare-runs.ts';
 export { type InspectedRun, inspectRun } from './studio/finished-runs/inspect-run.ts';
-export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
-export { type TrainOptions, train, trainEvents } from './studio/train.ts';
-export type { TrainResult } from './studio/train-result.ts';
-export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised.ts';
-export { createTokenizer, type Tokenizer } from './tokenizers/tokenizer.ts';
-export type { AnswerLimits, ToolAnswer, ToolFailure } from './tools/answer-call.ts';
-export { type ToolSyntaxName, toolSyntaxes } from './tools/syntaxes.ts';
-export { type Tool, type ToolOptions, tool } from './tools/tool.ts';
-export type { ToolSyntax } from './tools/tool-syntax.ts';
-export {
-  GrpoTrainer,
-  type GrpoTrainerOptions,
-  type Phase,
-  type StepReport,
-  type StepsOptions,
-  trainingSequence,
-} from './training.ts';
+
+// Errors.
+
+export { GradusError } from './errors.ts';

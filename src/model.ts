@@ -1,5 +1,5 @@
 // The training loop's interface to a model: sampling, log-probabilities of sequences, and updates of the weights.
-import type { Policy } from './generation.ts';
+import type { Policy } from './policy.ts';
 
 /** One sequence to train on. `completionIds`, `mask` and the log-probabilities have equal lengths. */
 export interface TrainingSequence {

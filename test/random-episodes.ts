@@ -1,14 +1,14 @@
 // Episodes at random: whatever a model might sample, in conversations that are hard on tokenizers, templates and parsers.
 import assert from 'node:assert/strict';
 import { toolEnvironment } from '../src/envs/tool-environment.ts';
-import { RolloutGenerator } from '../src/generation.ts';
+import { trainingSequence } from '../src/grpo-trainer.ts';
 import type { ToolSpec } from '../src/message.ts';
 import { type RandomStream, randomStream } from '../src/random.ts';
 import type { Renderer } from '../src/rendering.ts';
 import type { Example } from '../src/rl.ts';
+import { RolloutGenerator } from '../src/rollout-generator.ts';
 import type { Tokenizer } from '../src/tokenizers/tokenizer.ts';
 import type { ToolSyntax } from '../src/tools/tool-syntax.ts';
-import { trainingSequence } from '../src/training.ts';
 
 export interface RandomEpisodes {
   readonly tokenizer: Tokenizer;

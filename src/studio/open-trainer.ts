@@ -1,10 +1,10 @@
 // Opens the trainer of a stage, and gives access to its state for checkpoints.
 import type { Stage } from '../config/stages.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
+import { GrpoTrainer, type StepReport, type StepsOptions } from '../grpo-trainer.ts';
 import { RewardWeights } from '../reward-weights.ts';
 import type { CheckpointState } from '../runs/records.ts';
-import { SupervisedTrainer } from '../supervised.ts';
-import { GrpoTrainer, type StepReport, type StepsOptions } from '../training.ts';
+import { SupervisedTrainer } from '../supervised-trainer.ts';
 import { problemLoader } from './data/problems.ts';
 import { goldSequences } from './gold-sequences.ts';
 import type { Setup } from './setup.ts';

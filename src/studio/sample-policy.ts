@@ -1,7 +1,8 @@
 // Samples completions of a policy, with their rewards, for people to read.
-import type { Generator, Policy } from '../generation.ts';
+import type { Policy } from '../policy.ts';
 import type { Progress, RewardModel } from '../rewards.ts';
 import { type Example, exchange, finalText, type Reward, type Trajectory } from '../rl.ts';
+import type { Generator } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 
 export interface SampleOptions {

@@ -1,10 +1,10 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import type { ConfigInput } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
-import { RolloutGenerator } from '../generation.ts';
 import type { Message } from '../message.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
+import { RolloutGenerator } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { stepCount } from './data/problems.ts';
 import { openSubject } from './open-subject.ts';

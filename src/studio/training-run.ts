@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Stage, stagesOf } from '../config/stages.ts';
+import type { StepReport } from '../grpo-trainer.ts';
 import { streamSeed } from '../random.ts';
 import type { Progress } from '../rewards.ts';
 import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
@@ -9,7 +10,6 @@ import { type DiagnosedAlert, type HealthMonitor, replay } from '../runs/health.
 import { readEvaluations, readMetrics, readSamples } from '../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../runs/records.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import type { StepReport } from '../training.ts';
 import { haveSameData } from './data/problems.ts';
 import { errorBudget } from './error-budget.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';

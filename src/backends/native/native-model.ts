@@ -1,6 +1,5 @@
 // The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
 import { GradusError } from '../../errors.ts';
-import type { Policy } from '../../generation.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
 import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
@@ -9,6 +8,7 @@ import { outputName } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
 import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import type { Policy } from '../../policy.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';

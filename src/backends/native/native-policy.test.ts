@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, openModel } from '../../../test/native-models.ts';
-import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../generation.ts';
+import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../policy.ts';
 import { shuffled } from '../../random.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 

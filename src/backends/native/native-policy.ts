@@ -1,7 +1,8 @@
 // Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
-import { begin, type Dialogue } from '../../dialogue.ts';
-import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../generation.ts';
+
+import { begin } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
+import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { DecodingSession, type DecodingSessionOptions } from './decoding-session.ts';
 import { RowBatch } from './row-batch.ts';
 import { SampledRow } from './sampled-row.ts';

@@ -1,6 +1,7 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
-import type { SamplingOptions } from '../../generation.ts';
+
 import type { ModelConfig } from '../../models/layers.ts';
+import type { SamplingOptions } from '../../policy.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
 import { cacheBytesPerToken, KeyValueCache } from './key-value-cache.ts';
 import type { SampledRow } from './sampled-row.ts';

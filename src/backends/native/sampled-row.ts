@@ -1,7 +1,7 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { GradusError } from '../../errors.ts';
-import type { Completion, SampleRequest, SamplingOptions } from '../../generation.ts';
 import { likeliestToken, sampleToken } from '../../models/sampler.ts';
+import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
 
 /** The distribution of one row's next token. Both arrays are views [vocabulary] that the next run overwrites. */

@@ -1,7 +1,7 @@
 // Records what takes time and memory in the first steps of a run, except for the very first, which also compiles graphs.
 import type { Profiler } from '../../backends/backend.ts';
+import type { StepReport } from '../../grpo-trainer.ts';
 import type { RunStore } from '../../runs/run-store.ts';
-import type { StepReport } from '../../training.ts';
 import { type MemorySample, ProfileSummary } from './profile-summary.ts';
 import { profileTable } from './profile-table.ts';
 import { ProfileTrace } from './profile-trace.ts';

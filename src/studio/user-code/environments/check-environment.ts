@@ -2,13 +2,14 @@
 
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
-import { type Policy, RolloutGenerator } from '../../../generation.ts';
 import { mean } from '../../../intervals.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
+import type { Policy } from '../../../policy.ts';
 import { randomStream, streamSeed } from '../../../random.ts';
 import type { Renderer } from '../../../rendering.ts';
 import type { Action, Example, Reward, State, StopReason, Trajectory } from '../../../rl.ts';
+import { RolloutGenerator } from '../../../rollout-generator.ts';
 import { type Check, failed, passed, share } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';

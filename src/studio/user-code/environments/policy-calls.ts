@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ModelText } from '../../../backends/open-renderer.ts';
 import type { Config } from '../../../config/schema.ts';
-import type { Policy } from '../../../generation.ts';
+import type { Policy } from '../../../policy.ts';
 import { streamSeed } from '../../../random.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
 import { openConfiguredText } from '../../model-text.ts';

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data.ts';
-import type { GenerateOptions, Generator } from './generation.ts';
-import type { Model, TrainingSequence } from './model.ts';
-import { RewardWeights } from './reward-weights.ts';
-import type { Progress } from './rewards.ts';
-import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import {
   GrpoTrainer,
   type GrpoTrainerOptions,
   type StepReport,
   type StepsOptions,
   trainingSequence,
-} from './training.ts';
+} from './grpo-trainer.ts';
+import type { Model, TrainingSequence } from './model.ts';
+import { RewardWeights } from './reward-weights.ts';
+import type { Progress } from './rewards.ts';
+import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
+import type { GenerateOptions, Generator } from './rollout-generator.ts';
 
 interface Problem extends Example {
   readonly id: number;

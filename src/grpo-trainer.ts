@@ -1,7 +1,6 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
 
 import type { DataLoader } from './data.ts';
-import type { Generator } from './generation.ts';
 import {
   type AdvantageBaseline,
   groupAdvantages,
@@ -16,6 +15,7 @@ import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
 import { assertGoesOn, type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
+import type { Generator } from './rollout-generator.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;

@@ -1,79 +1,13 @@
-// Sampling and rollouts: the interface of a policy, and the generator that plays episodes with it.
-import { converse, type Dialogue } from './dialogue.ts';
+// Rollouts: the interface of a generator of trajectories, and the one that plays episodes with a policy.
+
+import { converse } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
 import { frozenCopy } from './frozen-copy.ts';
+import type { Dialogue, Policy, SamplingOptions } from './policy.ts';
 import { streamSeed } from './random.ts';
 import type { Renderer } from './rendering.ts';
 import type { EnvBuilder, Example, Trajectory } from './rl.ts';
-
-export interface SamplingOptions {
-  /** Maximum number of tokens in a completion. */
-  readonly maxTokens: number;
-  /** Divides the logits; 0 is greedy. @default 1 */
-  readonly temperature?: number;
-  /** Keep the k most likely tokens; 0 keeps all. @default 0 */
-  readonly topK?: number;
-  /** Nucleus sampling: keep the most likely tokens up to this total probability. @default 1 */
-  readonly topP?: number;
-  /** Drop tokens whose probability is below this fraction of the largest. @default 0 */
-  readonly minP?: number;
-  /** Tokens that end a completion, of which they are part. */
-  readonly stopIds: ReadonlySet<number>;
-  /** Called after each token; says whether the completion ends with it. See `stopAtText`. @default never */
-  readonly stopWhen?: (ids: readonly number[]) => boolean;
-  /** Ends all completions early, with finish reason `cancelled`. */
-  readonly signal?: AbortSignal;
-}
-
-/** Ends completions at any of the given texts, even if they begin or end inside a token. */
-export function stopAtText(
-  texts: readonly string[],
-  decode: (ids: readonly number[]) => string,
-): (ids: readonly number[]) => boolean {
-  // A text of n bytes is within the last n tokens, since each token holds at least one byte of it.
-  const reach = Math.max(0, ...texts.map((text) => new TextEncoder().encode(text).length));
-  return (ids) => {
-    const tail = decode(ids.slice(-reach));
-    return texts.some((text) => tail.includes(text));
-  };
-}
-
-export interface SampleRequest {
-  /** The prompt; it is read only once for requests with equal prompts. */
-  readonly promptIds: readonly number[];
-  /** The name of the completion's random stream, so that the result does not depend on what else is in the batch. */
-  readonly seed: number;
-  /** A limit for this completion, if shorter. @default the options' maxTokens */
-  readonly maxTokens?: number;
-  /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
-  readonly goesOn?: boolean;
-}
-
-export interface Completion {
-  readonly ids: readonly number[];
-  /** Log-probability of each id under the distribution from which it was drawn, after temperature, top-k, top-p and min-p. */
-  readonly logprobs: readonly number[];
-  /** Log-probability of each id under the model itself, with temperature 1 and without filters. */
-  readonly plainLogprobs: readonly number[];
-  readonly finishReason: 'stop' | 'length' | 'cancelled';
-}
-
-export interface Policy {
-  /** The maximum length of a prompt with its completion, in tokens. */
-  readonly contextLength: number;
-  /** Returns completions in the order of the requests. */
-  sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
-  /**
-   * Holds dialogues until they end; `onEnd` is called with the outcome of each. A dialogue gets its completion as soon as that has ended, while
-   * others are still sampled. When its next request is awaited depends only on what was sampled. @default see `converse`
-   */
-  converse?<T>(
-    dialogues: readonly Dialogue<T>[],
-    options: SamplingOptions,
-    onEnd: (result: T, index: number) => void,
-  ): Promise<void>;
-}
 
 export interface GenerateOptions {
   /** Trajectories per example: the group size G. */

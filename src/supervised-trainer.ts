@@ -1,8 +1,8 @@
 // Supervised training on given completions, for policies that cannot yet solve any problem by themselves.
 import type { DataLoader } from './data.ts';
+import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import type { Example } from './rl.ts';
-import type { StepReport, StepsOptions } from './training.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly model: Required<Pick<Model, 'updateSupervised'>>;

@@ -1,16 +1,11 @@
 // Plays episodes with a policy that follows a script: order, seeds, and every way for an episode to end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  type Completion,
-  type Policy,
-  RolloutGenerator,
-  type SampleRequest,
-  type SamplingOptions,
-} from './generation.ts';
 import type { Message } from './message.ts';
+import type { Completion, Policy, SampleRequest, SamplingOptions } from './policy.ts';
 import type { Renderer } from './rendering.ts';
 import type { Env, EnvBuilder, State, Trajectory } from './rl.ts';
+import { RolloutGenerator } from './rollout-generator.ts';
 
 interface Problem extends Record<string, unknown> {
   readonly name: string;
