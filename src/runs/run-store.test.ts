@@ -18,7 +18,8 @@ import { after, test } from 'node:test';
 import { findCheckpoint } from './checkpoints.ts';
 import { isAlive, processStart } from './processes.ts';
 import { findRun, listRuns, readEvaluations, readMetrics, readRollouts, readRun, readSamples } from './read-run.ts';
-import { assertFree, failReserved, isReserved, RunStore, reserveRun } from './run-store.ts';
+import { assertFree, endReserved, isReserved, reserveRun } from './reservation.ts';
+import { RunStore } from './run-store.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-runs-'));
 after(() => rmSync(root, { recursive: true }));
@@ -262,7 +263,7 @@ test('a reserved run that cannot begin says why, and keeps what it had', () => {
   store.metrics(1, { reward: 1 });
   store.update({ step: 1, status: 'stopped', stop_reason: 'SIGTERM' });
   reserveRun(store.directory, process.pid);
-  failReserved(store.directory, { code: 'MODEL_NOT_FOUND', message: 'no model' });
+  endReserved(store.directory, { status: 'failed', error: { code: 'MODEL_NOT_FOUND', message: 'no model' } });
   const { status, step, error, stop_reason } = readRun(store.directory);
   assert.deepEqual([status, step, error!.code, stop_reason], ['failed', 1, 'MODEL_NOT_FOUND', undefined]);
   assert.equal(readMetrics(store.directory).length, 1);

@@ -5,7 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
-import { emptyRun, reserveRun } from '../runs/run-store.ts';
+import { emptyRun, reserveRun } from '../runs/reservation.ts';
 import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';

@@ -11,7 +11,8 @@ import { NotFiniteError } from '../not-finite.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
-import { failReserved, isReserved, type RunStore } from '../runs/run-store.ts';
+import { endReserved, isReserved } from '../runs/reservation.ts';
+import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
@@ -92,7 +93,7 @@ export async function* trainEvents(
   } catch (error) {
     // Once the run has begun, it keeps itself how it ended.
     const directory = runDirectory(loaded, options);
-    if (isReserved(directory)) failReserved(directory, failureOf(error));
+    if (isReserved(directory)) endReserved(directory, { status: 'failed', error: failureOf(error) });
     throw storageError(error, directory);
   } finally {
     setup?.dispose();

@@ -15,7 +15,7 @@ import { LineFollower } from '../../runs/follow-lines.ts';
 import { replay } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
-import { emptyRun, reserveRun, stopReserved } from '../../runs/run-store.ts';
+import { emptyRun, endReserved, reserveRun } from '../../runs/reservation.ts';
 import type { TimedEvent } from '../events.ts';
 import { healthSettings } from '../health-settings.ts';
 import { findOut } from '../machine/machine-checks.ts';
@@ -86,7 +86,8 @@ export async function* trainAtModal(
     throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
   }
   if (ended.stopped) {
-    stopReserved(directory, ended.stopped === 'cancelled' ? String(options.signal?.reason) : ended.stopped);
+    const reason = ended.stopped === 'cancelled' ? String(options.signal?.reason) : ended.stopped;
+    endReserved(directory, { status: 'stopped', stop_reason: reason });
   }
   const record = readRun(directory);
   if (record.status !== 'completed' && record.status !== 'stopped') throw failureOf(ended);

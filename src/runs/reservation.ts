@@ -1,0 +1,103 @@
+// Which directories can become runs, and taking one for a process that is about to write it.
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { GradusError } from '../errors.ts';
+import { isTemporaryOf, replaceJson } from './files.ts';
+import { runFiles } from './layout.ts';
+import { processStart } from './processes.ts';
+import { isActive, readRun } from './read-run.ts';
+import type { RunRecord } from './records.ts';
+
+/** What is known of a run before a process writes it. */
+export type NewRunRecord = Omit<RunRecord, 'id' | 'status' | 'pid' | 'pid_start' | 'step'>;
+
+/**
+ * Throws `RUN_EXISTS` where a new run has no place: the directory holds something, and not a run that may be overwritten; `RUN_ACTIVE` if that
+ * is still being written.
+ */
+export function assertFree(directory: string, overwrite: boolean): void {
+  if (!existsSync(directory)) return;
+  if (!statSync(directory).isDirectory()) {
+    throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
+  }
+  // A process that was killed while it wrote its first file left only that, under another name.
+  const isNothing = (name: string) =>
+    name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
+  if (readdirSync(directory).every(isNothing)) return;
+  // As the error about it says. Nothing tells then that a process still writes the run.
+  if (overwrite && isDamaged(directory)) return;
+  if (isReserved(directory)) return;
+  if (!existsSync(join(directory, runFiles.run))) {
+    throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
+      hint: 'choose another --name or --out',
+      path: directory,
+    });
+  }
+  if (!overwrite) {
+    throw new GradusError('RUN_EXISTS', `${directory} holds a run already`, {
+      hint: 'choose another --name or --out, or give --resume or --overwrite',
+      path: directory,
+    });
+  }
+  assertInactive(directory, readRun(directory));
+}
+
+/**
+ * Takes a directory for a run that a process with this id is about to write; that process may create or reopen the run then.
+ * @param record absent for a run that goes on
+ */
+export function reserveRun(directory: string, pid: number, record?: NewRunRecord): void {
+  const lasting = record
+    ? { ...record, id: basename(resolve(directory)), step: 0 }
+    : withoutOutcome(readRun(directory));
+  replaceJson(join(directory, runFiles.run), { ...lasting, status: 'starting', ...writer(pid) });
+}
+
+/** Whether the run was reserved for this process. */
+export function isReserved(directory: string): boolean {
+  if (!existsSync(join(directory, runFiles.run))) return false;
+  const { status, pid } = readRun(directory);
+  return status === 'starting' && pid === process.pid;
+}
+
+function isDamaged(directory: string): boolean {
+  try {
+    readRun(directory);
+    return false;
+  } catch (error) {
+    return error instanceof GradusError && error.code === 'RUN_DAMAGED';
+  }
+}
+
+/** Ends a reserved run: one that could not be started, or that ran on another machine. */
+export function endReserved(directory: string, outcome: Pick<RunRecord, 'status' | 'error' | 'stop_reason'>): void {
+  const record = { ...readRun(directory), ...outcome, ended: new Date().toISOString() };
+  replaceJson(join(directory, runFiles.run), record);
+}
+
+/** Removes everything except the logs, run.json and a claim. */
+export function emptyRun(directory: string): void {
+  const kept: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim];
+  const names = readdirSync(directory).filter((name) => !kept.includes(name));
+  for (const name of names) rmSync(join(directory, name), { recursive: true });
+}
+
+/** Throws `RUN_ACTIVE` if another process writes the run. */
+export function assertInactive(directory: string, record: RunRecord): void {
+  if (!isActive(record) || record.pid === process.pid) return;
+  throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${directory}`, {
+    hint: 'wait for it (gradus runs wait) or stop it (gradus runs stop) first',
+    path: directory,
+  });
+}
+
+/** The fields of run.json that say which process writes it. */
+export function writer(pid: number): Pick<RunRecord, 'pid' | 'pid_start'> {
+  const start = processStart(pid);
+  return { pid, ...(start !== undefined && { pid_start: start }) };
+}
+
+/** The fields of run.json that a resumed run keeps. */
+export function withoutOutcome({ ended: _, stop_reason: __, error: ___, verdict: ____, ...lasting }: RunRecord) {
+  return lasting;
+}
