@@ -1,7 +1,7 @@
 // What is kept of anything that was thrown.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { messageOf, stackOf } from './errors.ts';
+import { GradusError, messageOf, stackOf } from './errors.ts';
 
 test('anything that was thrown has a message', () => {
   const unreadable = new Proxy({}, { get: () => assert.fail() });
@@ -12,6 +12,11 @@ test('anything that was thrown has a message', () => {
     '3',
     'an object',
   ]);
+});
+
+test('the message of an error is one line, whatever it quotes', () => {
+  const { message } = new GradusError('FILE_BROKEN', 'cannot read  a b: no\n\n  way\r\nout');
+  assert.equal(message, 'cannot read  a b: no way out');
 });
 
 test('of a message or a stack as long as a file the beginning is kept', () => {

@@ -21,7 +21,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** An error with a stable `code` (upper case, underscores), a one-line message and a hint. */
+/** An error with a stable `code` (upper case, underscores), a message, of which line breaks become spaces, and a hint. */
 export class GradusError extends Error {
   override readonly name = 'GradusError';
   readonly code: string;
@@ -30,7 +30,10 @@ export class GradusError extends Error {
   readonly kind: ErrorKind;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      message.replaceAll(/\s*[\r\n\u2028\u2029]\s*/g, ' '),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.code = code;
     this.hint = details.hint;
     this.path = details.path;

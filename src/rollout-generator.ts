@@ -117,7 +117,7 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
 }
 
 function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusError {
-  return new GradusError('EPISODE_FAILED', `an episode failed: ${message.replaceAll(/\s+/g, ' ')}`, {
+  return new GradusError('EPISODE_FAILED', `an episode failed: ${message}`, {
     hint: 'fix the environment (test it with gradus env check), or set rollout.strategy to retry or min_viable',
     path: 'rollout.strategy',
     kind: 'failed',

@@ -12,7 +12,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw settingsInvalid(messageOf(error).replaceAll(/\s+/g, ' '));
+    throw settingsInvalid(messageOf(error));
   }
 }
 

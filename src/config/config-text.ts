@@ -57,7 +57,7 @@ export function parseValue(text: string, name: string): unknown {
 
 function syntaxError(name: string, fault: string, line?: number): GradusError {
   const place = line === undefined ? name : `${name}:${line}`;
-  const said = /call stack/.test(fault) ? 'it is nested too deeply' : fault.replaceAll(/\s+/g, ' ');
+  const said = /call stack/.test(fault) ? 'it is nested too deeply' : fault;
   return new GradusError('CONFIG_SYNTAX', `${place}: ${said}`, {
     hint: 'correct the YAML (indentation, quotes, colons) or JSON',
     path: place,

@@ -68,7 +68,7 @@ function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new GradusError('CHAT_TEMPLATE_FAILED', `${what}: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+    throw new GradusError('CHAT_TEMPLATE_FAILED', `${what}: ${messageOf(error)}`, {
       hint: 'check the order of roles, or set chat_template to a template of your own',
       path: 'chat_template',
       cause: error,

@@ -26,16 +26,12 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
   };
 }
 
-/** One line for each trajectory that failed or whose reward failed. */
+/** What went wrong in each trajectory that failed or whose reward failed. */
 function faultsOf({ trajectories, rewards }: Group): string[] {
   return trajectories.flatMap(({ error }, i) => {
-    if (error) return oneLine(error.message);
+    if (error) return error.message;
     const { errors } = rewards[i]!;
     const [fault] = errors ? Object.entries(errors) : [];
-    return fault ? oneLine(`reward ${fault[0]}: ${fault[1]}`) : [];
+    return fault ? `reward ${fault[0]}: ${fault[1]}` : [];
   });
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ');
 }

@@ -1,6 +1,6 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
 
-import { sampledTokens } from '../grpo/metrics.ts';
+import { completionMetrics, episodeMetrics } from '../grpo/metrics.ts';
 import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Policy } from '../policy.ts';
@@ -138,9 +138,12 @@ async function answer(
   return groups;
 }
 
+/** The metrics of rollouts that evaluations have too. */
+const rolloutNames: readonly string[] = ['num_turns/mean', 'completions/mean_length', 'completions/clipped_ratio'];
+
 function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
   const trajectories = samples.map(({ trajectory }) => trajectory);
-  const clipped = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
+  const played = Object.entries({ ...completionMetrics(trajectories), ...episodeMetrics(trajectories) });
   const parts = samples.map(({ reward }) => {
     const applied = Object.entries(reward.parts).filter((part): part is [string, number] => part[1] !== null);
     return Object.fromEntries(applied.map(([name, value]) => [`rewards/${name}/mean`, value]));
@@ -148,9 +151,7 @@ function sampleMetrics(samples: readonly Scored[]): Record<string, number> {
   return {
     ...meanMetrics(samples.flatMap(({ reward, trajectory }) => [reward.metrics ?? {}, trajectory.metrics ?? {}])),
     ...meanMetrics(parts),
-    'num_turns/mean': mean(trajectories.map(({ steps }) => steps.length)),
-    'completions/mean_length': mean(trajectories.map(sampledTokens)),
-    'completions/clipped_ratio': clipped / samples.length,
+    ...Object.fromEntries(played.filter(([name]) => rolloutNames.includes(name))),
     unscored: samples.filter(({ reward }) => reward.score === null).length / samples.length,
   };
 }

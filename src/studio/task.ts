@@ -89,7 +89,7 @@ export async function openings(environment: Environment, rows: readonly Example[
       if (isRemote(env)) env.release();
     } catch (error) {
       if (error instanceof GradusError && error.code.startsWith('COLUMN_')) throw error;
-      const message = messageOf(error).replaceAll(/\s+/g, ' ');
+      const message = messageOf(error);
       throw new GradusError('ENVIRONMENT_FAILED', `row ${i + 1}: its episode does not begin: ${message}`, {
         hint: 'gradus env check plays an environment without a model',
         path: 'environment',

@@ -190,7 +190,7 @@ async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]>
     return await readParquet(bytes);
   } catch (error) {
     if (!(error instanceof FormatError)) throw error;
-    const message = `${path} is no Parquet file: ${error.message.replaceAll(/\s+/g, ' ')}`;
+    const message = `${path} is no Parquet file: ${error.message}`;
     throw new GradusError('DATASET_MALFORMED', message, { hint: 'fetch or write the file again', path, cause: error });
   }
 }
@@ -246,7 +246,7 @@ function valueFault(value: unknown, depth: number): string | undefined {
 }
 
 function malformed(path: string, where: string, fault: string): GradusError {
-  const message = `${where} of ${path} is no row: ${fault.replaceAll(/\s+/g, ' ')}`;
+  const message = `${where} of ${path} is no row: ${fault}`;
   return new GradusError('DATASET_MALFORMED', message, {
     hint: 'a row is a JSON object, such as {"question": "What is 2 + 2?", "answer": "4"}',
     path,

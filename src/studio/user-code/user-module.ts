@@ -56,7 +56,7 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
   } catch (error) {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const place = placeIn(stack) ?? (error instanceof SyntaxError ? placeIn(await checkSyntax(file)) : undefined);
-    const message = messageOf(error).replaceAll(/\s+/g, ' ');
+    const message = messageOf(error);
     const hint = place === undefined ? 'fix the file, or what it imports' : `see ${place}`;
     throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
   }

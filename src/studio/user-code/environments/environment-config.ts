@@ -42,7 +42,7 @@ function parseSettings(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+    throw new GradusError('USAGE', `--config is not JSON: ${messageOf(error)}`, {
       hint: `for example --config '{"difficulty": "hard"}'`,
       path: '--config',
     });

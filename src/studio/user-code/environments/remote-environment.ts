@@ -30,7 +30,7 @@ export async function openRemoteEnvironment(
       try {
         return (await ask({ method: 'buildDataset', given: request, timeLimit: limits.buildDataset })) as Dataset;
       } catch (error) {
-        throw new GradusError('ENVIRONMENT_FAILED', `buildDataset: ${messageOf(error).replaceAll(/\s+/g, ' ')}`, {
+        throw new GradusError('ENVIRONMENT_FAILED', `buildDataset: ${messageOf(error)}`, {
           path: 'environment',
           cause: error,
         });
