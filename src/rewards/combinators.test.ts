@@ -50,12 +50,12 @@ test('gate lets a reward through where a condition holds', async () => {
   assert.deepEqual(await answered(given), [1, 0]);
 });
 
-test('schedule asks for the weight at every call', async () => {
-  let step = 0;
-  const reward = schedule(first, () => 1 - step / 10);
-  assert.deepEqual(await reward(input), [1, 0.5, null, 0]);
-  step = 5;
-  assert.deepEqual(await reward(input), [0.5, 0.25, null, 0]);
+test('schedule weighs by the step of the run, and outside of one as at its end', async () => {
+  const reward = schedule(first, { from: 1, to: 0.25, steps: 10 });
+  const at = (step: number) => reward({ ...input, progress: { step, maxSteps: 20 } });
+  assert.deepEqual(await at(0), [1, 0.5, null, 0]);
+  assert.deepEqual(await at(10), [0.25, 0.125, null, 0]);
+  assert.deepEqual(await reward(input), [0.25, 0.125, null, 0]);
 });
 
 test('a wrong number of scores is an error, and so is a part that throws', async () => {

@@ -1,4 +1,5 @@
 // Reward functions made from other reward functions. A score of `null` means that a reward does not apply; it is not 0.
+import { finalWeight, type WeightSchedule, weightAt } from '../reward-weights.ts';
 import type { RewardFunction } from '../rewards.ts';
 
 export interface WeightedPart {
@@ -40,13 +41,10 @@ export function gate(condition: RewardFunction, reward: RewardFunction, threshol
   });
 }
 
-/**
- * The score times a weight that is computed at every call, for example `() => Math.max(0, 1 - step / 100)`. Reward functions do not know
- * the step, so the program that runs `GrpoTrainer` has to keep track of it.
- */
-export function schedule(reward: RewardFunction, weight: () => number): RewardFunction {
+/** The score times a weight that changes over the steps of a run. Outside of a run it is the final one, as in evaluations. */
+export function schedule(reward: RewardFunction, weight: WeightSchedule): RewardFunction {
   return async (input) => {
-    const factor = weight();
+    const factor = input.progress ? weightAt(weight, input.progress.step) : finalWeight(weight);
     return (await reward(input)).map((score) => (score === null ? null : score * factor));
   };
 }
