@@ -3,7 +3,7 @@ import type { Architecture } from '../src/models/families.ts';
 import { outputName } from '../src/models/layers.ts';
 import { allocate } from '../src/runtime/buffers.ts';
 import { createSession } from '../src/runtime/session.ts';
-import { type Tensor, tensor } from '../src/runtime/tensor.ts';
+import { type HostTensor, tensor } from '../src/runtime/tensor.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { input, matmul } from '../src/tensor/ops.ts';
 import { volume } from '../src/tensor/shape.ts';
@@ -48,7 +48,11 @@ async function secondsOfProduct(height: number, inner: number, width: number, th
   const shapes = { x: [height, inner], weight: [inner, width] };
   const product = matmul(input('x', 'float32', shapes.x), input('weight', 'float32', shapes.weight));
   const model = lowerToOnnx({ product }, { initializers: new Set(['weight']) });
-  const [x, weight, result] = [shapes.x, shapes.weight, [height, width]].map(noise) as [Tensor, Tensor, Tensor];
+  const [x, weight, result] = [shapes.x, shapes.weight, [height, width]].map(noise) as [
+    HostTensor,
+    HostTensor,
+    HostTensor,
+  ];
   const times: number[] = [];
   {
     using session = createSession(model, { threads, initializers: new Map([['weight', weight]]) });
@@ -67,7 +71,7 @@ async function secondsOfProduct(height: number, inner: number, width: number, th
   return median(times.slice(1));
 }
 
-function noise(shape: readonly number[]): Tensor {
+function noise(shape: readonly number[]): HostTensor {
   const made = tensor(allocate('float32', volume(shape)), shape);
   made.buffer.data.forEach((_, i, data) => {
     data[i] = Math.sin(i);

@@ -23,7 +23,7 @@ export interface TrainingBatch {
 }
 
 export interface UpdateResult {
-  /** Training metrics under TRL's names: loss, grad_norm, learning_rate, entropy, kl, clip_ratio/…. */
+  /** Training metrics under TRL's names: loss, grad_norm, entropy, kl, clip_ratio/…. The trainer adds `learning_rate`. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Log-probability of each completion token under the weights before this update. */
   readonly logprobs: readonly (readonly number[])[];

@@ -34,8 +34,8 @@ export interface Env {
   start(): State | Promise<State>;
   step(action: Action): State | End | null | Promise<State | End | null>;
   /**
-   * Scores of the episode by name; `null` if a score does not apply. Called once when the episode is over, unless it ended as `error` or
-   * `cancelled`. Episodes of an environment without this method are scored by rewards alone.
+   * Scores of the episode by name; `null` if a score does not apply. Called once when the episode is over, unless it ended as `error`,
+   * `timeout` or `cancelled`. Episodes of an environment without this method are scored by rewards alone.
    */
   score?(): EpisodeScore | Promise<EpisodeScore>;
   /** Metrics of the episode, called when it is over. */

@@ -203,7 +203,7 @@ test('what environments throw ends their own episode and no other', async () => 
     [build, start, step, text].map((one) => one!.error!.message),
     ['no build', 'no start', 'no step', 'only text'],
   );
-  assert.match(build!.error!.stack!, /no build\n\s+at .*generation\.test\.ts/);
+  assert.match(build!.error!.stack!, /no build\n\s+at .*rollout-generator\.test\.ts/);
   assert.equal(text!.error!.stack, undefined);
   assert.deepEqual(
     [build, start, state].map((one) => one!.steps.length),

@@ -21,16 +21,14 @@ const allowedImports: Record<string, string[]> = {
   tokenizers: ['formats'],
   models: ['core', 'tensor', 'runtime', 'formats'],
   runs: ['core', 'formats'],
-  trackers: ['core', 'formats'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
     ...['tools', 'renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],
   ],
   studio: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'tools', 'renderers', 'rewards'],
-    ...['envs', 'workers', 'formats', 'hub', 'runs', 'trackers', 'config', 'backends'],
+    ...['envs', 'workers', 'formats', 'hub', 'runs', 'config', 'backends'],
   ],
-  server: ['core', 'runs', 'config'],
   cli: ['*'],
 };
 

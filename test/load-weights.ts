@@ -2,14 +2,14 @@
 import { openModelFiles } from '../src/backends/native/model-files.ts';
 import { RunTensors } from '../src/backends/native/run-tensors.ts';
 import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../src/models/rotary-tables.ts';
-import type { Tensor } from '../src/runtime/tensor.ts';
+import type { HostTensor } from '../src/runtime/tensor.ts';
 
 export async function loadWeights(modelPath: string) {
   const files = await openModelFiles(modelPath);
   const { architecture } = files;
   const { config, parameters } = architecture;
   const memory = new RunTensors();
-  const tensors = new Map<string, Tensor<'float32'>>();
+  const tensors = new Map<string, HostTensor<'float32'>>();
   for (const parameter of parameters) {
     const values = memory.create('float32', parameter.shape);
     await files.read(parameter, values.buffer.data);

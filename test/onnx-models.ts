@@ -1,6 +1,6 @@
 // Small ONNX models and float tensors for tests of the runtime.
 import { allocate, type NativeBuffer } from '../src/runtime/buffers.ts';
-import { type Tensor, tensor } from '../src/runtime/tensor.ts';
+import { type HostTensor, tensor } from '../src/runtime/tensor.ts';
 import { encodeModel, type OnnxGraph, type OnnxNode } from '../src/tensor/onnx-protobuf.ts';
 
 interface FloatModel {
@@ -33,7 +33,7 @@ export function matmulModel(rows: number, inner: number, columns: number, w: 'in
 }
 
 /** A tensor over a new buffer, with these values or one value throughout. */
-export function floats(shape: number[], values: number | readonly number[] = 0): Tensor<'float32'> {
+export function floats(shape: number[], values: number | readonly number[] = 0): HostTensor<'float32'> {
   const buffer: NativeBuffer<'float32'> = allocate(
     'float32',
     shape.reduce((product, size) => product * size, 1),

@@ -58,7 +58,7 @@ export async function openLearner(setup: LearnerSetup) {
     ...{ architecture, objective, temperature, layout, positions, dropout },
     frozen: new Map([...tensors].filter(([name]) => !layout.entries.some((entry) => entry.name === name))),
     ...(adapters && { adapters }),
-    limits: { rows: 8192, completionTokens: 8192, ...limits },
+    limits: { activationRows: 8192, completionTokens: 8192, ...limits },
     recompute,
     session: { threads: 2, device, packing: 'none' },
   });

@@ -1,7 +1,7 @@
 // Runs graphs in ONNX Runtime on plain values, for tests that hold it against the interpreter.
 import { allocate } from '../src/runtime/buffers.ts';
 import { createSession, type SessionOptions } from '../src/runtime/session.ts';
-import { type Tensor as BoundTensor, tensor } from '../src/runtime/tensor.ts';
+import { type HostTensor, tensor } from '../src/runtime/tensor.ts';
 import type { ElementType, Tensor } from '../src/tensor/graph.ts';
 import { inputsOf } from '../src/tensor/graph.ts';
 import { type LoweringOptions, lowerToOnnx } from '../src/tensor/onnx.ts';
@@ -59,7 +59,7 @@ function bound(
   type: ElementType,
   shape: readonly number[],
   data?: Float64Array,
-): BoundTensor<ElementType> {
+): HostTensor<ElementType> {
   const length = shape.reduce((product, size) => product * size, 1);
   const buffer = stack.use(allocate(type, length));
   for (const [i, number] of data?.entries() ?? []) {

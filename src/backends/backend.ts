@@ -7,7 +7,7 @@ import type { SessionRun } from '../runtime/recording.ts';
 import type { ModelPlace } from './find-model.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
-/** A model that a run can keep: trained in this process, with weights in checkpoints. */
+/** A model that a run can keep, with what it trains in checkpoints. */
 export interface TrainableModel extends Model {
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** Writes everything that training goes on from into a folder that exists. */

@@ -47,7 +47,8 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
   };
 }
 
-function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+/** Those of `rolloutMetrics` under `completions/`. */
+export function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   const acted = trajectories.filter(({ steps }) => steps.length > 0);
   if (acted.length === 0) return {};
   const terminated = acted.filter((trajectory) => !isTruncated(trajectory));
@@ -58,7 +59,8 @@ function completionMetrics(trajectories: readonly Trajectory[]): Record<string, 
   };
 }
 
-function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
+/** Those of `rolloutMetrics` about turns, ends and retries. */
+export function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   if (trajectories.length === 0) return {};
   const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));
   const retries = trajectories.flatMap(({ retries: count }) => count ?? []);

@@ -4,7 +4,7 @@ import { allocate } from './buffers.ts';
 import type { Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 import { recordRun } from './recording.ts';
-import { type AnyTensor, Tensor } from './tensor.ts';
+import { type AnyTensor, HostTensor } from './tensor.ts';
 
 /** Computes the values of an input from the shapes of other inputs. */
 export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
@@ -19,7 +19,7 @@ interface BoundSession {
   sizes: ReadonlyMap<string, SizesOf>;
 }
 
-interface BoundTensor {
+interface Bound {
   tensor: AnyTensor;
   release: () => void;
 }
@@ -32,8 +32,8 @@ export class Binding implements Disposable {
   readonly #session: BoundSession;
   readonly #onDispose: () => void;
   readonly #binding: Pointer;
-  readonly #inputs = new Map<string, BoundTensor>();
-  readonly #outputs = new Map<string, BoundTensor>();
+  readonly #inputs = new Map<string, Bound>();
+  readonly #outputs = new Map<string, Bound>();
   /** Functions that release the vectors bound to inputs of sizes. */
   readonly #sizes = new Map<string, () => void>();
   /** Names that were unbound and must be bound before the next run. */
@@ -143,7 +143,7 @@ export class Binding implements Disposable {
     if (this.#session.device === 'cpu') return;
     // Other devices copy host memory when it is bound, so later changes are only seen if it is bound again.
     for (const [name, { tensor }] of this.#inputs) {
-      if (tensor instanceof Tensor) loadOnnxRuntime().call('BindInput', this.#binding, name, tensor.value);
+      if (tensor instanceof HostTensor) loadOnnxRuntime().call('BindInput', this.#binding, name, tensor.value);
     }
   }
 
@@ -151,7 +151,7 @@ export class Binding implements Disposable {
     const sizes = sizesOf((input) => this.#shapeOf(input));
     using buffer = allocate('int64', sizes.length);
     buffer.data.set(sizes.map(BigInt));
-    using vector = new Tensor(buffer, [sizes.length]);
+    using vector = new HostTensor(buffer, [sizes.length]);
     loadOnnxRuntime().call('BindInput', this.#binding, name, vector.value);
     this.#sizes.get(name)?.();
     this.#sizes.set(name, buffer.hold());

@@ -4,7 +4,7 @@ import type { ElementType } from './buffers.ts';
 import { ONNX_TYPE } from './c-api.ts';
 import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
-import type { AnyTensor, Tensor } from './tensor.ts';
+import type { AnyTensor, HostTensor } from './tensor.ts';
 
 /** A device with memory of its own. */
 export type RemoteDevice = Exclude<Device, 'cpu'>;
@@ -39,7 +39,7 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
   }
 
   /** Copies a tensor from host memory to the device. */
-  static of<E extends ElementType>(device: RemoteDevice, from: Tensor<E>): DeviceTensor<E> {
+  static of<E extends ElementType>(device: RemoteDevice, from: HostTensor<E>): DeviceTensor<E> {
     const tensor = new DeviceTensor(device, from.type, from.shape);
     tensor.write(from);
     return tensor;
@@ -57,12 +57,12 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
   }
 
   /** Copies a tensor of the same shape from host memory. Throws `TENSOR_SHAPE`. */
-  write(from: Tensor<E>): void {
+  write(from: HostTensor<E>): void {
     copy(from, this);
   }
 
   /** Copies the contents to a tensor of the same shape in host memory, after pending runs have finished. Throws `TENSOR_SHAPE`. */
-  read(into: Tensor<E>): void {
+  read(into: HostTensor<E>): void {
     copy(this, into);
   }
 

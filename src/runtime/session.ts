@@ -4,7 +4,7 @@ import { GradusError } from '../errors.ts';
 import { Binding, type SizesOf } from './binding.ts';
 import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
-import type { Tensor } from './tensor.ts';
+import type { HostTensor } from './tensor.ts';
 
 export interface SessionOptions {
   /** The name of the session in errors and profiles. @default 'session' */
@@ -20,7 +20,7 @@ export interface SessionOptions {
    * the CPU gets a copy of its own. The model declares each as external data with the location `.`, which is a folder, so nothing is
    * ever read from it. Scalars must not be given here, because ONNX Runtime's optimisations need to know their values.
    */
-  initializers?: ReadonlyMap<string, Tensor>;
+  initializers?: ReadonlyMap<string, HostTensor>;
   /**
    * Whether the session rearranges copies of the weights of matrix products, which makes runs faster but takes memory.
    * Without it, the session reads the shared memory itself and sees changes to it.
@@ -140,7 +140,7 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
 function addInitializers(
   onnxRuntime: OnnxRuntime,
   native: Pointer,
-  initializers: ReadonlyMap<string, Tensor>,
+  initializers: ReadonlyMap<string, HostTensor>,
   device: Device,
 ): void {
   if (device !== 'cpu') {

@@ -16,7 +16,7 @@ export interface AnyTensor<E extends ElementType = ElementType> extends Disposab
 }
 
 /** A tensor in host memory, made by `tensor`. Writing to its buffer changes the tensor. */
-export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E> {
+export class HostTensor<E extends ElementType = ElementType> implements AnyTensor<E> {
   readonly type: E;
   readonly shape: readonly number[];
   readonly buffer: NativeBuffer<E>;
@@ -69,11 +69,11 @@ export class Tensor<E extends ElementType = ElementType> implements AnyTensor<E>
 }
 
 /** Views a buffer as a tensor. The product of `shape` must be the buffer's length; `[]` is a scalar. Throws `TENSOR_SHAPE`. */
-export function tensor<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[]): Tensor<E> {
+export function tensor<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[]): HostTensor<E> {
   const valid = shape.every((size) => Number.isSafeInteger(size) && size >= 0);
   const length = shape.reduce((product, size) => product * size, 1);
   if (!valid || length !== buffer.length) {
     throw new GradusError('TENSOR_SHAPE', `shape [${shape}] does not fit a buffer of ${buffer.length} elements`);
   }
-  return new Tensor(buffer, shape);
+  return new HostTensor(buffer, shape);
 }

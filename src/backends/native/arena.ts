@@ -2,7 +2,7 @@
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 
 export interface ArenaEntry {
@@ -71,7 +71,7 @@ export class Arena {
   readonly tensors: ReadonlyMap<string, AnyTensor>;
   /** All elements, in as few tensors as the device allows. Arenas of one layout have corresponding parts. */
   readonly parts: readonly ArenaPart[];
-  readonly #onHost: ReadonlyMap<string, Tensor<'float32'>>;
+  readonly #onHost: ReadonlyMap<string, HostTensor<'float32'>>;
   readonly #onDevice = new Map<string, DeviceTensor<'float32'>>();
   readonly #halves: ArenaPart[] = [];
 

@@ -1,7 +1,7 @@
 // A graph compiled into a session together with the frozen weights that it reads.
 import type { Binding } from '../../runtime/binding.ts';
 import { createSession, type SessionOptions } from '../../runtime/session.ts';
-import { type AnyTensor, Tensor as HostTensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
 import type { Packing } from '../../tensor/onnx-matmul.ts';

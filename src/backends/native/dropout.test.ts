@@ -38,7 +38,7 @@ test('so many numbers are dropped as the probability says, in any two entries in
   const { architecture, close } = await openModelFiles(modelPath);
   await close();
   const adapters = loraAdapters(architecture.parameters, LORA);
-  const [part] = microBatches(batch, { rows: 8192, completionTokens: 8192 }, 'padded');
+  const [part] = microBatches(batch, { activationRows: 8192, completionTokens: 8192 }, 'padded');
   const probability = 0.3;
   const seeds = 400;
   let dropped = 0;

@@ -8,7 +8,7 @@ import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
 import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import type { StorageFormat } from '../../tensor/graph.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { ModelFiles } from './model-files.ts';
@@ -27,7 +27,7 @@ export async function readFrozenWeights(
   { own }: TrainedParameters,
   { device, ownOperators }: { readonly device: Device; readonly ownOperators: boolean },
 ): Promise<FrozenWeights> {
-  const tensors = new Map<string, Tensor>();
+  const tensors = new Map<string, HostTensor>();
   const asStored = new Map<string, StorageFormat>();
   for (const parameter of files.architecture.parameters) {
     if (own.includes(parameter)) continue;
@@ -48,7 +48,7 @@ export async function readFrozenWeights(
   return { tensors: place(tensors, device), asStored };
 }
 
-function addRotaryTables(tensors: Map<string, Tensor>, { config }: Architecture): void {
+function addRotaryTables(tensors: Map<string, HostTensor>, { config }: Architecture): void {
   const tables = rotaryValues(config, config.contextLength);
   for (const [name, values] of [
     [ROTARY_COS, tables.cos],
@@ -67,7 +67,7 @@ export function quantizeWeights(
   format: Quantization,
   device: Device,
 ): ReadonlyMap<string, AnyTensor> {
-  const rounded = new Map<string, Tensor>();
+  const rounded = new Map<string, HostTensor>();
   for (const { name, shape, kind } of parameters) {
     if (!frozen.tensors.has(name) || (kind !== 'linear' && name !== outputName(config))) continue;
     const size = [shape[0]!, shape[1]!] as const;
@@ -91,6 +91,6 @@ function floatsOf({ tensors, asStored }: FrozenWeights, name: string, run: RunTe
   return numbers;
 }
 
-function newTensor<E extends 'float32' | 'uint8'>(type: E, shape: readonly number[]): Tensor<E> {
+function newTensor<E extends 'float32' | 'uint8'>(type: E, shape: readonly number[]): HostTensor<E> {
   return tensor(allocate(type, volume(shape)), shape);
 }

@@ -4,7 +4,7 @@ import type { ModelConfig } from '../../models/layers.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 
 type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
@@ -18,7 +18,7 @@ export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: CacheCon
 interface Views {
   /** The range, as a key. */
   readonly slots: string;
-  readonly onHost: ReadonlyMap<string, Tensor<'float32'>>;
+  readonly onHost: ReadonlyMap<string, HostTensor<'float32'>>;
   /** Copies on the device, which runs update. On the CPU they are the host's tensors themselves. */
   readonly onDevice: ReadonlyMap<string, AnyTensor>;
 }

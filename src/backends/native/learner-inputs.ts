@@ -1,9 +1,9 @@
-// The inputs of a learner's graphs for a micro-batch: the padded layout, and what the loss is computed from.
+// The inputs of a learner's graphs for a micro-batch: tokens in its layout, padded or packed, and what the loss is computed from.
 import type { TrainingSequence } from '../../model.ts';
 import { dropoutColumns } from '../../models/layers.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { randomStream, streamSeed } from '../../random.ts';
-import type { Tensor as BoundTensor } from '../../runtime/tensor.ts';
+import type { HostTensor } from '../../runtime/tensor.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
 
@@ -26,7 +26,7 @@ export function layoutInputs(
   sequences: readonly TrainingSequence[],
   layout: Layout,
   run: RunTensors,
-): [string, BoundTensor][] {
+): [string, HostTensor][] {
   const { U, G, C } = part.sizes;
   const { ids, positions } = tokenRows(part, sequences);
   const { sources, targets, places } = trainedTokens(part, sequences);
@@ -40,7 +40,7 @@ export function layoutInputs(
   ];
 }
 
-function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors): [string, BoundTensor][] {
+function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors): [string, HostTensor][] {
   const padding = prompts.flatMap(({ length }) => Array.from({ length: P }, (_, p) => (p < length ? 0 : HIDDEN)));
   return [
     ['prompt_causal', run.floats([P, P], causal(P))],
@@ -51,22 +51,22 @@ function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors
 
 /** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
 function segmentInputs(
-  { prompts, rows, sizes, activations }: MicroBatch,
+  { prompts, slots, sizes, activations }: MicroBatch,
   sequences: readonly TrainingSequence[],
   run: RunTensors,
-): [string, BoundTensor][] {
+): [string, HostTensor][] {
   const segments = [
     ...prompts.map(({ length }, prompt) => [activations.prompts[prompt]!, length, -1]),
-    ...rows.map((index, row) => {
+    ...slots.map((index, slot) => {
       const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
-      return [activations.completions[row]!, length, Math.floor(row / sizes.G)];
+      return [activations.completions[slot]!, length, Math.floor(slot / sizes.G)];
     }),
   ];
   return [['segments', run.integers([segments.length, 3], segments.flat())]];
 }
 
 /** The id of each row's token and its position in its own sequence, both 0 for padding. */
-function tokenRows({ prompts, rows, sizes: { G }, activations }: MicroBatch, sequences: readonly TrainingSequence[]) {
+function tokenRows({ prompts, slots, sizes: { G }, activations }: MicroBatch, sequences: readonly TrainingSequence[]) {
   const ids = new Array<number>(activations.count).fill(0);
   const positions = [...ids];
   const place = (tokens: readonly number[], row: number, position: number) => {
@@ -76,23 +76,23 @@ function tokenRows({ prompts, rows, sizes: { G }, activations }: MicroBatch, seq
     }
   };
   for (const [prompt, tokens] of prompts.entries()) place(tokens, activations.prompts[prompt]!, 0);
-  for (const [row, index] of rows.entries()) {
+  for (const [slot, index] of slots.entries()) {
     if (index === undefined) continue;
-    place(sequences[index]!.completionIds, activations.completions[row]!, prompts[Math.floor(row / G)]!.length);
+    place(sequences[index]!.completionIds, activations.completions[slot]!, prompts[Math.floor(slot / G)]!.length);
   }
   return { ids, positions };
 }
 
 /** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
 function trainedTokens(part: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const { prompts, rows, sizes, activations } = part;
+  const { prompts, slots, sizes, activations } = part;
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
-  for (const [row, index] of rows.entries()) {
-    const prompt = Math.floor(row / sizes.G);
+  for (const [slot, index] of slots.entries()) {
+    const prompt = Math.floor(slot / sizes.G);
     const lastOfPrompt = activations.prompts[prompt]! + prompts[prompt]!.length - 1;
-    const start = activations.completions[row]!;
+    const start = activations.completions[slot]!;
     const sequence = index === undefined ? undefined : sequences[index]!;
     for (let c = 0; c < sizes.C; c++) {
       const isTrained = sequence?.mask[c];
@@ -111,9 +111,9 @@ export function lossInputs(
   sequences: readonly TrainingSequence[],
   step: StepInputs,
   run: RunTensors,
-): [string, BoundTensor][] {
+): [string, HostTensor][] {
   const width = part.sizes.C;
-  const of = part.rows.map((index) => (index === undefined ? undefined : sequences[index]));
+  const of = part.slots.map((index) => (index === undefined ? undefined : sequences[index]));
   const { entropyMasks } = step;
   const perToken = (values: (sequence: TrainingSequence) => readonly (number | boolean)[] | undefined) =>
     run.floats(
@@ -139,7 +139,7 @@ export function lossInputs(
       'entropy_mask',
       run.floats(
         [of.length, width],
-        part.rows.flatMap((index) =>
+        part.slots.flatMap((index) =>
           Array.from({ length: width }, (_, c) => Number((index !== undefined && entropyMasks?.[index]?.[c]) ?? 0)),
         ),
       ),
@@ -153,11 +153,11 @@ export function lossInputs(
 
 /** The random numbers of dropout. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is split. */
 export function dropoutInputs(
-  { prompts, rows: sequences, sizes, activations }: MicroBatch,
+  { prompts, slots, sizes, activations }: MicroBatch,
   adapters: LoraAdapters,
   seed: number,
   run: RunTensors,
-): [string, BoundTensor][] {
+): [string, HostTensor][] {
   const uniforms = (count: number, ...keys: (string | number)[]) => {
     const random = randomStream(streamSeed(seed, ...keys));
     return Array.from({ length: count }, () => random.uniform());
@@ -168,11 +168,11 @@ export function dropoutInputs(
     for (const [i, number] of numbers.entries()) if (row + i < rows.length) rows[row + i] = number;
   };
   for (const [i, ids] of prompts.entries()) place(uniforms(sizes.P, 'prompt', ids.join(' ')), activations.prompts[i]!);
-  for (const [i, index] of sequences.entries())
+  for (const [i, index] of slots.entries())
     place(uniforms(sizes.C, 'completion', index ?? -1), activations.completions[i]!);
   return [
     ['dropout_rows', run.floats([rows.length, 1], rows)],
-    ...[...adapters].map(([layer, { a }]): [string, BoundTensor] => {
+    ...[...adapters].map(([layer, { a }]): [string, HostTensor] => {
       return [dropoutColumns(layer), run.floats([1, a.shape[1]], uniforms(a.shape[1], 'columns', layer))];
     }),
   ];

@@ -42,9 +42,9 @@ for (const [name, objective] of Object.entries(objectives)) {
     using unlimited = await openLearner(setup);
     const whole = await gradientOf(unlimited, batch);
     const splits = {
-      'some together': { rows: 60 },
+      'some together': { activationRows: 60 },
       'groups taken apart': { completionTokens: 20 },
-      'each alone, no prompt shared': { rows: 1 },
+      'each alone, no prompt shared': { activationRows: 1 },
     };
     for (const [how, limits] of Object.entries(splits)) {
       using limited = await openLearner({ ...setup, limits });
@@ -79,7 +79,7 @@ test('log-probabilities do not depend on who else is in the batch, and are 0 for
   }
 });
 
-for (const [how, limits] of Object.entries({ together: {}, alone: { rows: 1 } })) {
+for (const [how, limits] of Object.entries({ together: {}, alone: { activationRows: 1 } })) {
   test(`sequences without advantage, or with nothing to learn, add nothing to the gradient: ${how}`, async () => {
     // This loss is divided by the number of sequences alone.
     using opened = await openLearner({ ...tinyLlama, objective: dr_grpo, limits });

@@ -5,7 +5,7 @@ import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { trainingGraph } from '../../models/training-graph.ts';
-import type { AnyTensor, Tensor as BoundTensor } from '../../runtime/tensor.ts';
+import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { StorageFormat, Tensor } from '../../tensor/graph.ts';
 import { add, input } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
@@ -129,16 +129,16 @@ export class Learner {
     const { inputs } = graph;
     using run = new RunTensors();
     using binding = graph.bind();
-    const rows = part.rows.length;
+    const slots = part.slots.length;
     const { C: width } = part.sizes;
     bindInputs(binding, inputs, values.tensors);
     bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
     bindInputs(binding, inputs, lossInputs(part, sequences, step, run));
     const { adapters, dropout = 0 } = this.#options;
     if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
-    const outputs = new Map<string, BoundTensor<'float32'>>();
+    const outputs = new Map<string, HostTensor<'float32'>>();
     for (const name of ['loss', ...this.#metricNames]) outputs.set(name, run.create('float32', []));
-    outputs.set('logprobs', run.create('float32', [rows, width]));
+    outputs.set('logprobs', run.create('float32', [slots, width]));
     for (const [name, value] of outputs) binding.output(name, value);
     for (const [name, value] of into?.tensors ?? []) binding.output(gradientName(name), value);
     await binding.run();
@@ -190,7 +190,7 @@ export class Scorer {
       using binding = this.#compiled.bind();
       bindInputs(binding, inputs, values.tensors);
       bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
-      const output = run.create('float32', [part.rows.length, part.sizes.C]);
+      const output = run.create('float32', [part.slots.length, part.sizes.C]);
       binding.output(this.#output, output);
       await binding.run();
       readRows(part, sequences, output.buffer.data, scores);
@@ -226,9 +226,9 @@ function readRows(
   data: Float32Array,
   into: number[][],
 ): void {
-  for (const [row, index] of part.rows.entries()) {
+  for (const [slot, index] of part.slots.entries()) {
     if (index === undefined) continue;
-    const start = row * part.sizes.C;
+    const start = slot * part.sizes.C;
     into[index] = [...data.subarray(start, start + sequences[index]!.completionIds.length)];
   }
 }

@@ -80,13 +80,13 @@ export function hasOwnScores({ ownOperators, trainsOutput }: Pick<MemorySettings
 /** Bytes that one run of the training graph needs for its activations, attention and logits. */
 function trainingBytes(
   { config, parameters }: Architecture,
-  { sizes, rows }: MicroBatch,
+  { sizes, slots }: MicroBatch,
   settings: MemorySettings,
 ): number {
   const { ownOperators } = settings;
   const { recompute } = settings.plan;
   const { U, P, C } = sizes;
-  const completionRows = rows.length * C;
+  const completionRows = slots.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
   const layerRows = U * P + completionRows;
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;

@@ -24,7 +24,7 @@ function planned(memory_budget: string | null) {
 
 test('without a budget nothing is given up', () => {
   assert.equal(planned(null).plan.recompute, false);
-  assert.equal(planned('64GB').plan.limits.rows, planned(null).plan.limits.rows);
+  assert.equal(planned('64GB').plan.limits.activationRows, planned(null).plan.limits.activationRows);
 });
 
 test('less memory is first smaller micro-batches, then layers that are computed again; the estimate keeps to every budget', () => {
@@ -39,7 +39,9 @@ test('less memory is first smaller micro-batches, then layers that are computed 
     }
   });
   for (const { bytes, peak } of plans) assert.ok(peak <= bytes + 1e6, `${peak} for ${bytes}`);
-  const kinds = plans.map(({ plan }) => `${plan.limits.rows / free.plan.limits.rows} ${plan.recompute}`);
+  const kinds = plans.map(
+    ({ plan }) => `${plan.limits.activationRows / free.plan.limits.activationRows} ${plan.recompute}`,
+  );
   assert.deepEqual([...new Set(kinds)].slice(0, 2), ['1 false', '0.5 false']);
   assert.ok(kinds.at(-1)!.endsWith('true'), kinds.join(', '));
 });

@@ -65,7 +65,7 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
   for (const { fraction, recompute } of plans) {
     const part = (tokens: number) => Math.max(1, Math.floor(tokens * fraction));
     const plan = {
-      limits: { rows: part(limits.rows), completionTokens: part(limits.completionTokens) },
+      limits: { activationRows: part(limits.activationRows), completionTokens: part(limits.completionTokens) },
       ...{ recompute, cacheBudget },
     };
     const parts = Object.values(memoryEstimate(architecture, { ...settings, plan }, workload));

@@ -24,27 +24,27 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
   for (let seed = 0; seed < 300; seed++) {
     const random = randomStream(1000 + seed);
     const batch = randomBatch(seed);
-    const limits = { rows: 1 + random.integer(200), completionTokens: 1 + random.integer(100) };
+    const limits = { activationRows: 1 + random.integer(200), completionTokens: 1 + random.integer(100) };
     const layout = seed % 2 === 0 ? 'padded' : 'packed';
     const parts = microBatches(batch, limits, layout);
-    const placed = parts.flatMap(({ rows }) => rows.filter((row) => row !== undefined));
+    const placed = parts.flatMap(({ slots }) => slots.filter((row) => row !== undefined));
     assert.deepEqual(
       placed.toSorted((a, b) => a - b),
       [...batch.keys()],
     );
-    for (const { prompts, rows, sizes, activations } of parts) {
+    for (const { prompts, slots, sizes, activations } of parts) {
       const { U, P, G, C } = sizes;
-      const members = rows.filter((row) => row !== undefined).map((row) => batch[row]!);
-      assert.deepEqual([prompts.length, rows.length], [U, U * G]);
+      const members = slots.filter((row) => row !== undefined).map((row) => batch[row]!);
+      assert.deepEqual([prompts.length, slots.length], [U, U * G]);
       assert.equal(P, Math.max(...prompts.map(({ length }) => length)));
       assert.equal(C, Math.max(...members.map(({ completionIds }) => completionIds.length)));
-      for (const [place, row] of rows.entries()) {
+      for (const [place, row] of slots.entries()) {
         if (row !== undefined) assert.deepEqual(batch[row]!.promptIds, prompts[Math.floor(place / G)]);
       }
-      const lengths = rows.map((row) => (row === undefined ? 0 : batch[row]!.completionIds.length));
+      const lengths = slots.map((row) => (row === undefined ? 0 : batch[row]!.completionIds.length));
       const widths =
         layout === 'padded'
-          ? [...prompts.map(() => P), ...rows.map(() => C)]
+          ? [...prompts.map(() => P), ...slots.map(() => C)]
           : [...prompts.map(({ length }) => length), ...lengths];
       const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
       const starts = widths.map((_, i) => total(widths.slice(0, i)));
@@ -52,7 +52,7 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
         [...activations.prompts, ...activations.completions, activations.count],
         [...starts, total(widths)],
       );
-      const fits = total(widths) <= limits.rows && total(widths.slice(U)) <= limits.completionTokens;
+      const fits = total(widths) <= limits.activationRows && total(widths.slice(U)) <= limits.completionTokens;
       assert.ok(fits || members.length === 1, `seed ${seed}: ${members.length} sequences in ${JSON.stringify(sizes)}`);
     }
   }
@@ -64,9 +64,9 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
     [1, 2, 3],
   ];
   const batch = [sequence(a, 2), sequence(b, 4), sequence(a, 3), sequence([1, 2], 1)];
-  assert.deepEqual(microBatches(batch, { rows: 1000, completionTokens: 1000 }, 'padded'), [
+  assert.deepEqual(microBatches(batch, { activationRows: 1000, completionTokens: 1000 }, 'padded'), [
     {
-      ...{ prompts: [a, b], rows: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
+      ...{ prompts: [a, b], slots: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
       ...{ activations: { prompts: [0, 3], completions: [6, 10, 14, 18, 22, 26], count: 30 }, teaches: true },
     },
   ]);
@@ -74,7 +74,9 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
 
 test('a group too large is split evenly', () => {
   const batch = Array.from({ length: 6 }, () => sequence([1, 2, 3], 4));
-  const sizes = microBatches(batch, { rows: 1000, completionTokens: 19 }, 'padded').map(({ rows }) => rows.length);
+  const sizes = microBatches(batch, { activationRows: 1000, completionTokens: 19 }, 'padded').map(
+    ({ slots }) => slots.length,
+  );
   assert.deepEqual(sizes, [3, 3]);
 });
 
@@ -83,19 +85,19 @@ test('prompts none of whose completions teaches are kept apart, and come last', 
   const batch = [silent, { ...sequence([4, 5], 3), advantage: 1 }, silent, sequence([4, 5], 2)];
   const parts = microBatches(
     batch,
-    { rows: 1000, completionTokens: 1000 },
+    { activationRows: 1000, completionTokens: 1000 },
     'padded',
     ({ advantage }) => advantage !== 0,
   );
   assert.deepEqual(
-    parts.map(({ rows, teaches }) => ({ rows, teaches })),
+    parts.map(({ slots, teaches }) => ({ slots, teaches })),
     [
-      { rows: [1, 3], teaches: true },
-      { rows: [0, 2], teaches: false },
+      { slots: [1, 3], teaches: true },
+      { slots: [0, 2], teaches: false },
     ],
   );
 });
 
 test('no sequences make no micro-batch', () => {
-  assert.deepEqual(microBatches([], { rows: 1, completionTokens: 1 }, 'padded'), []);
+  assert.deepEqual(microBatches([], { activationRows: 1, completionTokens: 1 }, 'padded'), []);
 });

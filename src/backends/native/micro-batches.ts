@@ -13,8 +13,8 @@ interface PromptGroup {
 /** What one run of the training graph takes. */
 export interface MicroBatch {
   readonly prompts: readonly (readonly number[])[];
-  /** For each row of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
-  readonly rows: readonly (number | undefined)[];
+  /** For each slot of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
+  readonly slots: readonly (number | undefined)[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
   /** The first row of activations of each prompt and of each completion, and the number of all. */
   readonly activations: { readonly prompts: number[]; readonly completions: number[]; readonly count: number };
@@ -24,7 +24,7 @@ export interface MicroBatch {
 
 export interface MicroBatchLimits {
   /** The most rows of activations, including padding. */
-  readonly rows: number;
+  readonly activationRows: number;
   /** The most completion tokens, including padding; each may need a row of logits. */
   readonly completionTokens: number;
 }
@@ -48,7 +48,7 @@ export function microBatchLimits(
 ): MicroBatchLimits {
   const least = ownScores ? LEAST.own : LEAST.logits;
   const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / vocabularySize));
-  return { completionTokens: Math.min(completionTokens, 8192), rows: Math.min(4 * completionTokens, 8192) };
+  return { completionTokens: Math.min(completionTokens, 8192), activationRows: Math.min(4 * completionTokens, 8192) };
 }
 
 /**
@@ -117,7 +117,7 @@ function layoutSizes(groups: readonly PromptGroup[], sequences: readonly Trainin
 }
 
 function isWithin({ activations: { completions, count } }: Placed, limits: MicroBatchLimits): boolean {
-  return count <= limits.rows && count - completions[0]! <= limits.completionTokens;
+  return count <= limits.activationRows && count - completions[0]! <= limits.completionTokens;
 }
 
 type Placed = Omit<MicroBatch, 'teaches'>;
@@ -125,8 +125,8 @@ type Placed = Omit<MicroBatch, 'teaches'>;
 function microBatch(groups: readonly PromptGroup[], sequences: readonly TrainingSequence[], layout: Layout): Placed {
   const sizes = layoutSizes(groups, sequences);
   const prompts = groups.map(({ promptIds }) => promptIds);
-  const rows = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
-  const completions = rows.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
+  const slots = groups.flatMap(({ members }) => Array.from({ length: sizes.G }, (_, i) => members[i]));
+  const completions = slots.map((index) => (index === undefined ? [] : sequences[index]!.completionIds));
   let count = 0;
   const startsOf = (texts: readonly (readonly number[])[], padded: number) =>
     texts.map(({ length }) => {
@@ -135,7 +135,7 @@ function microBatch(groups: readonly PromptGroup[], sequences: readonly Training
       return start;
     });
   const starts = { prompts: startsOf(prompts, sizes.P), completions: startsOf(completions, sizes.C) };
-  return { prompts, rows, sizes, activations: { ...starts, count } };
+  return { prompts, slots, sizes, activations: { ...starts, count } };
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

@@ -2,7 +2,7 @@
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import type { LossSettings } from '../../grpo/loss-settings.ts';
-import type { Model, TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
+import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
@@ -13,6 +13,7 @@ import { randomStream, streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
+import type { TrainableModel } from '../backend.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import type { CompileOptions } from './compiled-graph.ts';
@@ -64,15 +65,10 @@ export interface NativeModelOptions {
   readonly memory?: Partial<MemoryPlan>;
 }
 
-export interface NativeModel extends Model {
+/** Its checkpoints hold the adapter in PEFT's format, or the trained weights, and the optimiser's state. */
+export interface NativeModel extends TrainableModel {
   readonly architecture: Architecture;
-  readonly parameters: { readonly total: number; readonly trainable: number };
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
-  /** Writes the adapter in PEFT's format, or the trained weights, and the optimiser's state. */
-  save(directory: string): Promise<void>;
-  /** Restores exactly what `save` wrote; with `weightsOnly` the optimiser starts afresh. */
-  load(directory: string, options?: { readonly weightsOnly?: boolean }): Promise<void>;
-  dispose(): void;
 }
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */

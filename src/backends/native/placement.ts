@@ -2,11 +2,11 @@
 import type { ElementType } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { type AnyTensor, Tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { RunTensors } from './run-tensors.ts';
 
 /** Moves tensors to a device's memory and frees the originals. On the CPU they stay where they are. */
-export function place(tensors: ReadonlyMap<string, Tensor>, device: Device): ReadonlyMap<string, AnyTensor> {
+export function place(tensors: ReadonlyMap<string, HostTensor>, device: Device): ReadonlyMap<string, AnyTensor> {
   if (device === 'cpu') return tensors;
   const placed = new Map<string, AnyTensor>();
   for (const [name, tensor] of tensors) {
@@ -17,8 +17,8 @@ export function place(tensors: ReadonlyMap<string, Tensor>, device: Device): Rea
 }
 
 /** A tensor's values in host memory: the tensor itself, or a copy that is released with `run`. */
-export function valuesOnHost<E extends ElementType>(tensor: AnyTensor<E>, run: RunTensors): Tensor<E> {
-  if (tensor instanceof Tensor) return tensor;
+export function valuesOnHost<E extends ElementType>(tensor: AnyTensor<E>, run: RunTensors): HostTensor<E> {
+  if (tensor instanceof HostTensor) return tensor;
   const copy = run.create(tensor.type, tensor.shape);
   (tensor as DeviceTensor<E>).read(copy);
   return copy;
@@ -27,5 +27,5 @@ export function valuesOnHost<E extends ElementType>(tensor: AnyTensor<E>, run: R
 /** Disposes of a tensor and its memory. */
 export function free(tensor: AnyTensor): void {
   tensor.dispose();
-  if (tensor instanceof Tensor) tensor.buffer.dispose();
+  if (tensor instanceof HostTensor) tensor.buffer.dispose();
 }

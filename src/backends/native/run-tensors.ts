@@ -1,15 +1,15 @@
 // Tensors that are created for one run and released after it.
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type ElementType, type NativeBuffer } from '../../runtime/buffers.ts';
-import { type AnyTensor, type Tensor, tensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 
 export class RunTensors implements Disposable {
-  readonly #tensors: Tensor[] = [];
-  readonly #views: Tensor[] = [];
+  readonly #tensors: HostTensor[] = [];
+  readonly #views: HostTensor[] = [];
 
   /** Creates a tensor of zeros. */
-  create<E extends ElementType>(type: E, shape: readonly number[]): Tensor<E> {
+  create<E extends ElementType>(type: E, shape: readonly number[]): HostTensor<E> {
     const buffer: NativeBuffer<E> = allocate(type, volume(shape));
     const created = tensor(buffer, shape);
     this.#tensors.push(created);
@@ -17,19 +17,19 @@ export class RunTensors implements Disposable {
   }
 
   /** Creates a tensor over memory that the caller owns. @param shape one-dimensional by default */
-  view<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[] = [buffer.length]): Tensor<E> {
+  view<E extends ElementType>(buffer: NativeBuffer<E>, shape: readonly number[] = [buffer.length]): HostTensor<E> {
     const created = tensor(buffer, shape);
     this.#views.push(created);
     return created;
   }
 
-  floats(shape: readonly number[], values: ArrayLike<number>): Tensor<'float32'> {
+  floats(shape: readonly number[], values: ArrayLike<number>): HostTensor<'float32'> {
     const created = this.create('float32', shape);
     created.buffer.data.set(values);
     return created;
   }
 
-  integers(shape: readonly number[], values: readonly number[]): Tensor<'int64'> {
+  integers(shape: readonly number[], values: readonly number[]): HostTensor<'int64'> {
     const created = this.create('int64', shape);
     created.buffer.data.set(values.map(BigInt));
     return created;

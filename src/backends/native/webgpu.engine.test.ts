@@ -47,12 +47,12 @@ const cases: Record<string, { skip: string | false; sequences: TrainingSequence[
   'stories260K, adapters': {
     skip,
     sequences: sequencesOf('stories260K'),
-    setup: { modelPath: stories, adapter: adapterOf('stories260K'), objective, limits: { rows: 60 } },
+    setup: { modelPath: stories, adapter: adapterOf('stories260K'), objective, limits: { activationRows: 60 } },
   },
   'tiny-llama-a, all parameters, layers computed again': {
     skip: noWebGpu,
     sequences: sequencesOf('tiny-llama-a'),
-    setup: { modelPath: fixturePath('tiny-llama-a'), objective, limits: { rows: 60 }, recompute: true },
+    setup: { modelPath: fixturePath('tiny-llama-a'), objective, limits: { activationRows: 60 }, recompute: true },
   },
 };
 
