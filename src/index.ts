@@ -128,7 +128,7 @@ export { repetitionPenalty } from './rewards/repetition-penalty.ts';
 export { splitThinking, type ThinkingParts, xmlContent } from './rewards/sections.ts';
 export { style } from './rewards/style.ts';
 export { thinkFormat } from './rewards/think-format.ts';
-export { weightedRewards } from './rewards/weighted.ts';
+export { weightedRewards } from './rewards/weighted-rewards.ts';
 export { xmlFormat } from './rewards/xml-format.ts';
 
 // Runs on disk.

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Environment } from '../environment.ts';
 import type { EpisodeScore, StopReason, Trajectory } from '../rl.ts';
 import { environmentScores } from './environment-scores.ts';
-import { weightedRewards } from './weighted.ts';
+import { weightedRewards } from './weighted-rewards.ts';
 
 function played(scores?: EpisodeScore, stopReason: StopReason = 'completed'): Trajectory {
   const tokens = { promptIds: [1], completionIds: [2], logprobs: [-1] };

@@ -11,7 +11,7 @@ import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { environmentScores } from '../rewards/environment-scores.ts';
-import { weightedRewards } from '../rewards/weighted.ts';
+import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';

@@ -1,6 +1,6 @@
 // Checks whether the right answers of the data earn their reward; if they do not, nothing can be learnt from it.
 import type { Message } from '../../message.ts';
-import { weightedRewards } from '../../rewards/weighted.ts';
+import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Example } from '../../rl.ts';
 import { givenCompletion } from '../user-code/rewards/given-completion.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { GradusError } from '../../../errors.ts';
-import { weightedRewards } from '../../../rewards/weighted.ts';
+import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import { isAlive } from '../../../runs/processes.ts';
 import { givenCompletion } from './given-completion.ts';
 import { loadRewardFunction } from './load-reward-function.ts';

@@ -2,7 +2,7 @@
 import { GradusError } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
-import { weightedRewards } from '../../../rewards/weighted.ts';
+import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import type { Example, Reward, Trajectory } from '../../../rl.ts';
 import { loadRows } from '../../data/data-files.ts';
 import { givenCompletion } from './given-completion.ts';
