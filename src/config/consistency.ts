@@ -1,6 +1,8 @@
 // Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
+
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
+import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { sumOfSteps } from './stages.ts';
 
@@ -119,7 +121,8 @@ const contradictions: readonly Contradiction[] = [
     key: 'overlong_buffer',
     fault: 'adds the reward overlong, which is listed already',
     hint: 'leave one of them out',
-    holds: ({ overlong_buffer, reward }) => overlong_buffer !== null && reward.some(({ name }) => name === 'overlong'),
+    holds: ({ overlong_buffer, reward }) =>
+      overlong_buffer !== null && reward.some((part) => rewardName(part) === 'overlong'),
   },
   {
     key: 'curriculum',

@@ -1,4 +1,5 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
+
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
@@ -7,6 +8,7 @@ import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
 import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
+import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
 import { assertSupported } from './support.ts';
@@ -172,6 +174,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   const taught = <T extends Partial<Config>>(part: T): T => ({
     ...part,
     ...(part.dataset && { dataset: fileOrId(part.dataset) }),
+    ...(part.reward && { reward: placedRewards(part.reward, file) }),
     ...(part.reward_fn && { reward_fn: file(part.reward_fn) }),
     ...(part.environment && { environment: environmentFiles(part.environment, file) }),
   });

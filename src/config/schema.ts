@@ -24,7 +24,8 @@ const weightSchedule = z.union([
 ]);
 
 const weightedReward = z.strictObject({
-  name: z.string(),
+  name: z.string().describe('a built-in reward, or FILE:NAME of a function of your own'),
+  as: z.string().exactOptional().describe('its name in metrics, needed where a reward is used twice'),
   weight: weightSchedule
     .default(1)
     .describe('a number, or a schedule: {from, to, steps}, or {points: [[step, weight], …]}, interpolated linearly'),
@@ -110,7 +111,7 @@ const keys = {
     .union([reward, z.array(reward)])
     .transform((value) => [value].flat().map((part) => weightedReward.parse(asEntry(part))))
     .default([])
-    .describe('built-in rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
+    .describe('rewards, whose weighted sum is the score; the first defines correctness: at least 1'),
   adaptive_reward_scaling: z
     .boolean()
     .default(false)
@@ -119,7 +120,11 @@ const keys = {
     .nullable()
     .default(null)
     .describe('penalise completions that end in this last fraction of max_completion_length, by up to 1; null: none'),
-  reward_fn: z.string().nullable().default(null).describe('FILE:NAME of a reward function of your own'),
+  reward_fn: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('FILE:NAME of a reward function of your own, of weight 1; for weights name it in reward'),
   reward_timeout: duration
     .default('30s')
     .describe('time limit for one call of a reward function, which scores a group'),

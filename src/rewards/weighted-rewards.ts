@@ -33,7 +33,7 @@ export function weightedRewards<E extends Example = Example>(
   const taken = rewards.find(({ name }, i) => rewards.findIndex((other) => other.name === name) !== i);
   if (taken) {
     throw new GradusError('REWARD_NAME_TAKEN', `two rewards are called ${JSON.stringify(taken.name)}`, {
-      hint: 'give one of them another name: metrics are kept by name',
+      hint: 'give one of them another name, in a configuration with as: metrics are kept by name',
     });
   }
   const unscored: Reward = { score: null, parts: Object.fromEntries(rewards.map(({ name }) => [name, null])) };

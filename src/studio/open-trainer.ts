@@ -1,4 +1,5 @@
 // Opens the trainer of a stage, and gives access to its state for checkpoints.
+import { rewardName } from '../config/reward-names.ts';
 import type { Stage } from '../config/stages.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { GrpoTrainer, type StepReport, type StepsOptions } from '../grpo-trainer.ts';
@@ -65,7 +66,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
 /** `undefined` if the score of a completion is simply the reward model's weighted sum. */
 function movingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
   const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
-  const schedules = Object.fromEntries(reward.map(({ name, weight }) => [name, weight]));
+  const schedules = Object.fromEntries(reward.map((part) => [rewardName(part), part.weight]));
   const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');
   if (!moves && multi_objective_aggregation === 'sum_then_normalize') return undefined;
   return new RewardWeights({ ...rewardWeights, ...schedules }, { adaptive, from });

@@ -1,4 +1,5 @@
 // Conditions that a run must meet to count as a success: `--require 'final_success_rate>=0.9'`.
+import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
@@ -56,7 +57,7 @@ export function assertMeasurable(requirements: readonly Requirement[], config: C
     ...stepNames,
   ];
   // Rewards and environments of the user's may log metrics under any name.
-  const isOpen = config.reward_fn !== null || config.environment !== null;
+  const isOpen = userFunctions(config).length > 0 || config.environment !== null;
   for (const { metric } of requirements) {
     if (!isOpen && !names.includes(metric) && !openNames.test(metric)) throw unknownMetric(metric, names);
   }
@@ -105,5 +106,5 @@ function unknownMetric(metric: string, names: readonly string[]): GradusError {
 }
 
 function rewardNames({ reward }: Config): string[] {
-  return reward.map(({ name }) => name);
+  return reward.map(rewardName);
 }

@@ -66,7 +66,11 @@ function data(config: Config, evaluations: readonly EvaluationRecord[]): string 
 }
 
 function rewards({ reward, reward_fn }: Config): string {
-  const rows = reward.map(({ name, weight, config }) => [name, JSON.stringify(weight), code(JSON.stringify(config))]);
+  const rows = reward.map(({ name, as, weight, config }) => [
+    as ?? name,
+    JSON.stringify(weight),
+    code(JSON.stringify(config)),
+  ]);
   if (reward_fn !== null) rows.push([code(reward_fn), '1', '']);
   return markdownTable(['reward', 'weight', 'settings'], rows);
 }

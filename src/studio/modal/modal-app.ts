@@ -1,8 +1,10 @@
 // Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
+
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { milliseconds } from '../../config/durations.ts';
+import { placedRewards } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 
 /** The paths of a file, here and on the rented machine. A path that ends with a slash is that of a folder. */
@@ -96,7 +98,7 @@ function onModal(config: Config, upload: (path: string) => string): Config {
     const [path, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
     return `${upload(dirname(path))}/${basename(path)}${name === undefined ? '' : `:${name}`}`;
   };
-  const { reward_fn, environment, trl } = config;
+  const { reward, reward_fn, environment, trl } = config;
   return {
     ...config,
     compute: 'local',
@@ -104,6 +106,7 @@ function onModal(config: Config, upload: (path: string) => string): Config {
     dataset: file(config.dataset),
     eval_dataset: file(config.eval_dataset),
     chat_template: file(config.chat_template),
+    reward: placedRewards(reward, code),
     reward_fn: reward_fn && code(reward_fn),
     environment:
       environment === null || typeof environment === 'string'

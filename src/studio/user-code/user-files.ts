@@ -1,6 +1,7 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
 import { dataFilesIn } from '../data/data-files.ts';
@@ -11,8 +12,8 @@ import { dataFilesIn } from '../data/data-files.ts';
  */
 export function hashUserFiles(config: Config): Record<string, string> {
   const configs = stagesOf(config).map((stage) => stage.config);
-  const references = configs.flatMap(({ reward_fn, environment }) => [
-    ...(reward_fn === null ? [] : [reward_fn]),
+  const references = configs.flatMap(({ environment, ...config }) => [
+    ...userFunctions(config),
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
   const code = references.map((reference) => reference.replace(/:[\w$]+$/, ''));

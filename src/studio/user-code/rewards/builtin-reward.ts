@@ -1,5 +1,7 @@
 // Creates a built-in reward with the settings of a configuration.
+
 import { z } from 'zod';
+import { rewardName } from '../../../config/reward-names.ts';
 import type { RewardConfig } from '../../../config/schema.ts';
 import { createAt } from '../../../configurable.ts';
 import { GradusError } from '../../../errors.ts';
@@ -32,15 +34,16 @@ export async function createBuiltinReward(
 }
 
 function configured(
-  { name, weight, config }: RewardConfig,
+  part: RewardConfig,
   path: string,
   answerColumn: string,
   { processes, known = [] }: BuiltinRewardOptions,
 ): OpenReward {
+  const { name, weight, config } = part;
   const row = named(shippedRewards, name);
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
-      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; for a function of yours set reward_fn`,
+      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; a function of yours is FILE:NAME`,
       path,
     });
   }
@@ -53,7 +56,7 @@ function configured(
   const isolated =
     pattern || matching.includes(name) ? processes?.reward({ builtin: name, config: complete }) : undefined;
   return {
-    name,
+    name: rewardName(part),
     weight: finalWeight(weight),
     score: isolated ?? score,
     judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',

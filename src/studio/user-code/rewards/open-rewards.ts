@@ -1,5 +1,5 @@
 // Opens the rewards of a configuration: built-in rewards, and the user's function.
-import { basename } from 'node:path';
+import { functionName, isUserFunction, rewardName } from '../../../config/reward-names.ts';
 import type { Config } from '../../../config/schema.ts';
 import { GradusError } from '../../../errors.ts';
 import { finalWeight } from '../../../reward-weights.ts';
@@ -38,18 +38,26 @@ export async function openRewards(config: Config, scores: readonly string[] = []
   const processes = await openProcesses(config);
   const ofTaskset = rewardsOfTaskset(config);
   const known = [...scores, ...ofTaskset.map(({ name }) => name)];
-  const builtin: OpenReward[] = [];
-  for (const [i, part] of config.reward.entries()) {
-    if (scores.includes(part.name)) continue;
-    const brought = ofTaskset.find(({ name }) => name === part.name);
-    if (brought) builtin.push({ ...brought, weight: finalWeight(part.weight) });
-    else builtin.push(await builtinReward(part, `reward.${i}`, answer_column, { processes, known }));
-  }
   const workers = Math.max(1, config.native.reward_workers);
   const options = { processes, workers, conversational: config.chat_template !== 'none' };
-  const own = config.reward_fn === null ? [] : [await userReward(config.reward_fn, answer_column, options)];
-  const named = [...builtin, ...own];
-  const compared = builtin.filter(({ judges }) => judges === 'answer');
+  const named: OpenReward[] = [];
+  for (const [i, part] of config.reward.entries()) {
+    if (scores.includes(part.name)) {
+      if (part.as !== undefined) throw keepsItsName(part.name, `reward.${i}.as`);
+      continue;
+    }
+    const brought = ofTaskset.find(({ name }) => name === part.name);
+    const common = { name: rewardName(part), weight: finalWeight(part.weight) };
+    if (brought) named.push({ ...brought, ...common });
+    else if (!isUserFunction(part.name))
+      named.push(await builtinReward(part, `reward.${i}`, answer_column, { processes, known }));
+    else {
+      assertNoSettings(part, `reward.${i}.config`);
+      named.push({ ...(await userReward(part.name, answer_column, options)), ...common });
+    }
+  }
+  if (config.reward_fn !== null) named.push(await userReward(config.reward_fn, answer_column, options));
+  const compared = named.filter(({ judges }) => judges === 'answer');
   if (named.length + ofTaskset.length + scores.length === 0) throw await nothingScores(config);
   const weighed = config.reward.filter(({ name }) => scores.includes(name));
   return {
@@ -57,6 +65,26 @@ export async function openRewards(config: Config, scores: readonly string[] = []
     scoreWeights: Object.fromEntries(weighed.map(({ name, weight }) => [name, finalWeight(weight)])),
     columns: [...new Set(compared.map(({ answerColumn }) => answerColumn))],
   };
+}
+
+function keepsItsName(score: string, path: string): GradusError {
+  return new GradusError('CONFIG_INVALID', `${path}: ${score} is a score of the environment, which names it`, {
+    hint: 'leave as out',
+    path,
+  });
+}
+
+/** Functions of the user's are given none. */
+function assertNoSettings({ config }: Config['reward'][number], path: string): void {
+  if (Object.keys(config).length === 0) return;
+  throw new GradusError(
+    'CONFIG_INVALID',
+    `${path}: settings are for built-in rewards, and this is a function of yours`,
+    {
+      hint: 'leave config out; a function can read what it needs from columns, or from its file',
+      path,
+    },
+  );
 }
 
 /** The reward that the key `overlong_buffer` stands for. */
@@ -111,7 +139,6 @@ export async function userReward(
   answerColumn: string,
   { processes, conversational = true, workers = 1 }: UserRewardOptions = {},
 ): Promise<OpenReward> {
-  const name = /:([\w$]+)$/.exec(reference)?.[1] ?? basename(reference).replace(/\.\w+$/, '');
   const open = async () => {
     if (isPython(reference)) {
       const { loadPythonReward } = await import('./python-reward.ts');
@@ -121,5 +148,5 @@ export async function userReward(
     const { loadRewardFunction } = await import('./load-reward-function.ts');
     return loadRewardFunction(reference);
   };
-  return { name, score: await open(), judges: 'unknown', answerColumn };
+  return { name: functionName(reference), score: await open(), judges: 'unknown', answerColumn };
 }

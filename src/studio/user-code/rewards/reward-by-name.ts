@@ -1,4 +1,5 @@
 // Opens a reward that is named on the command line.
+import { isUserFunction } from '../../../config/reward-names.ts';
 import { GradusError } from '../../../errors.ts';
 import { existingNames } from '../../../nearest.ts';
 import type { NamedReward } from '../../../rewards.ts';
@@ -22,7 +23,7 @@ export async function rewardByName(
   if (Object.hasOwn(shippedRewards, name)) {
     return createBuiltinReward({ name, weight: 1, config }, '--reward', 'answer', { processes });
   }
-  if (!/\.\w+(:[\w$]+)?$/.test(name)) {
+  if (!isUserFunction(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
       hint: `${existingNames(name, Object.keys(shippedRewards))}; a function of yours is FILE:NAME`,
       path: '--reward',

@@ -1,0 +1,29 @@
+// What the items of `reward` are called, and which of them are functions of the user's.
+import type { Config, RewardConfig } from './schema.ts';
+
+/** Whether a reward's name is a reference such as `path/to/file.ts:name`. */
+export function isUserFunction(name: string): boolean {
+  return /\.([cm]?[jt]s|py)(:[\w$]+)?$/.test(name);
+}
+
+/** The name in metrics: `as`, or else of a function what it is exported as, or its file. */
+export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): string {
+  return as ?? (isUserFunction(name) ? functionName(name) : name);
+}
+
+/** `score` of `rewards/length.ts:score`, `length` of `rewards/length.ts`. */
+export function functionName(reference: string): string {
+  const [file, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
+  return name ?? file.replace(/^.*[\\/]/, '').replace(/\.\w+$/, '');
+}
+
+/** The references to the user's reward functions, `reward_fn` last. */
+export function userFunctions({ reward, reward_fn }: Pick<Config, 'reward' | 'reward_fn'>): string[] {
+  const named = reward.map(({ name }) => name).filter(isUserFunction);
+  return reward_fn === null ? named : [...named, reward_fn];
+}
+
+/** The same rewards, with `place` applied to each reference. */
+export function placedRewards(reward: Config['reward'], place: (reference: string) => string): Config['reward'] {
+  return reward.map((part) => (isUserFunction(part.name) ? { ...part, name: place(part.name) } : part));
+}
