@@ -44,3 +44,7 @@ test('the order depends on the seed', () => {
   assert.deepEqual(ids([20], 1), ids([20], 1));
   assert.notDeepEqual(ids([20], 1), ids([20], 2));
 });
+
+test('without examples there is no order', () => {
+  assert.throws(() => shuffledExamples([]), { code: 'DATASET_EMPTY' });
+});

@@ -1,4 +1,5 @@
 // Hands out examples in a random order that depends only on the seed.
+import { GradusError } from './errors.ts';
 import type { Metrics } from './logging.ts';
 import { shuffled, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
@@ -17,11 +18,12 @@ export interface ShuffledExamplesOptions {
   readonly seed?: number;
 }
 
-/** Epoch after epoch, each in a fresh random order, so that every row is seen equally often. */
+/** Epoch after epoch, each in a fresh random order, so that every row is seen equally often. Throws `DATASET_EMPTY`. */
 export function shuffledExamples<E extends Example>(
   rows: readonly E[],
   { seed = 0 }: ShuffledExamplesOptions = {},
 ): DataLoader<E> {
+  if (rows.length === 0) throw new GradusError('DATASET_EMPTY', 'there are no examples', { hint: 'give at least one' });
   let epoch = -1;
   let order: readonly E[] = [];
   return sequentialExamples((position) => {

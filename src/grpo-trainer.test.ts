@@ -379,3 +379,58 @@ for (const [what, prompt] of Object.entries(changedPrefixes)) {
     assert.throws(() => trainingSequence(trajectory(steps), 1), { code: 'RENDERING_CHANGED_PREFIX' });
   });
 }
+
+test('options that nothing can be learnt with are refused', () => {
+  for (const options of [
+    { maxSteps: Number.NaN },
+    { maxSteps: -1 },
+    { promptsPerStep: 0 },
+    { numGenerations: 1 },
+    { numGenerations: 2.5 },
+    { numIterations: 0 },
+  ])
+    assert.throws(() => setUp(options), { code: 'OPTION_INVALID', path: Object.keys(options)[0]! });
+});
+
+test('a learning rate that is no number ends training before an update', async () => {
+  for (const learningRate of [Number.NaN, Number.POSITIVE_INFINITY, -1, () => Number.NaN]) {
+    const { trainer, updates } = setUp({ learningRate });
+    await assert.rejects(trainer.train(), { code: 'OPTION_INVALID', path: 'learningRate' });
+    assert.equal(updates.length, 0);
+  }
+});
+
+test('what a reward model returns is checked before an update', async () => {
+  const right: Reward = { score: 1, parts: {} };
+  const cases: [rewards: unknown, message: RegExp][] = [
+    [[right, right, right], /3 rewards for 4 trajectories/],
+    [[right, right, right, { score: '1', parts: {} }], /a string for a score/],
+    [[right, right, right, { score: Number.NaN, parts: {} }], /the score NaN/],
+    [[1, 2, 3, 4], /a number for a score/],
+    [[right, right, right, undefined], /undefined for a score/],
+    [[right, right, right, { score: null }], /undefined for the parts/],
+    [undefined, /returned undefined/],
+  ];
+  for (const [rewards, message] of cases) {
+    const rewardModel = { score: async () => rewards as Reward[] };
+    const { trainer, updates } = setUp({ rewardModel });
+    await assert.rejects(trainer.train(), { code: 'REWARD_MODEL_INVALID', message });
+    assert.equal(updates.length, 0);
+  }
+});
+
+test('what a generator returns is checked before anything is scored', async () => {
+  const one = trajectory([turn([1], [2])]);
+  const cases: [groups: unknown, message: RegExp][] = [
+    [[[one, one, one, one]], /1 groups for 2 examples/],
+    [[[one, one, one, one], [one]], /a group of 1 instead of 4 trajectories/],
+    [[[one, one, one, one], null], /a group of null/],
+    [{}, /returned an object/],
+  ];
+  for (const [groups, message] of cases) {
+    const generator = { generate: async () => groups as Trajectory[][] };
+    const { trainer, calls } = setUp({ generator });
+    await assert.rejects(trainer.train(), { code: 'GENERATOR_INVALID', message });
+    assert.ok(!calls.includes('score'));
+  }
+});

@@ -11,6 +11,7 @@ import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/g
 import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
+import { assertCount, assertGroups, assertLearningRate, assertRewards } from './protocol-checks.ts';
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
@@ -92,7 +93,13 @@ type Judged<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 export class GrpoTrainer<E extends Example = Example> {
   readonly #options: GrpoTrainerOptions<E>;
 
+  /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
+    const { maxSteps, promptsPerStep = 4, numGenerations = 8, numIterations = 1 } = options;
+    assertCount('maxSteps', maxSteps, 0);
+    assertCount('promptsPerStep', promptsPerStep, 1);
+    assertCount('numGenerations', numGenerations, 2);
+    assertCount('numIterations', numIterations, 1);
     this.#options = options;
   }
 
@@ -101,7 +108,10 @@ export class GrpoTrainer<E extends Example = Example> {
     for await (const _ of this.steps(options));
   }
 
-  /** Trains step by step; the caller may evaluate, save or stop between steps. */
+  /**
+   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID` and
+   * `OPTION_INVALID` for what the parts return, before any weight is changed.
+   */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { logger, maxSteps } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
@@ -175,9 +185,11 @@ export class GrpoTrainer<E extends Example = Example> {
         },
       });
       if (signal?.aborted) return undefined;
+      assertGroups(rollouts, examples.length, numGenerations);
       clock.lap('generate');
 
       const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
+      for (const group of rewards) assertRewards(group, numGenerations);
       clock.lap('score');
 
       missing = 0;
@@ -254,7 +266,9 @@ export class GrpoTrainer<E extends Example = Example> {
 
   #learningRate(step: number): number {
     const { learningRate } = this.#options;
-    return typeof learningRate === 'number' ? learningRate : learningRate(step);
+    const rate = typeof learningRate === 'number' ? learningRate : learningRate(step);
+    assertLearningRate(rate);
+    return rate;
   }
 }
 

@@ -1,0 +1,50 @@
+// Checks of what the protocols' implementations give the trainer: a wrong number must not become a gradient.
+import { GradusError, kindOf } from './errors.ts';
+import type { Reward, Trajectory } from './rl.ts';
+
+/** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
+export function assertCount(name: string, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw invalid('OPTION_INVALID', `${name}: expected an integer of at least ${least}, got ${String(value)}`, name);
+}
+
+/** Throws `OPTION_INVALID` unless the learning rate is a finite number of at least 0. */
+export function assertLearningRate(value: number): void {
+  if (Number.isFinite(value) && value >= 0) return;
+  const message = `learningRate: expected a finite number of at least 0, got ${String(value)}`;
+  throw invalid('OPTION_INVALID', message, 'learningRate');
+}
+
+/** Throws `GENERATOR_INVALID` unless there are `count` groups of `size` trajectories. */
+export function assertGroups(groups: readonly (readonly Trajectory[])[], count: number, size: number): void {
+  const fault = (what: string) =>
+    invalid('GENERATOR_INVALID', `the generator returned ${what}`, 'generator', 'see the protocol Generator');
+  if (!Array.isArray(groups)) throw fault(kindOf(groups));
+  if (groups.length !== count) throw fault(`${groups.length} groups for ${count} examples`);
+  const wrong = groups.find((group) => !Array.isArray(group) || group.length !== size);
+  if (wrong === undefined) return;
+  throw fault(`a group of ${Array.isArray(wrong) ? wrong.length : kindOf(wrong)} instead of ${size} trajectories`);
+}
+
+/** Throws `REWARD_MODEL_INVALID` unless each trajectory of a group has a reward with a finite score, or `null`. */
+export function assertRewards(rewards: readonly Reward[], count: number): void {
+  const fault = (what: string) =>
+    invalid(
+      'REWARD_MODEL_INVALID',
+      `the reward model returned ${what}`,
+      'rewardModel',
+      'it returns a Reward for each trajectory: { score: a finite number, or null where it cannot be scored, parts: {} }',
+    );
+  if (!Array.isArray(rewards)) throw fault(kindOf(rewards));
+  if (rewards.length !== count) throw fault(`${rewards.length} rewards for ${count} trajectories`);
+  for (const reward of rewards as readonly Partial<Reward>[]) {
+    const { score, parts } = reward ?? {};
+    if (typeof score !== 'number' && score !== null) throw fault(`${kindOf(score ?? reward)} for a score`);
+    if (score !== null && !Number.isFinite(score)) throw fault(`the score ${score}`);
+    if (kindOf(parts) !== 'an object') throw fault(`${kindOf(parts)} for the parts of a reward`);
+  }
+}
+
+function invalid(code: string, message: string, path: string, hint = 'see the options of the trainer'): GradusError {
+  return new GradusError(code, message, { hint, path });
+}
