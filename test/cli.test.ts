@@ -168,6 +168,39 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   });
 });
 
+describe('code of the user that keeps the command from answering', () => {
+  const withReward = (name: string, code: string) => {
+    writeFileSync(join(folder, `${name}.ts`), code);
+    return writeConfig(`${name}.yaml`, { reward: [], reward_fn: `${name}.ts:score`, native: { reward_workers: 0 } });
+  };
+
+  test('a promise that nothing settles', async () => {
+    const file = withReward('waits', 'await new Promise(() => {});\nexport const score = () => [];\n');
+    assertFailure(
+      await spawned(['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)]),
+      1,
+      'NEVER_ENDS',
+    );
+  });
+
+  test('a failure that nobody hears of', async () => {
+    const file = withReward(
+      'rejects',
+      "export const score = ({ completions }) => {\n  Promise.reject(new Error('rej'));\n  return completions.map(() => 1);\n};\n",
+    );
+    const { code, stdout } = await spawned([
+      'train',
+      file,
+      '--no-preflight',
+      '--json',
+      '--out',
+      join('unanswered', file),
+    ]);
+    const { ok, error } = onlyObject(stdout) as { ok: boolean; error: Record<string, string> };
+    assert.deepEqual([ok, code, error.message], [false, 1, 'rej']);
+  });
+});
+
 test('a model that is not on this machine is exit 3', async () => {
   const file = writeConfig('absent.yaml', { model: 'Org/No-Such-Model' });
   const { hint } = assertFailure(await run(['train', file, '--json']), 3, 'MODEL_NOT_FOUND');

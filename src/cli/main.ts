@@ -7,6 +7,7 @@ import { showDownloads, tellDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
 import { ownStdout } from './own-stdout.ts';
+import { watchForNoAnswer } from './unanswered.ts';
 
 /** What commands are given; their work answers with the exit code. */
 export interface Cli {
@@ -58,11 +59,12 @@ const examples = `Examples:
   gradus sample latest --n 8
 `;
 
-/** Runs one command line, without the program's name. Never throws. */
-export async function main(
-  argv: readonly string[],
-  { stdout, stderr }: Streams = { stdout: ownStdout(), stderr: process.stderr },
-): Promise<number> {
+/**
+ * Runs one command line, without the program's name. Never throws.
+ * @param streams @default those of the process
+ */
+export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
+  const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
   const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
   const output = new Output(mode, stdout, stderr, process.env);
   const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
@@ -80,6 +82,8 @@ export async function main(
   };
   const program = await createProgram(cli, command, help);
   const watches = [showDownloads(output), tellDownloads(output)];
+  // A program that gives its own streams handles its own failures.
+  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, command)));
   const showHelp = () => {
     const isWhole = command === null || words.join() === 'help';
     if (help.length > 0)
