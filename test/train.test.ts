@@ -106,6 +106,18 @@ describe('a run', () => {
     assert.equal(own.samples[0]!.completion, own.samples[1]!.completion);
     assert.equal(own.samples[0]!.reward, null);
   });
+
+  test('options out of range are refused before anything is opened', async () => {
+    const refused = (path: string) => ({ code: 'OPTION_INVALID', path });
+    const loose = <T>(options: object) => options as T;
+    for (const options of [{ n: -1 }, { n: 1e9 }, { temperature: -1 }, { topP: 7 }, { maxTokens: 0 }, { m: 1 }])
+      await assert.rejects(sample('nowhere', loose(options)), refused(Object.keys(options)[0]!));
+    await assert.rejects(sample('nowhere', { system: 'Be brief.' }), refused('system'));
+    for (const options of [{ problems: -3 }, { split: 'test' }, { k: [] }])
+      await assert.rejects(evaluate('nowhere', loose(options)), refused(Object.keys(options)[0]!));
+    await assert.rejects(evaluate('nowhere', { k: [0] }), refused('k.0'));
+    await assert.rejects(sample('nowhere', loose({ n: undefined })), { code: 'RUN_NOT_FOUND' });
+  });
 });
 
 test('a run that is stopped and resumed is the run that was never stopped', async () => {
@@ -134,10 +146,27 @@ test('a resumed run may be longer, but not another one', async () => {
     code: 'RESUME_CONFIG_CHANGED',
     path: 'learning_rate',
   });
+  // With evaluations, problems would be held out that it has learnt from.
+  await assert.rejects(train({ ...short, eval: {} }, { out: place('longer'), resume: true }), {
+    code: 'RESUME_CONFIG_CHANGED',
+    path: 'eval',
+  });
   const { run } = await train({ ...short, max_steps: 4 }, { out: place('longer'), resume: true });
   assert.equal(run.step, 4);
   await assert.rejects(train(short, { out: place('nothing'), resume: true }), { code: 'RUN_NOT_FOUND' });
   await assert.rejects(train(short, { out: place('longer') }), { code: 'RUN_EXISTS' });
+});
+
+test('a resumed run must not lack what the run began with', async () => {
+  const sums = (taskset_config: Record<string, unknown>): ConfigInput => ({
+    ...{ backend: 'builtin', taskset: 'digit-sum', taskset_config, max_steps: 2, eval: null },
+  });
+  await train(sums({ digits: 4, target: 5 }), { out: place('sums') });
+  await assert.rejects(train({ ...sums({ digits: 4 }), max_steps: 4 }, { out: place('sums'), resume: true }), {
+    code: 'RESUME_CONFIG_CHANGED',
+    path: 'taskset_config.target',
+    message: /was 5 /,
+  });
 });
 
 test('rewards that fail too often end the run', async () => {

@@ -18,6 +18,20 @@ export function nonNegativeNumber(text: string): number {
   throw new InvalidArgumentError('expected a number, at least 0.');
 }
 
+/** Of nucleus sampling: above 0, at most 1. */
+export function probability(text: string): number {
+  const value = nonNegativeNumber(text);
+  if (value > 0 && value <= 1) return value;
+  throw new InvalidArgumentError('expected a number above 0, at most 1.');
+}
+
+/** Completions are held at once. */
+export function completionCount(text: string): number {
+  const value = positiveInteger(text);
+  if (value <= 100_000) return value;
+  throw new InvalidArgumentError('expected at most 100000.');
+}
+
 /** Sizes of samples, for pass@k: they are held at once. */
 export function sampleSizes(text: string): number[] {
   const sizes = text.split(',').map(positiveInteger);

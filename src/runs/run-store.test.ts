@@ -210,6 +210,29 @@ test('without a checkpoint, a run forgets even what it made before its first ste
   assert.ok(existsSync(join(store.directory, 'checkpoints', 'notes.txt')));
 });
 
+test('a run with a damaged file stays as it is', () => {
+  const store = create('broken');
+  store.metrics(1, { reward: 1 });
+  store.metrics(2, { reward: 2 });
+  store.result({ ok: true });
+  store.end({ status: 'completed' });
+  store.close();
+  const contents = () =>
+    Object.fromEntries(
+      readdirSync(store.directory, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'utf8')]),
+    );
+  for (const file of ['evals', 'samples', 'alerts', 'events']) {
+    writeFileSync(join(store.directory, `${file}.jsonl`), 'no JSON\n{}\n');
+    const before = contents();
+    assert.throws(() => RunStore.reopen(store.directory, undefined, { config: {} }), { code: 'RUN_DAMAGED' });
+    assert.deepEqual(contents(), before);
+    rmSync(join(store.directory, `${file}.jsonl`));
+  }
+  assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.status, 'running');
+});
+
 test('a run that another process is writing is left alone', () => {
   const store = create('busy');
   store.update({ pid: process.ppid, pid_start: processStart(process.ppid)! });

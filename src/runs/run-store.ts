@@ -35,6 +35,7 @@ import {
   stepName,
   stepOf,
 } from './layout.ts';
+import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
 import { assertFree, assertInactive, emptyRun, type NewRunRecord, withoutOutcome, writer } from './reservation.ts';
@@ -74,7 +75,7 @@ export class RunStore {
   static create({ directory, overwrite = false, configText, config, record }: CreateRunOptions): RunStore {
     const absolute = resolve(directory);
     assertFree(absolute, overwrite);
-    mkdirSync(absolute, { recursive: true });
+    makeFolder(absolute);
     const store = claimed(absolute, () => {
       assertFree(absolute, overwrite);
       const store = new RunStore(absolute, {
@@ -96,7 +97,7 @@ export class RunStore {
 
   /**
    * Goes on with a run from the checkpoint of `step`, or from its beginning: what it wrote afterwards is removed, so that it can be made again.
-   * Throws `RUN_ACTIVE` if another process still writes it.
+   * Throws `RUN_ACTIVE` if another process still writes it, `RUN_DAMAGED` for a file that cannot be read; then nothing has changed.
    */
   static reopen(
     directory: string,
@@ -104,18 +105,20 @@ export class RunStore {
     changes: Partial<RunRecord> & { readonly config: object },
   ): RunStore {
     const { config, ...rest } = changes;
-    const store = claimed(directory, () => {
+    // Even what was made before the first step may be incomplete.
+    const last = step ?? -1;
+    const [store, kept] = claimed(directory, () => {
       const record = readRun(directory);
       assertInactive(directory, record);
+      const kept = linesUpTo(directory, last);
       const store = new RunStore(resolve(directory), {
         ...withoutOutcome(record),
         ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
       });
       store.update({});
-      return store;
+      return [store, kept] as const;
     });
-    // Even what was made before the first step may be incomplete.
-    store.#rewind(step ?? -1);
+    store.#rewind(last, kept);
     replaceJson(join(store.directory, runFiles.resolvedConfig), config);
     return store;
   }
@@ -252,27 +255,34 @@ export class RunStore {
     this.#unsettled.add(descriptor);
   }
 
-  #rewind(step: number): void {
+  #rewind(step: number, kept: ReadonlyMap<JsonlFile, readonly object[]>): void {
     for (const folder of ['rollouts', 'checkpoints'] as const) {
       mkdirSync(join(this.directory, runFiles[folder]), { recursive: true });
     }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
     if (step >= 0) this.point('latest', step);
-    for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples'] as const) {
-      const path = join(this.directory, runFiles[file]);
-      if (!existsSync(path)) continue;
-      const kept = readLines<{ step: number }>(path).filter((line) => line.step <= step);
-      replaceFile(path, kept.map(stringifyLine).join(''));
-    }
+    for (const [file, lines] of kept)
+      replaceFile(join(this.directory, runFiles[file]), lines.map(stringifyLine).join(''));
     for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
       if ((stepOf(name) ?? step) > step) rmSync(join(this.directory, runFiles.rollouts, name));
     }
-    // An incomplete last event must not run into the next one.
-    const events = join(this.directory, runFiles.events);
-    if (!existsSync(events)) return;
-    replaceFile(events, readLines<object>(events).map(stringifyLine).join(''));
   }
+}
+
+/**
+ * The lines that a run keeps which goes on from this step, of each file that it has: all events, without an incomplete last one, which must not
+ * run into the next.
+ */
+function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly object[]> {
+  const kept = new Map<JsonlFile, readonly object[]>();
+  for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const) {
+    const path = join(directory, runFiles[file]);
+    if (!existsSync(path)) continue;
+    const lines = readLines<{ step: number }>(path);
+    kept.set(file, file === 'events' ? lines : lines.filter((line) => line.step <= step));
+  }
+  return kept;
 }
 
 /** The step, whatever else is called so, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */

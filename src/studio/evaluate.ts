@@ -1,9 +1,11 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
+import { z } from 'zod';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
+import { checkOptions, checkpointName, sampleSize, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
@@ -39,8 +41,21 @@ export interface EvaluateResult {
   readonly verdict?: Verdict;
 }
 
-/** @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration */
+const optionSchema = z.object({
+  problems: z.int().min(1),
+  k: z.array(sampleSize).nonempty(),
+  split: z.enum(['eval', 'train']),
+  checkpoint: checkpointName,
+  temperature,
+  signal: z.instanceof(AbortSignal),
+} satisfies Record<keyof EvaluateOptions, z.ZodType>);
+
+/**
+ * Throws `OPTION_INVALID`.
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ */
 export async function evaluate(subject: string | ConfigInput, options: EvaluateOptions = {}): Promise<EvaluateResult> {
+  checkOptions(optionSchema, options);
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),

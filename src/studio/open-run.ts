@@ -87,14 +87,22 @@ function assertResumable(directory: string, config: Config): void {
     });
   }
   assertInactive(directory, readRun(directory));
-  const before = readResolvedConfig(directory);
-  const changed = leafPaths(config).find(
+  const before = readResolvedConfig(directory) as Config;
+  // Without evaluations nothing is held out: the run would go on with problems that it evaluates on, or evaluate on what it has learnt from.
+  if ((before.eval === null) !== (config.eval === null)) {
+    const was = before.eval === null ? 'null' : 'not null';
+    throw new GradusError('RESUME_CONFIG_CHANGED', `eval was ${was} when the run began`, {
+      hint: 'set it back, or start a new run: whether problems are held out must not change',
+      path: 'eval',
+    });
+  }
+  const changed = [...leafPaths(config), ...leafPaths(before)].find(
     (path) =>
       !changeable.some((key) => dotted(path) === key || dotted(path).startsWith(`${key}.`)) &&
       !isDeepStrictEqual(valueAt(before, path), valueAt(config, path)),
   );
   if (!changed) return;
-  const was = JSON.stringify(valueAt(before, changed));
+  const was = JSON.stringify(valueAt(before, changed)) ?? 'absent';
   throw new GradusError('RESUME_CONFIG_CHANGED', `${dotted(changed)} was ${was} when the run began`, {
     hint: `set it back, or start a new run; only ${changeable.join(', ')} may change`,
     path: dotted(changed),

@@ -1,11 +1,14 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
+import { z } from 'zod';
 import type { ConfigInput } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
+import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
 import { RolloutGenerator } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
+import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
 import { openSubject } from './open-subject.ts';
 import { samplePolicy } from './sample-policy.ts';
@@ -44,9 +47,31 @@ const noRewards: RewardModel = {
   score: async (_, trajectories) => trajectories.map(() => ({ score: null, parts: {} })),
 };
 
-/** @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration */
+const optionSchema = z.object({
+  n: completionCount,
+  seed: z.number(),
+  prompt: z.string(),
+  system: z.string(),
+  temperature,
+  topP: z.number().positive().max(1),
+  maxTokens: z.int().min(1),
+  checkpoint: checkpointName,
+  signal: z.instanceof(AbortSignal),
+} satisfies Record<keyof SampleOptions, z.ZodType>);
+
+/**
+ * Throws `OPTION_INVALID`.
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ */
 export async function sample(subject: string | ConfigInput, options: SampleOptions = {}): Promise<SampleResult> {
-  const { n = 4, seed = 0, prompt, temperature, topP, maxTokens, signal } = options;
+  checkOptions(optionSchema, options);
+  const { n = 4, seed = 0, prompt, topP, maxTokens, signal } = options;
+  if (options.system !== undefined && prompt === undefined) {
+    throw new GradusError('OPTION_INVALID', 'system: it goes with a prompt of your own, and there is none', {
+      hint: 'give prompt too, or set system_prompt in the configuration',
+      path: 'system',
+    });
+  }
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
     ...(signal && { signal }),
@@ -55,7 +80,7 @@ export async function sample(subject: string | ConfigInput, options: SampleOptio
     const { config, model, problems, renderer, rewardModel } = setup;
     if (checkpoint) await model.load(checkpoint.folder);
     const sampling = {
-      temperature: temperature ?? config.temperature,
+      temperature: options.temperature ?? config.temperature,
       maxTokens: maxTokens ?? config.max_completion_length,
       ...(topP !== undefined && { topP }),
     };

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { SampleRecord } from '../../runs/records.ts';
 import type { SampleOptions } from '../../studio/sample.ts';
-import { given, nonNegativeNumber, positiveInteger } from '../arguments.ts';
+import { completionCount, given, nonNegativeNumber, positiveInteger, probability } from '../arguments.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -19,16 +19,12 @@ export function sampleCommand(cli: Cli): Command {
   return new Command('sample')
     .description('sample completions of held-out problems with their rewards, or of a prompt of your own')
     .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
-    .option('--n <count>', 'number of completions (default: 4)', positiveInteger)
+    .option('--n <count>', 'number of completions (default: 4)', completionCount)
     .option('--seed <seed>', 'seed of the samples (default: 0)', nonNegativeNumber)
     .option('--prompt <text>', 'a prompt of your own, sampled without rewards')
     .option('--system <text>', 'system prompt for --prompt')
     .option('--temperature <t>', 'sampling temperature; 0 is greedy (default: the configuration’s)', nonNegativeNumber)
-    .option(
-      '--top-p <p>',
-      'nucleus sampling: keep the most likely tokens up to this total probability',
-      nonNegativeNumber,
-    )
+    .option('--top-p <p>', 'nucleus sampling: keep the most likely tokens up to this total probability', probability)
     .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')

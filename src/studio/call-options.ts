@@ -1,0 +1,30 @@
+// Checks options of functions that programs call, which TypeScript alone does not hold to their ranges.
+import { z } from 'zod';
+import { GradusError } from '../errors.ts';
+import { existingNames } from '../nearest.ts';
+
+/** What is sampled in one call is held at once. */
+const mostCompletions = 100_000;
+
+export const completionCount = z.int().min(1).max(mostCompletions);
+export const sampleSize = z.int().min(1).max(10_000);
+export const temperature = z.number().nonnegative();
+export const checkpointName = z.string();
+
+/** Throws `OPTION_INVALID` with the first option that does not fit, or that does not exist. Options that are undefined count as absent. */
+export function checkOptions(schema: z.ZodObject, options: object): void {
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const result = schema.partial().strict().safeParse(given);
+  if (result.success) return;
+  const issue = result.error.issues[0]!;
+  const [unknown] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+  const path = unknown ?? issue.path.join('.');
+  throw new GradusError(
+    'OPTION_INVALID',
+    `${path}: ${unknown === undefined ? issue.message : 'there is no such option'}`,
+    {
+      hint: existingNames(path, Object.keys(schema.shape)),
+      path,
+    },
+  );
+}
