@@ -27,8 +27,12 @@ const faults: Readonly<Record<string, SystemFault>> = {
   EPERM: forbidden,
 };
 
-/** Creating a directory fails with ENOENT on a read-only disk and at broken links. */
-const nowhere: SystemFault = { ...unwritable, fault: 'its disk is read-only, or a link in its path is broken' };
+/** What creating a directory fails with on a read-only disk, where the system keeps folders of its own, and at broken links. */
+const nowhereCodes: readonly string[] = ['ENOENT', 'EEXIST'];
+const nowhere: SystemFault = {
+  ...unwritable,
+  fault: 'no folders can be made there, or a link in its path is broken',
+};
 
 /** Returns the error unchanged if it is not about writing. */
 export function storageError(error: unknown, directory: string): unknown {
@@ -40,7 +44,7 @@ export function storageError(error: unknown, directory: string): unknown {
       ...{ path: directory, kind: 'failed', cause: error },
     });
   }
-  const meaning = said === 'ENOENT' && syscall === 'mkdir' ? nowhere : faults[said];
+  const meaning = nowhereCodes.includes(said) && syscall === 'mkdir' ? nowhere : faults[said];
   if (!meaning) return error;
   const { code, fault, hint, kind = 'failed' } = meaning;
   return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {

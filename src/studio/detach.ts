@@ -1,10 +1,11 @@
 // Starts training in a process of its own, which continues when this one ends.
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
+import { makeFolder } from '../runs/make-folder.ts';
 import { emptyRun, reserveRun } from '../runs/reservation.ts';
 import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
@@ -54,7 +55,7 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
   const logs = join(directory, runFiles.logs);
   const log = join(logs, 'train.log');
   const { backend } = loaded.config;
-  mkdirSync(logs, { recursive: true });
+  makeFolder(logs);
   const child = claimed(directory, () => {
     // Another process may have taken the place meanwhile.
     assertRunPlace(loaded, options);

@@ -93,7 +93,12 @@ export async function* trainEvents(
   } catch (error) {
     // Once the run has begun, it keeps itself how it ended.
     const directory = runDirectory(loaded, options);
-    if (isReserved(directory)) endReserved(directory, { status: 'failed', error: failureOf(error) });
+    if (isReserved(directory)) {
+      // On a full disk the run counts as interrupted, and the original error is reported.
+      try {
+        endReserved(directory, { status: 'failed', error: failureOf(error) });
+      } catch {}
+    }
     throw storageError(error, directory);
   } finally {
     setup?.dispose();

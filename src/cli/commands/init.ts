@@ -1,8 +1,9 @@
 // gradus init: creates a complete project to start from.
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
 import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
@@ -65,7 +66,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
     });
   }
   for (const file of own) {
-    mkdirSync(dirname(join(dir, file)), { recursive: true });
+    makeFolder(dirname(resolve(dir, file)));
     writeFileSync(join(dir, file), contents[file]!);
   }
   const { next } = templates[template];

@@ -1,6 +1,6 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { obtainModel } from '../../backends/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/gguf-file.ts';
 import type { WrittenDtype } from '../../backends/native/merge.ts';
@@ -10,6 +10,7 @@ import { GradusError } from '../../errors.ts';
 import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
 import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
@@ -68,7 +69,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
       path: out,
     });
   }
-  mkdirSync(out, { recursive: true });
+  makeFolder(resolve(out));
   const modelPath = await obtainModel(config.model);
   const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
   const ggufPath = ggufAt(modelPath);
