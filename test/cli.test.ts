@@ -168,6 +168,14 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   });
 });
 
+test('what is wrong with a line is told with the help of the command that it names', async () => {
+  const hintOf = async (...args: string[]) => assertFailure(await run([...args, '--json']), 2, 'USAGE').hint;
+  assert.match((await hintOf('runs'))!, /^one of list, show,/);
+  assert.equal(await hintOf('runs', 'show'), 'gradus runs show --help shows what there is');
+  assert.equal(await hintOf('runs', 'nothing'), 'gradus runs --help shows what there is');
+  assert.equal(await hintOf('train'), 'gradus train --help shows what there is');
+});
+
 describe('code of the user that keeps the command from answering', () => {
   const withReward = (name: string, code: string) => {
     writeFileSync(join(folder, `${name}.ts`), code);

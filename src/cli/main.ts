@@ -99,7 +99,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       return 0;
     }
     if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
-    return output.failure(error instanceof CommanderError ? usageError(error) : error, command);
+    return output.failure(error instanceof CommanderError ? usageError(error, named(program, words)) : error, command);
   } finally {
     for (const end of watches) end();
   }
@@ -142,13 +142,31 @@ function helpResult(text: string, ofWhole?: Command): object {
   return { ok: true, schema: 'help.result/1', command: 'help', text, ...commands };
 }
 
-/** Commander's complaint as ours: `error: unknown option '--x'\n(Did you mean --y?)`. */
-function usageError({ code, message }: CommanderError): GradusError {
+/** The command that a line names, down to `runs show`. */
+function named(program: Command, words: readonly string[]): Command {
+  let command = program;
+  for (const word of words) {
+    const next = command.commands.find((known) => known.name() === word);
+    if (!next) break;
+    command = next;
+  }
+  return command;
+}
+
+/** `gradus runs show` */
+function fullName(command: Command): string {
+  return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
+}
+
+/** Commander's complaint about a command as ours: `error: unknown option '--x'\n(Did you mean --y?)`. */
+function usageError({ code, message }: CommanderError, command: Command): GradusError {
+  const name = fullName(command);
   // What commander throws for a group of commands, such as `runs`, without one of them.
   if (code === 'commander.help') {
-    return new GradusError('USAGE', 'this needs a command of its own', { hint: 'gradus help lists all commands' });
+    const own = command.commands.map((known) => known.name()).join(', ');
+    return new GradusError('USAGE', `${name} needs a command of its own`, { hint: `one of ${own}` });
   }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
-  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || 'gradus --help shows what there is';
+  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
   return new GradusError('USAGE', first!, { hint });
 }

@@ -40,9 +40,14 @@ export function dotted(path: KeyPath): string {
   return path.map(String).join('.');
 }
 
+/** Of a value that JSON has none for. */
+function nameOf(value: unknown): string {
+  return value === undefined ? 'nothing' : `a ${typeof value}`;
+}
+
 /** A value for a message. */
 export function short(value: unknown): string {
   // YAML has NaN and infinity, JSON does not.
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? nameOf(value));
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
