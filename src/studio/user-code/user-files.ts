@@ -7,8 +7,8 @@ import { stagesOf } from '../../config/stages.ts';
 import { dataFilesIn } from '../data/data-files.ts';
 
 /**
- * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment or rows, by its path. Files that code imports, and data sets of
- * the hub, are not included.
+ * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment, rows or a chat template, by its path. Files that code imports,
+ * data sets of the hub and models are not included.
  */
 export function hashUserFiles(config: Config): Record<string, string> {
   const configs = stagesOf(config).map((stage) => stage.config);
@@ -18,7 +18,11 @@ export function hashUserFiles(config: Config): Record<string, string> {
   ]);
   const code = references.map((reference) => reference.replace(/:[\w$]+$/, ''));
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
-  return Object.fromEntries([...new Set([...code, ...data])].map((path) => [path, sha256(readFileSync(path))]));
+  const { chat_template } = config;
+  const template = chat_template === 'auto' || chat_template === 'none' ? [] : filesOf(chat_template);
+  return Object.fromEntries(
+    [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]),
+  );
 }
 
 /** The files with rows of a data set, unless it comes from the hub. */

@@ -60,6 +60,12 @@ test('a change of a function is noticed', () => {
   assert.deepEqual(changedFiles(before, hashUserFiles(config)), [code]);
 });
 
+test('so is one of a chat template', () => {
+  writeFileSync(join(folder, 'chat.jinja'), '{{ messages[0].content }}');
+  const { chat_template, ...config } = configure('mine.ts:calm', { chat_template: 'chat.jinja' });
+  assert.ok(chat_template in hashUserFiles({ ...config, chat_template }));
+});
+
 test('settings for a function, and a file that is missing, are refused', async () => {
   await assert.rejects(openRewards(configure([{ name: 'mine.ts:calm', config: { a: 1 } }])), {
     code: 'CONFIG_INVALID',
