@@ -128,6 +128,11 @@ test('a refusal is not repeated, a silent server is given up', async (t) => {
   await assert.rejects(async () => impatient(input(['a'])), failedJudge(/timeout/i));
 });
 
+test('a server that is not there is named, with the reason', async () => {
+  const nobody = judgeAt('http://127.0.0.1:1/v1', { retries: 0 });
+  await assert.rejects(async () => nobody(input(['a'])), failedJudge(/127\.0\.0\.1:1\/v1: .+: .+/));
+});
+
 test('a missing key or column is said', async () => {
   assert.throws(
     () => judgeAt('http://127.0.0.1:1/v1', { api_key_env: 'KEY' }),

@@ -156,8 +156,15 @@ async function ask(
     }
     return scoreIn(answerSchema.parse(await response.json()).choices[0]!.message.content, scale);
   } catch (error) {
-    return { fault: messageOf(error).split('\n')[0]!, mayPass: true };
+    return { fault: `${base_url}: ${withCause(error)}`, mayPass: true };
   }
+}
+
+/** `fetch failed` alone says nothing: why is in its cause. */
+function withCause(error: unknown): string {
+  const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
 }
 
 const answerSchema = z.object({
