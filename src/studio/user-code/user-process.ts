@@ -1,7 +1,10 @@
 // Starts and ends Node processes for user code. In a process, unlike a thread, every endless loop can be stopped and a crash harms nothing else.
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { GradusError, messageOf } from '../../errors.ts';
+import { type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 export interface UserProgram {
   /** The path of a module in this folder, without its extension. */
@@ -10,8 +13,21 @@ export interface UserProgram {
   readonly memory: number;
 }
 
-/** Starts a process that does not keep this one running. When this one ends, it ends with all processes that it has started. */
-export function startUserProcess({ name, memory }: UserProgram): ChildProcess {
+/**
+ * Starts a process that does not keep this one running. When this one ends, it ends with all processes that it has started. Throws `TOO_MANY_FILES`,
+ * `TOO_MANY_PROCESSES` or `PROCESS_NOT_STARTED` if the system refuses.
+ */
+export async function startUserProcess(program: UserProgram): Promise<ChildProcess> {
+  try {
+    const child = forked(program);
+    await once(child, 'spawn');
+    return child;
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+function forked({ name, memory }: UserProgram): ChildProcess {
   const program = fileURLToPath(new URL(`./${name}${extname(import.meta.filename)}`, import.meta.url));
   // User code writes to stderr, since stdout belongs to the command. It gets a process group of its own, so that Ctrl-C reaches only the process that
   // trains, which still needs the answer to its call.
@@ -19,9 +35,32 @@ export function startUserProcess({ name, memory }: UserProgram): ChildProcess {
     ...{ execArgv: [], serialization: 'advanced', detached: true },
     stdio: ['ignore', 2, 2, 'ipc'],
   });
+  // What was sent to a process that has ended is an error too; its end is handled where it is used.
+  child.on('error', () => {});
   child.unref();
-  child.channel!.unref();
+  child.channel?.unref(); // there is none if the process could not be started
   return child;
+}
+
+/** What the system's error codes mean for a process that is to start. */
+const faults: Readonly<Record<string, SystemFault>> = {
+  EMFILE: systemFaults.EMFILE,
+  ENFILE: { ...systemFaults.EMFILE, fault: 'this machine has too many open files', hint: 'end other programs' },
+  EAGAIN: {
+    code: 'TOO_MANY_PROCESSES',
+    fault: 'the limit on processes is reached',
+    hint: 'raise the limit (ulimit -u), or end other programs',
+  },
+};
+
+function notStarted(cause: unknown): GradusError {
+  const { code, fault, hint } = faults[String((cause as NodeJS.ErrnoException).code)] ?? {
+    code: 'PROCESS_NOT_STARTED',
+    fault: 'the system refuses',
+    hint: 'check the memory of this machine, and that Node is still where it was',
+  };
+  const message = `cannot start a process for your code: ${fault} (${messageOf(cause)})`;
+  return new GradusError(code, message, { hint, kind: 'failed', cause });
 }
 
 /** Kills a process with its whole group, including processes that have outlived it. */

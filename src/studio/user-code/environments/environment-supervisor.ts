@@ -155,7 +155,7 @@ export class EnvironmentSupervisor implements Disposable {
 
   async #open(environment: NumberedEnvironment): Promise<OpenedEnvironment> {
     const { number, reference, settings, path } = environment;
-    this.#child ??= this.#start();
+    this.#child ??= await this.#start();
     const known = this.#opened.get(number);
     if (known) return known;
     const call = { method: 'open', given: { reference, settings, path }, timeLimit: loadLimit } as const;
@@ -199,8 +199,8 @@ export class EnvironmentSupervisor implements Disposable {
     sent.timer = setTimeout(() => setImmediate(late), timeLimit + grace);
   }
 
-  #start(): ChildProcess {
-    const child = startUserProcess(this.#program);
+  async #start(): Promise<ChildProcess> {
+    const child = await startUserProcess(this.#program);
     this.#processes++;
     let guilty: number | undefined;
     child.on('message', (report: Report | string) => {

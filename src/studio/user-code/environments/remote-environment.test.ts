@@ -110,6 +110,16 @@ const slowRows = rows.map((row, i) => ({ ...row, slow: 5 + i }));
 const asData = (trajectories: readonly Trajectory[]) => JSON.parse(JSON.stringify(trajectories));
 const innocent = (trajectories: readonly Trajectory[]) => trajectories.filter((_, i) => i !== 1);
 
+test('a process that the system refuses is an error that says so, and the next may start', async () => {
+  using own = new EnvironmentSupervisor();
+  const { execPath } = process;
+  process.execPath = '/nowhere/node';
+  await assert.rejects(open('honest', own), { code: 'PROCESS_NOT_STARTED' }).finally(() => {
+    process.execPath = execPath;
+  });
+  assert.equal((await play(await open('honest', own), [{}]))[0]!.stopReason, 'completed');
+});
+
 test('episodes are what they are in this process', async () => {
   const here = await play(await loadEnvironment(named('honest')), slowRows);
   const there = await play(await open('honest'), slowRows);

@@ -57,6 +57,34 @@ test('a CommonJS file works too', async () => {
   assert.deepEqual(await reward(input), [1, 2]);
 });
 
+test('the package that is running is there by its name without being installed, unless it is installed', async () => {
+  const file = write(
+    'own.ts',
+    `import { GradusError } from 'gradus';
+import { parseJsonLines } from 'gradus/formats/jsonl';
+import type { RewardInput } from 'gradus';
+export const reward = ({ completions }: RewardInput) => completions.map(() => parseJsonLines('1').values[0]);
+export const error = () => new GradusError('A', 'b');`,
+  );
+  assert.deepEqual(await (await loadRewardFunction(file, folder))(input), [1, 1]);
+  const error: unknown = await (await loadRewardFunction(`${file}:error`, folder))(input);
+  assert.ok(error instanceof GradusError, 'the very module that is running');
+  const old = write(
+    'own.cjs',
+    `const { GradusError } = require('gradus'); exports.reward = () => [typeof GradusError];`,
+  );
+  assert.deepEqual(await (await loadRewardFunction(old, folder))(input), ['function']);
+  await assert.rejects(loadRewardFunction(write('not-own.ts', `import 'gradus/src/index.ts';`), folder), {
+    message: /Cannot find package 'gradus'/,
+  });
+
+  mkdirSync(join(folder, 'with', 'node_modules', 'gradus'), { recursive: true });
+  write('with/node_modules/gradus/package.json', '{"type":"module","exports":"./index.js"}');
+  write('with/node_modules/gradus/index.js', 'export const mine = 3;');
+  const installed = write('with/own.ts', `import { mine } from 'gradus';\nexport const reward = () => [mine];`);
+  assert.deepEqual(await (await loadRewardFunction(installed, folder))(input), [3]);
+});
+
 for (const [what, reference, text, message, hint] of [
   ['is missing', 'none.ts:a', undefined, /none\.ts: the file is missing/, /relative to/],
   ['is Python', 'mine.py:score', 'x = 1', /no \.ts or \.js file/, /mine\.ts:name/],

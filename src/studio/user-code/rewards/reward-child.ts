@@ -1,16 +1,35 @@
 // The program of a child process in which reward functions run: it opens and calls them, and sends back the results.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { GradusError, messageOf } from '../../../errors.ts';
 import { frozenCopy } from '../../../frozen-copy.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RewardFunction } from '../../../rewards.ts';
 import { guardProcess } from '../guard-process.ts';
-import type { Answer, Request, RewardSource } from './reward-process-pool.ts';
+import type { Answer, Report, Request, RewardSource } from './reward-process-pool.ts';
 
 const opened = new Map<string, Promise<RewardFunction>>();
 
-process.on('message', async (request: Request) => process.send!(await answer(request)));
-// An error that nothing catches, such as one in a timer, fails the call that is under way.
-process.on('uncaughtException', (error) => process.send!({ crashed: messageOf(error) } satisfies Answer));
+/** The id of the request whose code is running, even in timers that it has set. */
+const owner = new AsyncLocalStorage<number>();
+/** The id of the request that has not been answered yet. */
+let current: number | undefined;
+// A copy of the function, since user code may change `process`.
+const send = process.send!.bind(process);
+const report = (what: Report) => send(what);
+
+process.on('message', async (request: Request) => {
+  const { id } = request;
+  current = id;
+  const given = await owner.run(id, () => answer(request));
+  current = undefined;
+  report({ id, answer: given });
+});
+// An error that nothing catches, such as one in a timer, fails the call that it belongs to, if that is still under way.
+process.on('uncaughtException', (error) => {
+  const id = owner.getStore();
+  if (id !== undefined && id === current) report({ id, answer: { crashed: messageOf(error) } });
+  else console.error(error);
+});
 guardProcess();
 
 async function answer({ source, judged }: Request): Promise<Answer> {

@@ -44,6 +44,14 @@ export const prints = ({ completions }: Input): Scores => {
   writeSync(1, 'more noise');
   return completions.map(() => 1);
 };
+/** Says things that are no answers, takes its channel away, and fails when its call is long over. */
+export const speaks = hostile(({ completions }) => {
+  for (const said of ['ready', null, { foo: 1 }, { id: 1, answer: { scores: [5], metrics: {} } }]) process.send!(said);
+  process.send = () => true;
+  setTimeout(() => { throw new Error('too late'); }, 20);
+  return completions.map(() => 0.5);
+});
+export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
 export const sleeps = async ({ completions }: Input): Promise<Scores> => {
   await new Promise((done) => setTimeout(done, 150));
@@ -76,6 +84,7 @@ for (const [name, fault] of [
   ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
   ['crashes', /^too late$/],
+  ['leavesRejection', /^nobody waits$/],
 ] as const) {
   test(`a reward that ${name} is stopped, charged to its completion and harms no other`, async () => {
     const score = await open(name);
@@ -104,6 +113,14 @@ test('calls wait for their turn, and the time that they wait is not counted', as
   const model = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 400 });
   const groups = await Promise.all(Array.from({ length: 4 }, () => model.score({}, group('a', 'b'))));
   assert.ok(groups.flat().every((reward) => reward.score === 1));
+});
+
+test('what a reward says itself is no answer, and what it left behind fails no other call', async () => {
+  const [speaks, sleeps] = [await open('speaks'), await open('sleeps')];
+  const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
+  assert.deepEqual(await speaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
+  assert.deepEqual(await sleeps.call(judged, 60_000), { scores: [1], metrics: {} });
+  assert.deepEqual(await speaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
 });
 
 test('several processes share the calls, and one does all that it can', async () => {
@@ -145,6 +162,28 @@ const call = async (name, completion) => {
 };
 ${then}`;
 const argumentsOf = (then: string) => ['--input-type=module', '-e', program(then)];
+
+test('a process that the system refuses is an error that says so, and the next may start', () => {
+  const then = `
+import { closeSync, openSync } from 'node:fs';
+const said = async (name) => { try { return (await call(name, 'a')).scores } catch ({ code, hint }) { return { code, hint } } };
+const files = [];
+try { for (;;) files.push(openSync('/dev/null')); } catch {}
+const full = await said('pid');
+files.forEach(closeSync);
+const { execPath } = process;
+process.execPath = '/nowhere';
+const lost = await said('pid');
+process.execPath = execPath;
+console.log(JSON.stringify([full, lost, await said('pid')]));`;
+  const limited = ['-c', 'ulimit -n 256; exec "$@"', 'sh', process.execPath, ...argumentsOf(then)];
+  const { stdout, stderr } = spawnSync('sh', limited, { encoding: 'utf8', timeout: 20_000 });
+  assert.equal(stderr, '');
+  const [full, lost, scores] = JSON.parse(stdout);
+  assert.deepEqual(full, { code: 'TOO_MANY_FILES', hint: 'raise the limit (ulimit -n)' });
+  assert.equal(lost.code, 'PROCESS_NOT_STARTED');
+  assert.equal(scores.length, 1);
+});
 
 test('what a reward prints never reaches stdout, and an idle process keeps no program running', () => {
   const options = { encoding: 'utf8', timeout: 20_000 } as const;

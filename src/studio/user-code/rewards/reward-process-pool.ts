@@ -1,6 +1,6 @@
 // A pool of child processes for reward functions, in which an endless loop can be stopped and a crash harms nothing else.
 import type { ChildProcess } from 'node:child_process';
-import { type ErrorDetails, GradusError, messageOf } from '../../../errors.ts';
+import { type ErrorDetails, GradusError, isObject, messageOf } from '../../../errors.ts';
 import type { Judged, RemoteReward, RewardOutcome } from '../../../rewards.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 
@@ -11,6 +11,7 @@ export type RewardSource =
 
 /** Asks a process to open a reward and, if there is something to judge, to call it. */
 export interface Request {
+  readonly id: number;
   readonly source: RewardSource;
   readonly judged?: Judged;
 }
@@ -21,6 +22,13 @@ export type Answer =
   /** The error of a reward that cannot be opened. */
   | { readonly refused: readonly [code: string, message: string, details: ErrorDetails] }
   | { readonly crashed: string };
+
+/** A message from a process. */
+export interface Report {
+  /** Of the request. */
+  readonly id: number;
+  readonly answer: Answer;
+}
 
 /** Milliseconds that starting a process and loading a file may take. */
 const loadLimit = 60_000;
@@ -85,11 +93,14 @@ class RewardProcess {
   #child: ChildProcess | undefined;
   /** The rewards that the process has loaded. */
   readonly #opened = new Set<RewardSource>();
+  /** Begins anywhere, since user code may send messages with small ids of its own. */
+  #lastId = Math.floor(Math.random() * 2 ** 48);
 
   async open(source: RewardSource): Promise<void> {
     if (this.#child && this.#opened.has(source)) return;
     const name = 'file' in source ? source.file : source.builtin;
     const answer = await this.#ask({ source }, loadLimit).catch((error) => {
+      if (error instanceof GradusError) throw error;
       throw new GradusError('REWARD_LOAD_FAILED', `cannot load ${name}: ${messageOf(error)}`);
     });
     if ('refused' in answer) throw new GradusError(...answer.refused);
@@ -108,15 +119,18 @@ class RewardProcess {
   }
 
   /** Rejects if the process ends or exceeds the limit of milliseconds, and ends it in that case. */
-  async #ask(request: Request, limit: number): Promise<Answer> {
-    this.#child ??= this.#start();
+  async #ask(request: Omit<Request, 'id'>, limit: number): Promise<Answer> {
+    this.#child ??= await this.#start();
     const child = this.#child;
+    const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const ended = (code: number | null, signal: string | null) => reject(new Error(howItEnded(program, code, signal)));
     const timer = setTimeout(() => reject(new Error(`it took longer than ${limit / 1000} s`)), limit);
-    child.once('message', resolve).once('exit', ended).once('error', reject);
+    // User code can send messages as well, and what it left behind may fail later: only the answer to this request counts.
+    const heard = (report: unknown) => isObject(report) && report.id === id && resolve(report.answer as Answer);
+    child.on('message', heard).once('exit', ended).once('error', reject);
     try {
-      child.send(request);
+      child.send({ id, ...request } satisfies Request);
       const answer = await promise;
       if ('crashed' in answer) throw new Error(answer.crashed);
       return answer;
@@ -125,12 +139,12 @@ class RewardProcess {
       throw error;
     } finally {
       clearTimeout(timer);
-      child.off('message', resolve).off('exit', ended).off('error', reject);
+      child.off('message', heard).off('exit', ended).off('error', reject);
     }
   }
 
-  #start(): ChildProcess {
-    const child = startUserProcess(program);
+  async #start(): Promise<ChildProcess> {
+    const child = await startUserProcess(program);
     child.on('exit', () => {
       if (this.#child === child) this.end();
     });
