@@ -33,7 +33,7 @@ const templates = {
   csv: { description: 'problems from a table', next: configured },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
-    next: ['npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
+    next: ['npm install', 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
   },
 } as const satisfies Record<string, Template>;
 

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { GradusError, messageOf } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import { allowInstalledTypeScript } from './installed-typescript.ts';
+import { offerRunningPackage } from './running-package.ts';
 
 /** What is looked for in a file. */
 export interface UserExport {
@@ -51,6 +52,7 @@ export function loadFailed(file: string, { what, code }: UserExport, fault: stri
 
 async function importFile(file: string, { code }: UserExport): Promise<Record<string, unknown>> {
   allowInstalledTypeScript();
+  offerRunningPackage();
   try {
     return await import(pathToFileURL(file).href);
   } catch (error) {
@@ -62,8 +64,12 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
   }
 }
 
+/** Where the code of this package is, in stacks. */
+const ownFolder = new URL('../../', import.meta.url).href;
+
 /** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code. */
-function placeIn(stack: string): string | undefined {
+function placeIn(whole: string): string | undefined {
+  const stack = whole.replaceAll(/^\s+at .*$/gm, (frame) => (frame.includes(ownFolder) ? '' : frame));
   const match = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
   return match?.[1];
 }
