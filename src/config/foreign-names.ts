@@ -19,7 +19,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('epsilon', 'clip_range', 'cliprange', 'clip_ratio', 'clip_eps', 'eps', 'ratio_clip'),
   ...aliases('epsilon_high', 'clip_ratio_high', 'clip_eps_high'),
-  ...aliases('prompts_per_step', 'batch_size', 'train_batch_size', 'per_device_train_batch_size', 'groups_per_batch'),
+  ...aliases('prompts_per_step', 'batch_size', 'train_batch_size', 'groups_per_batch'),
   ...aliases('max_prompt_tokens', 'max_prompt_length', 'prompt_length', 'max_input_length'),
   ...aliases(
     'max_completion_length',
@@ -43,7 +43,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('num_iterations', 'ppo_epochs', 'num_substeps', 'mu'),
   ...aliases('max_grad_norm', 'grad_clip', 'gradient_clipping', 'clip_grad_norm', 'max_norm'),
   ...aliases('lr_scheduler_type', 'scheduler', 'lr_scheduler', 'lr_schedule'),
-  ...aliases('warmup_ratio', 'warmup', 'warmup_steps', 'num_warmup_steps'),
+  ...aliases('warmup_ratio', 'warmup'),
   ...aliases('weight_decay', 'wd'),
   ...aliases('model', 'model_name', 'model_name_or_path', 'base_model', 'model_path', 'model_id'),
   ...aliases('dataset', 'data', 'data_path', 'dataset_name', 'dataset_path', 'train_file', 'train_files'),
@@ -76,6 +76,54 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('trl.bf16', 'bf16'),
   ...aliases('modal.gpu', 'gpu'),
   ...aliases('backend', 'engine', 'trainer'),
+
+  ...aliases(
+    'it counts completions, while prompts_per_step counts prompts, each with num_generations completions; for the micro-batches of backend trl see trl.per_device_train_batch_size',
+    'per_device_train_batch_size',
+  ),
+  ...aliases(
+    'prompts_per_step is the whole batch of an update, which the backend divides by itself; for the micro-batches of backend trl see trl.per_device_train_batch_size',
+    'gradient_accumulation_steps',
+  ),
+  ...aliases(
+    'every step samples prompts_per_step × num_generations completions; num_iterations says how many updates are made on them',
+    ...['steps_per_generation', 'generation_batch_size'],
+  ),
+  ...aliases(
+    'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps',
+    ...['warmup_steps', 'num_warmup_steps'],
+  ),
+  ...aliases('weights are in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
+  ...aliases(
+    'training samples from all tokens, as temperature weighs them; gradus sample takes --top-p',
+    ...['top_p', 'top_k', 'min_p'],
+  ),
+  ...aliases('sampling penalises nothing; the reward repetition_penalty does', 'repetition_penalty'),
+  ...aliases(
+    'a chat template gets no variables of yours; chat_template may be the path of a Jinja file that sets them',
+    'chat_template_kwargs',
+  ),
+  ...aliases('it is no key but an option: gradus train --out DIR', 'output_dir'),
+  ...aliases('it is no key but an option: gradus train --name NAME', 'run_name'),
+  ...aliases('it is no key but an option: gradus train --resume', 'resume_from_checkpoint'),
+  ...aliases('the metrics of every step are recorded: leave it out', 'logging_steps'),
+  ...aliases(
+    'the optimiser is AdamW: see weight_decay, adam_beta1, adam_beta2, adam_epsilon',
+    ...['optim', 'optimizer'],
+  ),
+  ...aliases(
+    'problems come in a random order, which seed decides, unless curriculum chooses them: leave it out',
+    'shuffle_dataset',
+  ),
+  ...aliases('beta compares with the initial model, which stays as it is: leave it out', 'sync_ref_model'),
+  ...aliases(
+    'max_turns limits the turns of the model in an episode, of which the answer after the last tool is one more',
+    'max_tool_calling_iterations',
+  ),
+  ...aliases(
+    'for types of numbers backend native has native.rollout_dtype and native.matmul_precision, backend trl has trl.bf16',
+    ...['dtype', 'torch_dtype', 'fp16'],
+  ),
 };
 
 function aliases(ours: string, ...theirs: readonly string[]): Record<string, string> {

@@ -64,7 +64,9 @@ function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
   const hint = isOfTheRun
     ? `${key} is the same in all stages: move it out of them`
     : ours !== undefined
-      ? `here it is called ${ours}`
+      ? ours.includes(' ')
+        ? ours
+        : `here it is called ${ours}`
       : meant !== undefined
         ? `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`
         : `the keys ${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblings.join(', ')}`;

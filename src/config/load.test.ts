@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { GradusError } from '../errors.ts';
 import { defaultLossSettings } from '../grpo/loss-settings.ts';
+import { foreignNames } from './foreign-names.ts';
 import { loadConfigFile, loadConfigObject } from './load.ts';
+import { configDefaults } from './schema.ts';
 import { valueAt } from './values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-config-'));
@@ -113,6 +115,28 @@ describe('an unknown key is an error that names ours', () => {
     'num_train_steps: 1': /called max_steps/,
     'batch_size: 1': /called prompts_per_step/,
     'lora: {rank: 8}': /called lora\.r/,
+    'per_device_train_batch_size: 8': /^it counts completions, while prompts_per_step counts prompts/,
+    'warmup_steps: 10': /^it counts steps, while warmup_ratio is a fraction/,
+    'reward_weights: [1, 2]': /^weights are in reward: \[\{name: /,
+    'gradient_accumulation_steps: 4': /^prompts_per_step is the whole batch/,
+    'steps_per_generation: 4': /^every step samples .*num_iterations/,
+    'generation_batch_size: 64': /^every step samples .*num_iterations/,
+    'top_p: 0.9': /^training samples from all tokens/,
+    'top_k: 20': /^training samples from all tokens/,
+    'min_p: 0.1': /^training samples from all tokens/,
+    'repetition_penalty: 1.1': /the reward repetition_penalty/,
+    'chat_template_kwargs: {enable_thinking: false}': /chat_template may be the path of a Jinja file/,
+    'output_dir: out': /--out DIR/,
+    'run_name: first': /--name NAME/,
+    'resume_from_checkpoint: true': /--resume/,
+    'logging_steps: 10': /every step/,
+    'optim: adamw_torch': /AdamW/,
+    'shuffle_dataset: true': /random order, which seed decides/,
+    'sync_ref_model: true': /initial model/,
+    'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
+    'dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
+    'torch_dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
+    'fp16: true': /native\.rollout_dtype .* trl\.bf16/,
   };
   for (const [line, hint] of Object.entries(cases)) {
     test(line, () => {
@@ -121,6 +145,12 @@ describe('an unknown key is an error that names ours', () => {
       assert.match(error.message, /run\.yaml:4: unknown key /);
       assert.match(error.hint!, hint);
     });
+  }
+});
+
+test('names of other systems lead to keys that there are, or to a sentence', () => {
+  for (const [name, ours] of Object.entries(foreignNames)) {
+    assert.ok(ours.includes(' ') || valueAt(configDefaults, ours.split('.')) !== undefined, `${name}: ${ours}`);
   }
 });
 
@@ -240,6 +270,34 @@ test('names that every JavaScript object has are no keys', () => {
     assert.doesNotMatch(hint!, /native code|\[object/);
   }
   assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
+});
+
+describe('what YAML makes of a tag, or a program gives, and is no plain value is refused', () => {
+  const cases: Record<string, RegExp> = {
+    'lora: !!omap [r: 4, alpha: 8]': /^.*run\.yaml: lora: expected keys and values, .*, got a Map$/,
+    'lora: {modules_to_save: !!set {lm_head}}': /modules_to_save: .* got a Set$/,
+    'taskset_config: {digits: !!set {a}}': /digits: .* got a Set$/,
+    'system_prompt: !!timestamp 2001-12-14': /system_prompt: .* got a Date$/,
+    'system_prompt: !!binary aGk=': /system_prompt: .* got a Uint8Array$/,
+  };
+  for (const [line, message] of Object.entries(cases)) {
+    test(line, () => {
+      const error = refusal(withLine(line));
+      assert.equal(error.code, 'CONFIG_INVALID');
+      assert.match(error.message, message);
+      assert.match(error.hint!, /without a tag/);
+    });
+  }
+  test('with a setting inside of it', () => {
+    const line = 'lora: !!omap [r: 4, alpha: 8]';
+    assert.match(refusal(withLine(line), ['lora.dropout=0.5']).message, /lora: .* got a Map$/);
+    assert.match(refusal(withLine('seed: 1'), ['lora=!!omap [r: 4]', 'lora.alpha=3']).message, /got a Map$/);
+  });
+  test('as the whole, and from a program', () => {
+    assert.match(refusal('!!omap [model: a]').message, /a configuration: .* got a Map$/);
+    const lora = new Map([['r', 4]]) as object;
+    assert.throws(() => loadConfigObject({ ...minimal, lora }), { code: 'CONFIG_INVALID', message: /got a Map$/ });
+  });
 });
 
 test('what holds itself or goes too deep is refused', () => {

@@ -77,7 +77,8 @@ function resolveConfig(
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
-  assertPlain(given, name);
+  // A setting inside of an odd value would make it a plain one, so that each part is looked at as well.
+  for (const part of [source.value, ...settings.map(({ value }) => value), given]) assertPlain(part, name);
   const preset = presetOf(given);
   const value = preset ? merged(preset.values, given) : given;
   const isSet = (path: readonly PropertyKey[]) => settings.some((setting) => isPrefix(setting.path, path));
@@ -109,15 +110,27 @@ function resolveConfig(
   return { config: withAbsolutePaths(config, folder), origins };
 }
 
-/** Refuses values that JSON cannot represent, and the key `__proto__`, which the schema would not see. */
+/** Refuses values that JSON cannot represent, such as YAML's `!!omap`, and the key `__proto__`, which the schema would not see. */
 function assertPlain(value: unknown, name: string): void {
   try {
-    JSON.stringify(value, (key, inner) => {
-      if (key !== '__proto__') return inner;
-      throw new GradusError('CONFIG_UNKNOWN_KEY', `${name}: unknown key ${key}`, {
-        hint: 'there is no such key: leave it out',
-        path: key,
-      });
+    JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, inner) {
+      if (key === '__proto__') {
+        throw new GradusError('CONFIG_UNKNOWN_KEY', `${name}: unknown key ${key}`, {
+          hint: 'there is no such key: leave it out',
+          path: key,
+        });
+      }
+      // Dates and bytes have become texts in `inner`.
+      if (isPlain(this[key])) return inner;
+      const kind = Object.prototype.toString.call(this[key]).slice(8, -1);
+      throw new GradusError(
+        'CONFIG_INVALID',
+        `${name}: ${key || 'a configuration'}: expected keys and values, a list or a plain value, got a ${kind}`,
+        {
+          hint: 'write {key: value}, [value] or a text, without a tag such as !!omap, !!set or !!timestamp',
+          path: key,
+        },
+      );
     });
   } catch (cause) {
     if (cause instanceof GradusError) throw cause;
@@ -127,6 +140,13 @@ function assertPlain(value: unknown, name: string): void {
       cause,
     });
   }
+}
+
+/** Whether a value is a scalar, an array or a plain object, whose keys are all that it holds. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** The preset that the configuration names; an unknown name is left for the schema to refuse. */
