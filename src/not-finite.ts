@@ -1,4 +1,4 @@
-// The error that ends training if a number is NaN or infinite.
+// The errors that end training or sampling if a number is NaN or infinite.
 import { GradusError } from './errors.ts';
 import type { TrainingBatch } from './model.ts';
 
@@ -20,4 +20,16 @@ export class NotFiniteError extends GradusError {
     });
     this.batch = batch;
   }
+}
+
+/** Thrown where the scores of a next token are no numbers and there is no batch that training could keep. */
+export function scoresNotFinite(): GradusError {
+  return new GradusError(
+    codes['log-probability of a sampled token'],
+    'the log-probability of a sampled token is not finite: the model’s weights give no probabilities',
+    {
+      hint: 'its files may be damaged: download it again; if it was trained, training diverged: lower learning_rate',
+      kind: 'failed',
+    },
+  );
 }

@@ -22,6 +22,18 @@ export class ConfigReader {
     return given;
   }
 
+  positive(field: string, fallback?: number): number {
+    const given = this.number(field, fallback);
+    if (given <= 0) throw this.#malformed(field, 'a number above 0');
+    return given;
+  }
+
+  notNegative(field: string, fallback?: number): number {
+    const given = this.number(field, fallback);
+    if (given < 0) throw this.#malformed(field, 'a number of at least 0');
+    return given;
+  }
+
   /** A positive integer. @param most rejects sizes that no machine has the memory or time for */
   integer(field: string, fallback?: number, most = 2 ** 31): number {
     const given = this.number(field, fallback);
@@ -59,7 +71,7 @@ export class ConfigReader {
     if (typeof given !== 'object' || Array.isArray(given)) throw this.#malformed(field, 'an object');
     const nested = given as Readonly<Record<string, unknown>>;
     const reader = new ConfigReader(nested);
-    const theta = nested.rope_theta === undefined ? this.number('rope_theta', 10000) : reader.number('rope_theta');
+    const theta = nested.rope_theta === undefined ? this.positive('rope_theta', 10000) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
     if (type === 'default') return { theta };
     if (type !== 'llama3') throw this.unsupported(field, 'only rotary embeddings of type default or llama3 are');

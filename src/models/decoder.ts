@@ -45,7 +45,7 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
     tiedEmbeddings: read.boolean('tie_word_embeddings', false),
     eosIds: read.ids('eos_token_id'),
     intermediateSize: read.integer('intermediate_size'),
-    rmsNormEpsilon: read.number('rms_norm_eps', 1e-6),
+    rmsNormEpsilon: read.notNegative('rms_norm_eps', 1e-6),
   };
 }
 

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { writeGgufModel } from '../../../test/gguf-model.ts';
 import { fixturePath } from '../../../test/native-models.ts';
 import { GradusError } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
@@ -65,6 +66,19 @@ const damages: Damage[] = [
     'MODEL_CONFIG_INVALID',
     /num_hidden_layers .*at most 10000/,
   ],
+  ['a negative epsilon', having({ rms_norm_eps: -1 }), 'MODEL_CONFIG_INVALID', /rms_norm_eps .*at least 0, not -1/],
+  [
+    'positions that do not turn',
+    having({ rope_parameters: { rope_theta: 0 } }),
+    'MODEL_CONFIG_INVALID',
+    /rope_theta .*above 0, not 0/,
+  ],
+  [
+    'positions of NaN',
+    having({ rope_parameters: undefined, rope_theta: -1e4 }),
+    'MODEL_CONFIG_INVALID',
+    /rope_theta .*above 0, not -10000/,
+  ],
   ['uneven groups of heads', having({ num_key_value_heads: 3 }), 'MODEL_UNSUPPORTED', /num_key_value_heads 3/],
   ['odd heads', having({ head_dim: 7 }), 'MODEL_UNSUPPORTED', /head_dim 7/],
   ['another activation', having({ hidden_act: 'gelu' }), 'MODEL_UNSUPPORTED', /hidden_act "gelu"/],
@@ -88,6 +102,12 @@ const damages: Damage[] = [
     /model\.layers\.2\..* is missing/,
   ],
   [
+    'fewer layers than weights',
+    having({ num_hidden_layers: 1 }),
+    'MODEL_WEIGHTS_MISMATCH',
+    /model\.layers\.1\..* 1 layers \(num_hidden_layers\)/,
+  ],
+  [
     'an output layer that is not there',
     having({ tie_word_embeddings: false }),
     'MODEL_WEIGHTS_MISMATCH',
@@ -109,6 +129,19 @@ for (const [what, damage, code, message] of damages) {
     });
   });
 }
+
+test('a GGUF file with fewer layers than weights is refused', async (t) => {
+  const path = join(copyOfModel(t), 'model.gguf');
+  await writeGgufModel(path);
+  const bytes = readFileSync(path);
+  const key = 'llama.block_count';
+  bytes.writeUInt32LE(1, bytes.indexOf(key) + key.length + 4); // behind the type
+  writeFileSync(path, bytes);
+  await assert.rejects(openModelFiles(path), {
+    code: 'MODEL_WEIGHTS_MISMATCH',
+    message: /it has blk\.1\..*1 layers/,
+  });
+});
 
 test('weights in safetensors are no model without their folder', async () => {
   await assert.rejects(openModelFiles(fixturePath('tiny-llama-a', 'model.safetensors')), {

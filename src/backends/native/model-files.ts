@@ -95,6 +95,7 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
     const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
+    checkLayers(file, architecture, path);
     const parameters = architecture.parameters.map((parameter) => {
       const entry = reader.entryOf(parameter.name);
       checkShape(parameter, entry?.shape, path);
@@ -183,6 +184,18 @@ function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
 function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> {
   const { blockElements, blockBytes, decode } = type;
   return decode ? { stored: { name: dtype, blockElements, blockBytes, decode } } : {};
+}
+
+/** Refuses a config.json that would leave the last layers of the weights out: the model would run, and be another one. */
+function checkLayers(file: TensorFile, { config }: Architecture, path: string): void {
+  const layerOf = (name: string) => Number(/^(?:model\.layers|blk)\.(\d+)\./.exec(name)?.[1] ?? -1);
+  const extra = [...file.tensors.keys()].find((name) => layerOf(name) >= config.layers);
+  if (extra === undefined) return;
+  const message = `${path}: it has ${extra}, but its configuration says ${config.layers} layers (num_hidden_layers)`;
+  throw new GradusError('MODEL_WEIGHTS_MISMATCH', message, {
+    path: 'model',
+    hint: 'use the config.json that belongs to these weights',
+  });
 }
 
 function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | undefined, path: string): void {

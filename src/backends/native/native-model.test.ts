@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import type { TrainingSequence } from '../../model.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 
 const batch = { sequences: randomSequences({ 3: [4, 7, 2], 6: [5, 5] }) };
@@ -152,6 +153,13 @@ test('a loss that is not finite is an error with its batch, and changes nothing'
     ...{ code: 'LOSS_NOT_FINITE', kind: 'failed', batch: { sequences } },
   });
   assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
+});
+
+test('an answer with tokens that the model does not have is an error', async (t) => {
+  const model = await open(t);
+  const [{ completionIds, ...sequence }] = batch.sequences as [TrainingSequence];
+  const sequences = [{ ...sequence, completionIds: completionIds.with(0, 64) }];
+  await assert.rejects(model.updateSupervised({ sequences }, options), { code: 'TOKENIZER_MISMATCH', kind: 'invalid' });
 });
 
 test('an update with nothing to learn from is an error', async (t) => {

@@ -29,7 +29,7 @@ import { AdamW, type AdamWSettings } from './optimizer.ts';
 import { trainsOutput } from './parameter-counts.ts';
 import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
-import { assertFinite, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
+import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
 /** What our operator makes of them. */
 const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
@@ -107,6 +107,8 @@ class Engine implements NativeModel {
   /** The trained parameters as they were at the start: the original weights, or adapters of zeros, which change nothing. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
+  /** Whether the weights have been updated since they were read. */
+  #updated = false;
   #quantizedWeights: ReadonlyMap<string, AnyTensor> | undefined;
   #policy: NativePolicy | undefined;
   #scorer: Scorer | undefined;
@@ -141,6 +143,7 @@ class Engine implements NativeModel {
       ...this.#graphOptions(),
       ...this.#rolloutWeights(),
       values: this.#values,
+      updated: () => this.#updated,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
     return this.#policy;
@@ -169,6 +172,7 @@ class Engine implements NativeModel {
 
   async load(directory: string, { weightsOnly = false } = {}): Promise<void> {
     await loadCheckpoint(directory, this.#checkpoint(), weightsOnly);
+    this.#updated = false;
   }
 
   dispose(): void {
@@ -188,6 +192,12 @@ class Engine implements NativeModel {
     learningRate: number,
   ): Promise<UpdateResult> {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
+    const { vocabularySize } = this.architecture.config;
+    // Completions of supervised stages are not sampled, where prompts are checked.
+    for (const { promptIds, completionIds } of batch.sequences) {
+      assertTokensKnown(promptIds, vocabularySize);
+      assertTokensKnown(completionIds, vocabularySize);
+    }
     assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
     const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
     this.#learners.set(kind, learner);
@@ -197,6 +207,7 @@ class Engine implements NativeModel {
     });
     assertFinite('loss', [metrics.loss!], batch);
     const norm = await this.#optimizer.step(learningRate);
+    this.#updated = true;
     assertFinite('gradient', [norm], batch);
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }

@@ -1,8 +1,13 @@
 // Sampling: true log-probabilities, independence of the batch, and every way for a completion to end.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, openModel } from '../../../test/native-models.ts';
+import { bytesSource } from '../../formats/byte-source.ts';
+import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../policy.ts';
 import { shuffled } from '../../random.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
@@ -203,4 +208,66 @@ test('prompts that cannot be continued are errors', async () => {
   const [last] = await sample(policy.contextLength - 1);
   assert.equal(last!.ids.length, 1);
   assert.deepEqual(await policy.sample([], options), []);
+});
+
+test('a prompt with tokens that the model does not have is an error that names one', async () => {
+  using model = await adapted();
+  const { vocabularySize } = model.architecture.config;
+  const sample = (id: number) => model.policy().sample([{ promptIds: [1, id], seed: 0 }], options);
+  await assert.rejects(sample(vocabularySize), {
+    ...{ name: 'GradusError', code: 'TOKENIZER_MISMATCH', kind: 'invalid', path: 'model' },
+    ...{ message: /token 64, .*only has 64/, hint: /do not belong together/ },
+  });
+  assert.equal((await sample(vocabularySize - 1)).length, 1);
+});
+
+/** A copy of tiny-llama-a with one number of a tensor changed. */
+async function spoiled(t: TestContext, tensor: string, value: number): Promise<NativeModel & Disposable> {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-spoiled-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(fixturePath('tiny-llama-a'), folder, { recursive: true });
+  const path = join(folder, 'model.safetensors');
+  const file = await openSafetensors(bytesSource(readFileSync(path)));
+  const tensors = [...file.tensors].map(async ([name, { shape }]) => {
+    const data = await file.readFloat32(name);
+    return { name, shape, data: name === tensor ? data.fill(value, 0, 1) : data };
+  });
+  writeFileSync(path, writeSafetensors(await Promise.all(tensors)));
+  return adapted({ modelPath: folder });
+}
+
+for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
+  test(`a model with a weight of ${value} is not sampled from as if it were sound`, async (t) => {
+    for (const tensor of ['model.norm.weight', 'model.layers.1.mlp.down_proj.weight']) {
+      using model = await spoiled(t, tensor, value);
+      for (const temperature of [0, 1]) {
+        await assert.rejects(model.policy().sample(requests, { ...options, temperature }), {
+          ...{ code: 'LOGPROB_NOT_FINITE', kind: 'failed', hint: /files may be damaged.*training diverged/ },
+        });
+      }
+    }
+  });
+}
+
+test('if an update spoilt the model, what is drawn is left to the next update, which refuses it with its batch', async (t) => {
+  using model = await adapted();
+  const [{ ids, logprobs }] = (await model.policy().sample(requests.slice(0, 1), options)) as [Completion];
+  const sequence = { promptIds: prompts[0]!, completionIds: ids, mask: ids.map(() => true), advantage: 1 };
+  const updated = (samplerLogprobs: readonly number[]) =>
+    model.update({ sequences: [{ ...sequence, samplerLogprobs }] }, { learningRate: 1e38 });
+  await updated(logprobs);
+  const [drawn] = (await model.policy().sample(requests.slice(0, 1), options)) as [Completion];
+  assert.ok(drawn.logprobs.some(Number.isNaN));
+  await assert.rejects(updated(ids.map(() => Number.NaN)), {
+    code: 'LOGPROB_NOT_FINITE',
+    hint: /^lower learning_rate/,
+  });
+  // What nothing is learnt from is no answer, and neither is what a checkpoint of such weights says.
+  const greedy = model.policy().sample(requests, { ...options, temperature: 0 });
+  await assert.rejects(greedy, { code: 'LOGPROB_NOT_FINITE', hint: /training diverged/ });
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-diverged-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  await model.save(folder);
+  await model.load(folder);
+  await assert.rejects(model.policy().sample(requests, options), { code: 'LOGPROB_NOT_FINITE' });
 });

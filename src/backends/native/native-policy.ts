@@ -5,7 +5,7 @@ import type { ModelConfig } from '../../models/layers.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { DecodingSession, type DecodingSessionOptions } from './decoding-session.ts';
 import { RowBatch } from './row-batch.ts';
-import { SampledRow } from './sampled-row.ts';
+import { type SampledModel, SampledRow } from './sampled-row.ts';
 
 /**
  * How many runs pass before the next request of a dialogue is awaited. It is never taken sooner, so that what is sampled together
@@ -13,7 +13,7 @@ import { SampledRow } from './sampled-row.ts';
  */
 const RUNS_TO_ANSWER = 8;
 
-export interface NativePolicyOptions extends DecodingSessionOptions {
+export interface NativePolicyOptions extends DecodingSessionOptions, Pick<SampledModel, 'updated'> {
   /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
 }
@@ -32,12 +32,16 @@ interface PendingAnswer<T> {
 export class NativePolicy implements Policy {
   readonly contextLength: number;
   readonly #config: ModelConfig;
+  readonly #model: SampledModel;
   readonly #cacheBudget: number;
   readonly #session: DecodingSession;
 
   constructor(options: NativePolicyOptions) {
     this.contextLength = options.positions;
     this.#config = options.architecture.config;
+    const { contextLength } = this;
+    const { vocabularySize } = this.#config;
+    this.#model = { contextLength, vocabularySize, updated: options.updated };
     this.#cacheBudget = options.cacheBudget;
     this.#session = new DecodingSession(options);
   }
@@ -78,7 +82,7 @@ export class NativePolicy implements Policy {
       while (pending.length > 0 && pending[0]!.due <= runs) {
         const { dialogue, answer } = pending.shift()!;
         const { done, value } = await answer;
-        if (!done) batch.add(new SampledRow(dialogue, value, options, this.contextLength));
+        if (!done) batch.add(new SampledRow(dialogue, value, options, this.#model));
         else {
           onEnd(value, dialogue);
           batch.forget(dialogue);

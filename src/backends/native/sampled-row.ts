@@ -1,8 +1,10 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { GradusError } from '../../errors.ts';
 import { likeliestToken, sampleToken } from '../../models/sampler.ts';
+import { scoresNotFinite } from '../../not-finite.ts';
 import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
+import { assertTokensKnown } from './step-checks.ts';
 
 /** The distribution of one row's next token. Both arrays are views [vocabulary] that the next run overwrites. */
 export interface Scores {
@@ -13,6 +15,14 @@ export interface Scores {
   readonly logTotal: number;
 }
 
+/** What a row has to know of the model. */
+export interface SampledModel {
+  readonly contextLength: number;
+  readonly vocabularySize: number;
+  /** Whether its weights have been updated since they were read. */
+  readonly updated: () => boolean;
+}
+
 export class SampledRow {
   /** The index of the dialogue that made the request. */
   readonly dialogue: number;
@@ -20,6 +30,7 @@ export class SampledRow {
   /** The prompt's ids as a key: equal for equal prompts. */
   readonly prompt: string;
   readonly #options: SamplingOptions;
+  readonly #updated: SampledModel['updated'];
   readonly #random: RandomStream;
   readonly #limit: number;
   readonly #ids: number[] = [];
@@ -29,8 +40,9 @@ export class SampledRow {
   /** How many of its tokens have their keys and values in the cache. */
   cached = 0;
 
-  /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`. */
-  constructor(dialogue: number, request: SampleRequest, options: SamplingOptions, contextLength: number) {
+  /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`. */
+  constructor(dialogue: number, request: SampleRequest, options: SamplingOptions, model: SampledModel) {
+    const { contextLength, vocabularySize, updated } = model;
     const { length } = request.promptIds;
     if (length === 0)
       throw new GradusError('PROMPT_EMPTY', 'a prompt needs at least one token', {
@@ -45,10 +57,12 @@ export class SampledRow {
         },
       );
     }
+    assertTokensKnown(request.promptIds, vocabularySize);
     this.dialogue = dialogue;
     this.request = request;
     this.prompt = request.promptIds.join(' ');
     this.#options = options;
+    this.#updated = updated;
     this.#random = randomStream(request.seed);
     this.#limit = Math.min(request.maxTokens ?? options.maxTokens, contextLength - length);
   }
@@ -87,11 +101,13 @@ export class SampledRow {
     };
   }
 
-  /** Samples the next token, given its scores after all tokens before it have been read. */
+  /** Samples the next token, given its scores after all tokens before it have been read. Throws `LOGPROB_NOT_FINITE`. */
   take({ logits, probabilities, logTotal }: Scores): void {
     const { temperature = 1, stopIds, stopWhen } = this.#options;
     this.cached = this.length;
     const greedy = temperature === 0;
+    // If an update is to blame, the next one refuses what was drawn and keeps its batch; greedy completions are not trained on.
+    if (!Number.isFinite(logTotal) && (greedy || !this.#updated())) throw scoresNotFinite();
     // A greedy choice is certain: its probability is 1.
     const { id, logprob } = greedy
       ? { id: likeliestToken(logits), logprob: 0 }

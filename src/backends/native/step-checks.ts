@@ -1,4 +1,5 @@
 // Checks and metrics of every optimiser step, for any loss.
+import { GradusError } from '../../errors.ts';
 import type { TrainingBatch, TrainingSequence } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 
@@ -7,6 +8,17 @@ type Quantity = ConstructorParameters<typeof NotFiniteError>[0];
 /** Throws `NotFiniteError`. */
 export function assertFinite(what: Quantity, values: readonly number[], batch: TrainingBatch): void {
   if (!values.every(Number.isFinite)) throw new NotFiniteError(what, batch);
+}
+
+/** Throws `TOKENIZER_MISMATCH` for an id that the model has no embedding for. */
+export function assertTokensKnown(ids: readonly number[], vocabularySize: number): void {
+  const unknown = ids.find((id) => id >= vocabularySize);
+  if (unknown === undefined) return;
+  throw new GradusError(
+    'TOKENIZER_MISMATCH',
+    `the tokenizer has a token ${unknown}, but the model only has ${vocabularySize} tokens`,
+    { hint: 'tokenizer and model do not belong together: use the tokenizer files saved with the model', path: 'model' },
+  );
 }
 
 export function samplerLogprobsOf({ samplerLogprobs = [] }: TrainingSequence): readonly number[] {
