@@ -1,7 +1,7 @@
 // Examples: every row once an epoch, and the same wherever a run goes on.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shuffledExamples } from './data.ts';
+import { sequentialExamples, shuffledExamples } from './data.ts';
 
 const rows = Array.from({ length: 10 }, (_, id) => ({ id }));
 
@@ -47,4 +47,18 @@ test('the order depends on the seed', () => {
 
 test('without examples there is no order', () => {
   assert.throws(() => shuffledExamples([]), { code: 'DATASET_EMPTY' });
+});
+
+test('a state without a position is refused, and the loader stays where it is', () => {
+  const loader = sequentialExamples((id) => ({ id }));
+  loader.next(3);
+  for (const state of [null, [], {}, ...[null, true, '1', -1, -1.5, Infinity].map((position) => ({ position }))]) {
+    assert.throws(
+      () => {
+        loader.state = state;
+      },
+      { code: 'OPTION_INVALID', path: 'state.position' },
+    );
+  }
+  assert.deepEqual(loader.next(1), [{ id: 3 }]);
 });

@@ -1,6 +1,7 @@
 // Hands out examples in a random order that depends only on the seed.
-import { GradusError } from './errors.ts';
+import { GradusError, isObject } from './errors.ts';
 import type { Metrics } from './logging.ts';
+import { assertCount } from './protocol-checks.ts';
 import { shuffled, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
 
@@ -36,7 +37,7 @@ export function shuffledExamples<E extends Example>(
   });
 }
 
-/** Hands out example `at(0)`, `at(1)`, and so on. The state is the next position. */
+/** Hands out example `at(0)`, `at(1)`, and so on. The state is the next position; to set another one throws `OPTION_INVALID`. */
 export function sequentialExamples<E extends Example>(at: (position: number) => E): DataLoader<E> {
   let position = 0;
   return {
@@ -45,7 +46,9 @@ export function sequentialExamples<E extends Example>(at: (position: number) => 
       return { position };
     },
     set state(state: unknown) {
-      ({ position } = state as { position: number });
+      const next = isObject(state) ? (state.position as number) : Number.NaN;
+      assertCount('state.position', next, 0);
+      position = next;
     },
   };
 }

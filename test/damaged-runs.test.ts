@@ -55,6 +55,11 @@ const argumentsOf: Partial<Record<Reader, (run: string) => string[]>> = {
   export: (run) => ['--out', `${run}-export`],
 };
 
+function amend(run: string, changes: object): void {
+  const record = JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
+  writeFileSync(join(run, 'run.json'), JSON.stringify({ ...record, ...changes }));
+}
+
 /** What is done to a run, what is said of it, and who need not mind. */
 const damages: Readonly<Record<string, { harm(run: string): void; code: string; spares: readonly Reader[] }>> = {
   'run.json cut short': {
@@ -68,10 +73,22 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     spares: [],
   },
   'run.json that names every process': {
-    harm: (run) => {
-      const record = JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
-      writeFileSync(join(run, 'run.json'), JSON.stringify({ ...record, status: 'running', pid: -1 }));
-    },
+    harm: (run) => amend(run, { status: 'running', pid: -1 }),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
+  'run.json with a number for a backend': {
+    harm: (run) => amend(run, { backend: 5 }),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
+  'run.json with a text for a step': {
+    harm: (run) => amend(run, { max_steps: '4' }),
+    code: 'RUN_DAMAGED',
+    spares: [],
+  },
+  'run.json with a number for a verdict': {
+    harm: (run) => amend(run, { verdict: { learning: 5 } }),
     code: 'RUN_DAMAGED',
     spares: [],
   },

@@ -1,6 +1,16 @@
 // Checkpoints that are whole, half written, damaged or gone.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -47,6 +57,11 @@ test('a checkpoint knows its files, those in folders as well', () => {
   });
 });
 
+const amended = (changes: object) => () => {
+  const path = join(weights(4), '..', 'state.json');
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...changes }));
+};
+
 for (const [what, harm, damage] of [
   ['cut short', () => truncateSync(weights(4), 5), /model\.safetensors has 5 bytes, not 12/],
   ['changed', () => writeFileSync(weights(4), 'weights of 5'), /model\.safetensors has other content/],
@@ -58,6 +73,15 @@ for (const [what, harm, damage] of [
     () => writeFileSync(join(weights(4), '..', 'state.json'), 'null'),
     /state\.json cannot be read/,
   ],
+  ['that says true for its step', amended({ step: true }), /state\.json says that it is of step true/],
+  ['that says it is another', amended({ step: 5 }), /state\.json says that it is of step 5/],
+  ['with no data', amended({ data: null }), /state\.json has data that is no object/],
+  ['with a list for data', amended({ data: [4] }), /state\.json has data that is no object/],
+  ['at half a row', amended({ data: { position: -1.5 } }), /state\.json has a position in the data that is none/],
+  ['at no row', amended({ data: { position: null } }), /state\.json has a position in the data that is none/],
+  ['at a row by name', amended({ data: { position: '4' } }), /state\.json has a position in the data that is none/],
+  ['with no rewards', amended({ rewards: null }), /state\.json has rewards that are no object/],
+  ['with no metric', amended({ metric: null }), /state\.json has a metric that is no number/],
 ] as const) {
   test(`a checkpoint ${what} is found out, and the one before it is the last good one`, () => {
     harm();

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject } from '../errors.ts';
 import { readJson, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
@@ -158,6 +158,8 @@ function filesIn(folder: string): string[] {
 function inspect(folder: string): { readonly state?: CheckpointState; readonly damage?: string } {
   try {
     const state = readJson<CheckpointState>(join(folder, checkpointFiles.state));
+    const fault = stateFault(state, stepOf(basename(folder)));
+    if (fault !== undefined) return { damage: `${checkpointFiles.state} ${fault}` };
     for (const [name, expected] of Object.entries(state.files)) {
       const { bytes, crc32 } = fingerprint(join(folder, name));
       if (bytes !== expected.bytes) return { damage: `${name} has ${bytes} bytes, not ${expected.bytes}` };
@@ -169,6 +171,20 @@ function inspect(folder: string): { readonly state?: CheckpointState; readonly d
     if (code === 'ENOENT') return { damage: `${basename(path)} is missing` };
     return { damage: `${checkpointFiles.state} cannot be read` };
   }
+}
+
+/** What is wrong with a state, whose checksums are of other files. */
+function stateFault(
+  { step, data, rewards, metric }: CheckpointState,
+  expected: number | undefined,
+): string | undefined {
+  if (step !== expected) return `says that it is of step ${JSON.stringify(step)}`;
+  if (data !== undefined && !isObject(data)) return 'has data that is no object';
+  const { position = 0 } = data ?? {};
+  if (!Number.isSafeInteger(position) || Number(position) < 0) return 'has a position in the data that is none';
+  if (rewards !== undefined && !isObject(rewards)) return 'has rewards that are no object';
+  if (metric !== undefined && !Number.isFinite(metric?.value)) return 'has a metric that is no number';
+  return undefined;
 }
 
 const chunk = 1 << 24; // bytes

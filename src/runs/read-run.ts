@@ -1,7 +1,7 @@
 // Reads run directories, even while the run is training; lines that are not complete yet are skipped.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
 import { damaged, type Fields, readJson, readLines } from './files.ts';
@@ -24,6 +24,8 @@ export function readRun(directory: string): RunRecord {
     const record = readJson<RunRecord | null>(path);
     if (typeof record?.id !== 'string' || typeof record.started !== 'string' || !runStatuses.includes(record.status))
       throw damaged(path, 'it describes no run');
+    const fault = recordFault(record);
+    if (fault !== undefined) throw damaged(path, fault);
     // A signal to -1 or 0 would reach all processes of this user or of this group.
     if (isActive(record) && !(Number.isSafeInteger(record.pid) && record.pid > 0))
       throw damaged(path, `no process has the id ${record.pid}`);
@@ -33,6 +35,17 @@ export function readRun(directory: string): RunRecord {
     hint: 'gradus runs list shows those under runs/',
     path: directory,
   });
+}
+
+/** What would be shown of a run and cannot be. Fields that the run has not written are no fault. */
+function recordFault({ backend, step, max_steps, verdict }: RunRecord): string | undefined {
+  if (backend !== undefined && typeof backend !== 'string') return 'backend is no string';
+  for (const [name, value] of Object.entries({ step, max_steps })) {
+    if (value !== undefined && typeof value !== 'number') return `${name} is no number`;
+  }
+  const learning: unknown = isObject(verdict) ? verdict.learning : verdict;
+  if (learning !== undefined && typeof learning !== 'string') return 'its verdict is none';
+  return undefined;
 }
 
 /** Whether a process is working on the run, according to its status. */
