@@ -1,6 +1,6 @@
 // The problems of a configuration: columns, filters, limits, what is held out, prompts, and rows that a program made.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -108,6 +108,60 @@ test('prompts: system prompt by name, examples, and the row’s text or messages
   );
 });
 
+test('prompts in parts are texts, and fields that no message has are left out', () => {
+  const prompt = promptOf(configOf({}));
+  const parts = [
+    { type: 'text', text: 'What is ' },
+    { type: 'text', text: '2 + 2?' },
+  ];
+  const calls = [{ id: '1', name: 'add', arguments: { a: 2 } }];
+  assert.deepEqual(
+    prompt({
+      problem: [
+        { role: 'user', content: parts, name: 'Ann', toolCalls: null },
+        { role: 'assistant', content: '', toolCalls: calls },
+        { role: 'tool', content: '4', toolCallId: '1' },
+      ],
+    }),
+    [
+      { role: 'user', content: 'What is 2 + 2?' },
+      { role: 'assistant', content: '', toolCalls: calls },
+      { role: 'tool', content: '4', toolCallId: '1' },
+    ],
+  );
+});
+
+const user = { role: 'user', content: 'a' };
+for (const [what, problem, message] of [
+  ['nothing', [], /it has no messages/],
+  ['an object', { messages: [user] }, /it is an object, not a list/],
+  ['texts', ['a'], /message 1 is a string/],
+  ['messages of ShareGPT', [{ from: 'human', value: 'a' }], /message 1 has no role, only from, value/],
+  ['a field by a wrong name', [user, { rol: 'user', content: 'a' }], /message 2 has no role, only rol, content/],
+  ['a role that there is not', [{ role: 'human', content: 'a' }], /message 1 has the role "human"/],
+  ['content that is a number', [{ role: 'user', content: 5 }], /message 1 has content that is a number, not a text/],
+  ['a picture', [{ role: 'user', content: [{ type: 'image_url' }] }], /message 1 has content that is an array/],
+  ['calls that are a number', [{ ...user, toolCalls: 5 }], /message 1 has toolCalls that are no list/],
+  ['calls without names', [{ ...user, toolCalls: [{ id: '1', arguments: {} }] }], /toolCalls that are no list/],
+  ['a call by number', [{ ...user, role: 'tool', toolCallId: 5 }], /message 1 has a toolCallId that is a number/],
+] as const) {
+  test(`a prompt that is nearly a conversation is an error with its row: ${what}`, async () => {
+    const list = saveList([...rows.slice(0, 20).map((row) => ({ ...row, problem: [user] })), { ...rows[20], problem }]);
+    for (const more of [{}, { eval: {} }, { columns: { asked: 'problem' }, prompt_column: 'asked' }]) {
+      await assert.rejects(load({ dataset: list, ...more }), (error) => {
+        assert.ok(isError('COLUMN_INVALID')(error), String(error));
+        assert.match((error as GradusError).message, /^row 21 of .*list\.json: column \w+ holds no conversation/);
+        assert.match((error as GradusError).message, message);
+        assert.match((error as GradusError).hint!, /"role": system\|user\|assistant\|tool, "content": text/);
+        return true;
+      });
+    }
+    const template = configOf({ dataset: list, prompt_template: 'Read {problem}' });
+    const { train } = await loadProblems(template, []);
+    assert.deepEqual(promptOf(template)(train[20]!), [{ role: 'user', content: `Read ${JSON.stringify(problem)}` }]);
+  });
+}
+
 test('rows that a program makes as it goes become a data set, whole or not at all', async () => {
   async function* made() {
     for (let i = 0; i < 3; i++) yield { problem: `${i}`, answer: 'ß\u2028' };
@@ -124,4 +178,18 @@ test('rows that a program makes as it goes become a data set, whole or not at al
   }
   await assert.rejects(saveRows(path, broken()), /no more/);
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 4);
+  assert.ok(!existsSync(`${path}.partial`));
+});
+
+test('rows are saved in a folder that is not there yet; what cannot be written says so', async () => {
+  const rows = [{ problem: '1', answer: '2' }];
+  const path = join(folder, 'new', 'deep', 'made.jsonl');
+  assert.equal(await saveRows(path, rows), path);
+  assert.deepEqual(await loadRows(path), rows);
+
+  await assert.rejects(saveRows(join(path, 'made.jsonl'), rows), isError('PATH_NOT_USABLE'));
+  const taken = join(folder, 'taken.jsonl');
+  mkdirSync(taken);
+  await assert.rejects(saveRows(taken, rows), isError('PATH_NOT_USABLE'));
+  assert.ok(!existsSync(`${taken}.partial`));
 });

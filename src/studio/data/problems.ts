@@ -18,6 +18,7 @@ import type { Example, Group } from '../../rl.ts';
 import { isCorrect } from '../evaluate-policy.ts';
 import { chooseRows } from './choose-rows.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
+import { rowMessages } from './row-messages.ts';
 
 /** The maximum number of problems that a task set may be asked for, since all are made at the start and kept in memory. */
 const MOST_PROBLEMS = 4_000_000;
@@ -32,7 +33,8 @@ export interface Problems {
 
 /**
  * Returns the problems of a configuration: from its data set, its task set, or its environment. Some are held out for evaluations.
- * Throws the errors of `loadRows`, `chooseRows`, `splitRows` and `openTaskset`, and `CONFIG_CONFLICT`, `CONFIG_MISSING` or `COLUMN_MISSING`.
+ * Throws the errors of `loadRows`, `chooseRows`, `splitRows` and `openTaskset`, and `CONFIG_CONFLICT`, `CONFIG_MISSING`, `COLUMN_MISSING` or
+ * `COLUMN_INVALID`.
  * @param columns that every problem must have, besides those of the prompt
  */
 export async function loadProblems(
@@ -108,8 +110,13 @@ async function bringProblems(environment: Environment | undefined, config: Confi
 async function readProblems(dataset: string, config: Config): Promise<Problems> {
   const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
   const from = dataset_config === null ? {} : { config: dataset_config };
-  const load = async (path: string, choice: LoadRowsOptions) =>
-    chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
+  const load = async (path: string, choice: LoadRowsOptions) => {
+    const chosen = chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
+    if (config.environment === null) {
+      for (const [i, row] of chosen.entries()) conversationIn(row, config, `row ${i + 1} of ${path}`);
+    }
+    return chosen;
+  };
   const rows = await load(dataset, { split: dataset_split });
   if (!config.eval) return { train: limited(rows, config), eval: [] };
   if (eval_dataset === null && eval_split === null) return split(rows, config);
@@ -215,11 +222,10 @@ export function stepCount(config: Config, { train }: Problems): number {
 export function promptOf(config: Config): (row: Example) => readonly Message[] {
   const { system_prompt, few_shot } = config;
   const { prompt_column, prompt_template } = config;
-  const asked = (row: Example): readonly Message[] => {
-    // In data sets of conversations, the column holds messages.
-    if (prompt_template === null && isConversation(row[prompt_column])) return row[prompt_column];
-    return [{ role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) }];
-  };
+  const asked = (row: Example): readonly Message[] =>
+    conversationIn(row, config) ?? [
+      { role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) },
+    ];
   const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
   // Cached, since each completion of a group asks for it.
   const known = new WeakMap<Example, readonly Message[]>();
@@ -230,12 +236,15 @@ export function promptOf(config: Config): (row: Example) => readonly Message[] {
   };
 }
 
-function isConversation(value: unknown): value is Message[] {
-  return (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((item) => typeof item?.role === 'string' && typeof item.content === 'string')
-  );
+/** In data sets of conversations, the column holds messages; undefined in others. */
+function conversationIn(
+  row: Example,
+  { prompt_template, prompt_column }: Config,
+  where?: string,
+): readonly Message[] | undefined {
+  const value = row[prompt_column];
+  if (prompt_template !== null || typeof value !== 'object' || value === null) return undefined;
+  return rowMessages(value, prompt_column, where);
 }
 
 /** The columns that environments need: if there are several, each row names its own. */

@@ -1,28 +1,49 @@
 // Writes rows made by a program to a file that a configuration can name.
-import { open, rename } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { GradusError, messageOf } from '../../errors.ts';
 import { stringifyLine } from '../../formats/jsonl.ts';
 import type { Example } from '../../rl.ts';
+import { type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 /**
- * Writes rows as JSON lines, each as soon as it comes, so that they need not fit into memory. The file appears when all rows are written. A run whose
- * data are in a file can be resumed and evaluated, unlike one whose rows exist only in a program:
+ * Writes rows as JSON lines, each as soon as it comes, so that they need not fit into memory. The folder is made if it is not there; the file appears
+ * when all rows are written. A run whose data are in a file can be resumed and evaluated, unlike one whose rows exist only in a program:
  *
  * ```ts
  * const dataset = await saveRows('data/questions.jsonl', questions());
  * await train({ dataset, model, reward: 'exact_match' });
  * ```
  *
+ * Throws what the rows throw, and `PATH_NOT_USABLE`, `PATH_NOT_ACCESSIBLE`, `DISK_FULL` and the like if the file cannot be written.
  * @returns the absolute path
  */
 export async function saveRows(path: string, rows: Iterable<Example> | AsyncIterable<Example>): Promise<string> {
   const partial = `${path}.partial`;
-  const file = await open(partial, 'w');
+  const written = <T>(work: Promise<T>) => work.catch((error) => Promise.reject(writeError(path, error)));
+  await written(mkdir(dirname(path), { recursive: true }));
+  const file = await written(open(partial, 'w'));
   try {
-    for await (const row of rows) await file.write(stringifyLine(row));
-  } finally {
-    await file.close();
+    try {
+      for await (const row of rows) await written(file.write(stringifyLine(row)));
+    } finally {
+      await file.close();
+    }
+    await written(rename(partial, path));
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
   }
-  await rename(partial, path);
   return resolve(path);
+}
+
+const faults: Readonly<Record<string, SystemFault>> = systemFaults;
+
+function writeError(path: string, error: unknown): unknown {
+  const meaning = faults[String((error as NodeJS.ErrnoException).code)];
+  if (!meaning) return error;
+  const { code, fault, hint, kind = 'invalid' } = meaning;
+  return new GradusError(code, `cannot write ${path}: ${fault} (${messageOf(error)})`, {
+    ...{ hint, path, kind, cause: error },
+  });
 }

@@ -1,0 +1,61 @@
+// The messages of a row whose prompt is a conversation. What is nearly one is an error: as JSON text, it would be trained on unnoticed.
+import { GradusError, isObject, kindOf } from '../../errors.ts';
+import type { Message, Role, ToolCall } from '../../message.ts';
+
+const roles: readonly Role[] = ['system', 'user', 'assistant', 'tool'];
+
+/**
+ * Copies what is known of messages; other fields are left out. Content in parts, as OpenAI writes it, becomes one text. Throws `COLUMN_INVALID`.
+ * @param value a list, or an object, which is none
+ * @param column of the prompt
+ * @param where the row, for errors
+ */
+export function rowMessages(value: object, column: string, where = 'a row'): readonly Message[] {
+  const invalid = (fault: string) =>
+    new GradusError('COLUMN_INVALID', `${where}: column ${column} holds no conversation: ${fault}`, {
+      hint: 'a message is {"role": system|user|assistant|tool, "content": text}; prompt_template makes text of other values',
+      path: 'prompt_column',
+    });
+  if (!Array.isArray(value)) throw invalid('it is an object, not a list of messages');
+  if (value.length === 0) throw invalid('it has no messages');
+  return value.map((item: unknown, i) => {
+    const message = messageIn(item);
+    if (typeof message === 'string') throw invalid(`message ${i + 1} ${message}`);
+    return message;
+  });
+}
+
+/** A message, or what is wrong with it. Parquet writes null for fields that are absent. */
+function messageIn(item: unknown): Message | string {
+  if (!isObject(item)) return `is ${kindOf(item)}`;
+  const { role, toolCalls = null, toolCallId = null } = item;
+  if (role === undefined) return `has no role, only ${Object.keys(item).join(', ') || 'nothing'}`;
+  if (!isRole(role)) return `has the role ${JSON.stringify(role)}`;
+  // What an assistant says besides its calls may be nothing.
+  const content = toolCalls !== null && item.content === null ? '' : textIn(item.content);
+  if (content === undefined) return `has content that is ${kindOf(item.content)}, not a text`;
+  if (toolCalls !== null && !isToolCalls(toolCalls)) return 'has toolCalls that are no list of {id, name, arguments}';
+  if (toolCallId !== null && typeof toolCallId !== 'string') return `has a toolCallId that is ${kindOf(toolCallId)}`;
+  return { role, content, ...(toolCalls && { toolCalls }), ...(toolCallId !== null && { toolCallId }) };
+}
+
+function isRole(value: unknown): value is Role {
+  return roles.some((role) => role === value);
+}
+
+/** Undefined for what is no text: parts with pictures or sound, for example. */
+function textIn(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return typeof content === 'string' ? content : undefined;
+  const texts = content.map((part: unknown) => (isObject(part) && part.type === 'text' ? part.text : undefined));
+  return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined;
+}
+
+function isToolCalls(value: unknown): value is readonly ToolCall[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (call: unknown) =>
+        isObject(call) && typeof call.id === 'string' && typeof call.name === 'string' && isObject(call.arguments),
+    )
+  );
+}
