@@ -220,7 +220,7 @@ test('where a function threw is kept, as far as it is in the code of the user', 
   const [message, first, second, ...others] = reward!.stacks!.mine!.split('\n');
   assert.equal(message, 'Error: deep');
   assert.match(first!, /at helper .*weighted-rewards\.test\.ts/);
-  assert.match(second!, /weighted\.test\.ts/);
+  assert.match(second!, /weighted-rewards\.test\.ts/);
   assert.deepEqual(others, []);
 });
 
