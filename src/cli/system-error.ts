@@ -1,18 +1,13 @@
 // Turns the system's errors about files and disks into errors that say what to do.
 import { GradusError } from '../errors.ts';
-import { type SystemFault, systemFaults } from '../runs/system-faults.ts';
+import { faultError, type SystemFault, systemFaults } from '../runs/system-faults.ts';
 
 const faults: Readonly<Record<string, SystemFault>> = systemFaults;
 
 /** Returns the error unchanged if it is not about a file. For errors that code which works on files did not expect. */
 export function systemError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
-  const { code: said = '', path, syscall = 'the system', message } = error as NodeJS.ErrnoException;
+  const { code: said = '', path, syscall = 'the system' } = error as NodeJS.ErrnoException;
   const meaning = faults[said];
-  if (!meaning) return error;
-  const { code, fault, hint, kind = 'invalid' } = meaning;
-  return new GradusError(code, `${path ?? syscall}: ${fault} (${message})`, {
-    ...{ hint, kind, cause: error },
-    ...(path !== undefined && { path }),
-  });
+  return meaning ? faultError(meaning, path ?? syscall, error, path === undefined ? {} : { path }) : error;
 }

@@ -1,7 +1,7 @@
 // Turns the system's errors of failed writes to a run directory into errors that say what to do.
 import { resolve } from 'node:path';
-import { GradusError, messageOf } from '../errors.ts';
-import { type SystemFault, systemFaults } from './system-faults.ts';
+import { GradusError } from '../errors.ts';
+import { faultError, type SystemFault, systemFaults } from './system-faults.ts';
 
 const freeSpace = { hint: 'free some space, then continue with --resume' };
 const unwritable = { code: 'DIRECTORY_NOT_WRITABLE', hint: 'choose another directory with --out' };
@@ -45,9 +45,5 @@ export function storageError(error: unknown, directory: string): unknown {
     });
   }
   const meaning = nowhereCodes.includes(said) && syscall === 'mkdir' ? nowhere : faults[said];
-  if (!meaning) return error;
-  const { code, fault, hint, kind = 'failed' } = meaning;
-  return new GradusError(code, `cannot write ${directory}: ${fault} (${messageOf(error)})`, {
-    ...{ hint, path: directory, kind, cause: error },
-  });
+  return meaning ? faultError(meaning, `cannot write ${directory}`, error, { path: directory, kind: 'failed' }) : error;
 }

@@ -1,5 +1,5 @@
 // What the system's error codes (errno) about files and disks mean, and what to do about them: one table for every error made of them.
-import type { ErrorKind } from '../errors.ts';
+import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
 
 export interface SystemFault {
   /** The code of the `GradusError`. */
@@ -57,3 +57,20 @@ export const systemFaults = {
     kind: 'failed',
   },
 } satisfies Readonly<Record<string, SystemFault>>;
+
+/**
+ * The error that a fault is told as.
+ * @param subject what the fault is said of
+ * @param kind of faults that have none @default 'invalid'
+ */
+export function faultError(
+  { code, fault, hint, kind: own }: SystemFault,
+  subject: string,
+  cause: unknown,
+  { path, kind = 'invalid' }: { readonly path?: string; readonly kind?: ErrorKind } = {},
+): GradusError {
+  return new GradusError(code, `${subject}: ${fault} (${messageOf(cause)})`, {
+    ...{ hint, kind: own ?? kind, cause },
+    ...(path !== undefined && { path }),
+  });
+}

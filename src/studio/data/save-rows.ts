@@ -1,10 +1,9 @@
 // Writes rows made by a program to a file that a configuration can name.
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { GradusError, messageOf } from '../../errors.ts';
 import { stringifyLine } from '../../formats/jsonl.ts';
 import type { Example } from '../../rl.ts';
-import { type SystemFault, systemFaults } from '../../runs/system-faults.ts';
+import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 /**
  * Writes rows as JSON lines, each as soon as it comes, so that they need not fit into memory. The folder is made if it is not there; the file appears
@@ -41,9 +40,5 @@ const faults: Readonly<Record<string, SystemFault>> = systemFaults;
 
 function writeError(path: string, error: unknown): unknown {
   const meaning = faults[String((error as NodeJS.ErrnoException).code)];
-  if (!meaning) return error;
-  const { code, fault, hint, kind = 'invalid' } = meaning;
-  return new GradusError(code, `cannot write ${path}: ${fault} (${messageOf(error)})`, {
-    ...{ hint, path, kind, cause: error },
-  });
+  return meaning ? faultError(meaning, `cannot write ${path}`, error, { path }) : error;
 }

@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { GradusError, messageOf } from '../../errors.ts';
-import { type SystemFault, systemFaults } from '../../runs/system-faults.ts';
+import type { GradusError } from '../../errors.ts';
+import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 export interface UserProgram {
   /** The path of a module in this folder, without its extension. */
@@ -54,13 +54,12 @@ const faults: Readonly<Record<string, SystemFault>> = {
 };
 
 function notStarted(cause: unknown): GradusError {
-  const { code, fault, hint } = faults[String((cause as NodeJS.ErrnoException).code)] ?? {
+  const meaning = faults[String((cause as NodeJS.ErrnoException).code)] ?? {
     code: 'PROCESS_NOT_STARTED',
     fault: 'the system refuses',
     hint: 'check the memory of this machine, and that Node is still where it was',
   };
-  const message = `cannot start a process for your code: ${fault} (${messageOf(cause)})`;
-  return new GradusError(code, message, { hint, kind: 'failed', cause });
+  return faultError(meaning, 'cannot start a process for your code', cause, { kind: 'failed' });
 }
 
 /** Kills a process with its whole group, including processes that have outlived it. */
