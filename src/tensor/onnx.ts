@@ -113,9 +113,12 @@ const reduction =
   ) =>
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
-/** These are operators of our own only. Without our library, models build the same of others. */
+/**
+ * These are operators of our own only. Without our library, models build the same of others.
+ * @param least results that a node has, whichever are read
+ */
 const own =
-  (op: string, results = 1) =>
+  (op: string, least = 1) =>
   (
     node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores'>,
     operands: readonly string[],
@@ -130,7 +133,7 @@ const own =
             ...{ alpha: { float: attributes.alpha }, rounded: Number(emit.packing === 'rounded') },
             ...formatOf(node.inputs[1]!),
           };
-    return emit.nodeWithResults(results, op, operands, named, GRADUS);
+    return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);
   };
 
 const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row> = {
@@ -224,6 +227,6 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   cachedAttention: lowerCachedAttention,
   segmentAttention: own('SegmentAttention'),
   segmentAttentionGradient: own('SegmentAttentionGradient', 3),
-  tokenScores: (node, operands, emit) => own('TokenScores', Math.max(2, emit.partsOf(node)))(node, operands, emit),
+  tokenScores: own('TokenScores', 2),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };
