@@ -1,5 +1,6 @@
 // Arguments that are more than text: numbers and lists of them, and options that several commands share.
 import { InvalidArgumentError } from 'commander';
+import { mostCompletions, mostSamples } from '../config/limits.ts';
 
 /** For an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): string[] {
@@ -28,15 +29,15 @@ export function probability(text: string): number {
 /** Completions are held at once. */
 export function completionCount(text: string): number {
   const value = positiveInteger(text);
-  if (value <= 100_000) return value;
-  throw new InvalidArgumentError('expected at most 100000.');
+  if (value <= mostCompletions) return value;
+  throw new InvalidArgumentError(`expected at most ${mostCompletions}.`);
 }
 
 /** Sizes of samples, for pass@k: they are held at once. */
 export function sampleSizes(text: string): number[] {
   const sizes = text.split(',').map(positiveInteger);
-  if (Math.max(...sizes) <= 10_000) return sizes;
-  throw new InvalidArgumentError('expected at most 10000.');
+  if (Math.max(...sizes) <= mostSamples) return sizes;
+  throw new InvalidArgumentError(`expected at most ${mostSamples}.`);
 }
 
 /** Takes out what was not given, so that options can be handed on as they are. */

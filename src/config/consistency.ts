@@ -1,16 +1,13 @@
 // Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
-
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
+import { mostCompletions } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { sumOfSteps } from './stages.ts';
 
 type Key = keyof Config;
 type LossType = Config['loss_type'];
-
-/** Far more than anybody trains with, but still within a machine's memory. */
-const MOST_COMPLETIONS = 100_000;
 
 /** Groups of keys of which at most one may be given. */
 const exclusive: readonly (readonly Key[])[] = [
@@ -132,9 +129,9 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'num_generations',
-    fault: `times prompts_per_step is more than ${MOST_COMPLETIONS} completions a step, all of which a step holds at once`,
+    fault: `times prompts_per_step is more than ${mostCompletions} completions a step, all of which a step holds at once`,
     hint: 'make one of them smaller, and max_steps larger',
-    holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > MOST_COMPLETIONS,
+    holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > mostCompletions,
   },
   {
     key: 'max_steps',

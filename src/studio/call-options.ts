@@ -1,13 +1,11 @@
 // Checks options of functions that programs call, which TypeScript alone does not hold to their ranges.
 import { z } from 'zod';
+import { mostCompletions, mostSamples } from '../config/limits.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 
-/** What is sampled in one call is held at once. */
-const mostCompletions = 100_000;
-
 export const completionCount = z.int().min(1).max(mostCompletions);
-export const sampleSize = z.int().min(1).max(10_000);
+export const sampleSize = z.int().min(1).max(mostSamples);
 export const temperature = z.number().nonnegative();
 export const checkpointName = z.string();
 
