@@ -1,8 +1,9 @@
 // gradus skills: the skill that teaches a coding agent to use this command.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
 import type { Cli } from '../main.ts';
 import { readPackageFile } from '../package-files.ts';
 
@@ -46,7 +47,7 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undef
       path,
     });
   }
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   writeFileSync(path, text);
   const result = { ok: true, schema: 'skills.install.result/1', command: 'skills install', path };
   output.result(result, `wrote ${path}`);

@@ -1,8 +1,9 @@
 // Writes rows made by a program to a file that a configuration can name.
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { stringifyLine } from '../../formats/jsonl.ts';
 import type { Example } from '../../rl.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
 import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 /**
@@ -19,16 +20,22 @@ import { faultError, type SystemFault, systemFaults } from '../../runs/system-fa
  */
 export async function saveRows(path: string, rows: Iterable<Example> | AsyncIterable<Example>): Promise<string> {
   const partial = `${path}.partial`;
-  const written = <T>(work: Promise<T>) => work.catch((error) => Promise.reject(writeError(path, error)));
-  await written(mkdir(dirname(path), { recursive: true }));
-  const file = await written(open(partial, 'w'));
+  const written = async <T>(work: () => T | Promise<T>) => {
+    try {
+      return await work();
+    } catch (error) {
+      throw writeError(path, error);
+    }
+  };
+  await written(() => makeFolder(dirname(path)));
+  const file = await written(() => open(partial, 'w'));
   try {
     try {
-      for await (const row of rows) await written(file.write(stringifyLine(row)));
+      for await (const row of rows) await written(() => file.write(stringifyLine(row)));
     } finally {
       await file.close();
     }
-    await written(rename(partial, path));
+    await written(() => rename(partial, path));
   } catch (error) {
     await rm(partial, { force: true });
     throw error;

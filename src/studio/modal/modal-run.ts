@@ -1,7 +1,7 @@
 // Trains on a machine rented at Modal, and copies the run directory to this machine while it grows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -14,6 +14,7 @@ import { replaceJson } from '../../runs/files.ts';
 import { LineFollower } from '../../runs/follow-lines.ts';
 import { replay } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
 import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
 import { emptyRun, endReserved, reserveRun } from '../../runs/reservation.ts';
 import type { TimedEvent } from '../events.ts';
@@ -63,7 +64,7 @@ export async function* trainAtModal(
   const { config, text } = loaded;
   const reference = runDirectory(loaded, options);
   const directory = resolve(reference);
-  mkdirSync(directory, { recursive: true });
+  makeFolder(directory);
   if (!options.resume) emptyRun(directory);
   const app = modalApp(config, basename(directory)).write(join(directory, runFiles.modal));
   writeFileSync(join(directory, runFiles.config), text);
@@ -112,7 +113,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
   const cancel = () => child.exitCode === null && process.kill(-child.pid!, 'SIGINT');
   signal?.addEventListener('abort', cancel);
   const logFile = join(directory, runFiles.logs, 'modal.log');
-  mkdirSync(join(directory, runFiles.logs), { recursive: true });
+  makeFolder(join(directory, runFiles.logs));
   const log = createWriteStream(logFile, { flags: resume ? 'a' : 'w' });
   let last = '';
   let reported: Report = {};
