@@ -1,5 +1,4 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
-
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
@@ -8,6 +7,7 @@ import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
 import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
+import { templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
@@ -190,7 +190,6 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
-  const isFile = config.chat_template !== 'auto' && config.chat_template !== 'none';
   const taught = <T extends Partial<Config>>(part: T): T => ({
     ...part,
     ...(part.dataset && { dataset: fileOrId(part.dataset) }),
@@ -202,7 +201,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
     ...taught(config),
     model: fileOrId(config.model),
     eval_dataset: fileOrId(config.eval_dataset),
-    chat_template: isFile ? file(config.chat_template) : config.chat_template,
+    chat_template: file(templateFile(config.chat_template)) ?? config.chat_template,
     stages: config.stages.map((stage) => ({ ...stage, ...taught(stage as Partial<Config>) })),
   };
 }

@@ -1,4 +1,5 @@
 // What the items of `reward` are called, and which of them are functions of the user's.
+import { splitReference } from './references.ts';
 import type { Config, RewardConfig } from './schema.ts';
 
 /** Whether a reward's name is a reference such as `path/to/file.ts:name`. */
@@ -13,7 +14,7 @@ export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): str
 
 /** `score` of `rewards/length.ts:score`, `length` of `rewards/length.ts`. */
 export function functionName(reference: string): string {
-  const [file, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
+  const [file, name] = splitReference(reference);
   return name ?? file.replace(/^.*[\\/]/, '').replace(/\.\w+$/, '');
 }
 

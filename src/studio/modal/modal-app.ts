@@ -1,9 +1,9 @@
 // Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
-
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { milliseconds } from '../../config/durations.ts';
+import { splitReference } from '../../config/references.ts';
 import { placedRewards } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 
@@ -95,7 +95,7 @@ function onModal(config: Config, upload: (path: string) => string): Config {
     path !== null && isAbsolute(path) && existsSync(path) ? upload(path) : path;
   // The whole folder is uploaded, since code may import files beside it.
   const code = (reference: string) => {
-    const [path, name] = reference.split(/:(?=[\w$]+$)/) as [string, string?];
+    const [path, name] = splitReference(reference);
     return `${upload(dirname(path))}/${basename(path)}${name === undefined ? '' : `:${name}`}`;
   };
   const { reward, reward_fn, environment, trl } = config;

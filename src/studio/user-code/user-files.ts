@@ -1,6 +1,7 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { splitReference, templateFile } from '../../config/references.ts';
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
@@ -16,10 +17,9 @@ export function hashUserFiles(config: Config): Record<string, string> {
     ...userFunctions(config),
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
-  const code = references.map((reference) => reference.replace(/:[\w$]+$/, ''));
+  const code = references.map((reference) => splitReference(reference)[0]);
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
-  const { chat_template } = config;
-  const template = chat_template === 'auto' || chat_template === 'none' ? [] : filesOf(chat_template);
+  const template = filesOf(templateFile(config.chat_template));
   return Object.fromEntries(
     [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]),
   );

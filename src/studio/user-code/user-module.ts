@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { splitReference } from '../../config/references.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import { allowInstalledTypeScript } from './installed-typescript.ts';
@@ -32,8 +33,8 @@ export interface LoadedExport {
  * @param folder what a relative path is relative to
  */
 export async function loadExport(reference: string, wanted: UserExport, folder = process.cwd()): Promise<LoadedExport> {
-  const [, path, asked] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
-  const file = resolve(folder, path!);
+  const [path, asked] = splitReference(reference);
+  const file = resolve(folder, path);
   if (!/\.[cm]?[jt]s$/.test(file)) {
     throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${wanted.what}s/mine.ts:name`);
   }

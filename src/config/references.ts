@@ -1,0 +1,12 @@
+// What a configuration names by paths: exports of files of the user's, as in `path/to/file.ts:name`, and a chat template.
+
+/** The path, and the name of the export, if there is one. */
+export function splitReference(reference: string): readonly [file: string, name?: string] {
+  const [, file, name] = /^(.*?)(?::([\w$]+))?$/s.exec(reference)!;
+  return name === undefined ? [file!] : [file!, name];
+}
+
+/** The path of a chat template of the user's; `null` if it is the model's own, or if there is none. */
+export function templateFile(chatTemplate: string): string | null {
+  return chatTemplate === 'auto' || chatTemplate === 'none' ? null : chatTemplate;
+}
