@@ -1,5 +1,4 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
-
 import type { DataLoader } from './data.ts';
 import {
   type AdvantageBaseline,

@@ -1,5 +1,4 @@
 // Rollouts: the interface of a generator of trajectories, and the one that plays episodes with a policy.
-
 import { converse } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';

@@ -1,5 +1,4 @@
 // How far training is: on a terminal one line that is rewritten, elsewhere a plain line now and then.
-
 import type { EvaluationRecord } from '../runs/records.ts';
 import type { TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';

@@ -1,5 +1,4 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
-
 import { completionMetrics, episodeMetrics } from '../grpo/metrics.ts';
 import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../intervals.ts';
 import { meanMetrics } from '../logging.ts';

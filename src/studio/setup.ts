@@ -1,5 +1,4 @@
 // Opens everything that training, evaluating and sampling need for a configuration. Cheap things come first, so that mistakes show early.
-
 import type { TrainableModel } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';

@@ -1,5 +1,4 @@
 // The task of a configuration, without a model: its problems, its environment and its rewards.
-
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stage } from '../config/stages.ts';

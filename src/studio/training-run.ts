@@ -1,5 +1,4 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
-
 import { isDeepStrictEqual } from 'node:util';
 import { type Stage, stagesOf } from '../config/stages.ts';
 import type { StepReport } from '../grpo-trainer.ts';

@@ -1,5 +1,4 @@
 // Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
-
 import { begin } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';

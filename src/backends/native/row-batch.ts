@@ -1,5 +1,4 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
-
 import type { ModelConfig } from '../../models/layers.ts';
 import type { SamplingOptions } from '../../policy.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';

@@ -1,5 +1,4 @@
 // The TRL backend keeps the contract of backends.
-
 import { backendContract } from '../../../test/backend-contract.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
 import { useOraclePython } from '../../../test/trl-python.ts';

@@ -1,5 +1,4 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
-
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
 import { mean } from '../../../intervals.ts';

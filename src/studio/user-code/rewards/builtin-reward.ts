@@ -1,5 +1,4 @@
 // Creates a built-in reward with the settings of a configuration.
-
 import { z } from 'zod';
 import { rewardName } from '../../../config/reward-names.ts';
 import type { RewardConfig } from '../../../config/schema.ts';
