@@ -7,7 +7,7 @@ import { test } from 'node:test';
 /** What the files of a folder of `src/` may import of ours, besides their own folder. `core` is `src/*.ts`. */
 const allowedImports: Record<string, string[]> = {
   core: ['grpo'],
-  tensor: [],
+  tensor: ['formats'],
   formats: [],
   hub: ['formats'],
   runtime: [],
@@ -21,13 +21,14 @@ const allowedImports: Record<string, string[]> = {
   tokenizers: ['formats'],
   models: ['core', 'tensor', 'runtime', 'formats'],
   runs: ['core', 'formats'],
+  trackers: ['core', 'formats'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
     ...['tools', 'renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],
   ],
   studio: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'tools', 'renderers', 'rewards'],
-    ...['envs', 'workers', 'formats', 'hub', 'runs', 'config', 'backends'],
+    ...['envs', 'workers', 'formats', 'hub', 'runs', 'config', 'backends', 'trackers'],
   ],
   cli: ['*'],
 };

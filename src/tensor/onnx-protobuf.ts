@@ -1,4 +1,5 @@
 // Writes ONNX models as protobuf bytes, with only those messages of onnx.proto that our graphs need.
+import { ProtobufMessage } from '../formats/protobuf.ts';
 import { formatDimension, type Shape } from './shape.ts';
 
 /** Field numbers and enumerations are those of onnx.proto (IR version 10); this one is TensorProto.DataType. */
@@ -45,24 +46,24 @@ export interface OnnxGraph {
 
 /** The bytes of a ModelProto with the standard operators (opset 21) and ONNX Runtime's own (com.microsoft). */
 export function encodeModel(graph: OnnxGraph): Uint8Array {
-  const body = new Message();
+  const body = new ProtobufMessage();
   for (const node of graph.nodes) body.message(1, encodeNode(node));
   body.text(2, 'gradus');
   for (const constant of graph.constants) body.message(5, encodeConstant(constant));
   for (const input of graph.inputs) body.message(11, encodeValue(input));
   for (const output of graph.outputs) body.message(12, encodeValue(output));
   for (const result of graph.results ?? []) body.message(13, encodeValue(result));
-  return new Message()
+  return new ProtobufMessage()
     .integer(1, 10)
     .message(7, body)
-    .message(8, new Message().text(1, '').integer(2, 21))
-    .message(8, new Message().text(1, 'com.microsoft').integer(2, 1))
-    .message(8, new Message().text(1, 'gradus').integer(2, 1))
+    .message(8, new ProtobufMessage().text(1, '').integer(2, 21))
+    .message(8, new ProtobufMessage().text(1, 'com.microsoft').integer(2, 1))
+    .message(8, new ProtobufMessage().text(1, 'gradus').integer(2, 1))
     .finish();
 }
 
-function encodeNode({ op, inputs, outputs, attributes = {}, domain = '' }: OnnxNode): Message {
-  const node = new Message();
+function encodeNode({ op, inputs, outputs, attributes = {}, domain = '' }: OnnxNode): ProtobufMessage {
+  const node = new ProtobufMessage();
   for (const name of inputs) node.text(1, name);
   for (const name of outputs) node.text(2, name);
   node.text(3, `${op}:${outputs[0]}`).text(4, op);
@@ -70,8 +71,8 @@ function encodeNode({ op, inputs, outputs, attributes = {}, domain = '' }: OnnxN
   return domain ? node.text(7, domain) : node;
 }
 
-function encodeAttribute(name: string, attribute: OnnxAttribute): Message {
-  const message = new Message().text(1, name);
+function encodeAttribute(name: string, attribute: OnnxAttribute): ProtobufMessage {
+  const message = new ProtobufMessage().text(1, name);
   if (typeof attribute === 'number') return message.integer(3, attribute).integer(20, ATTRIBUTE_TYPES.int);
   if (typeof attribute === 'string') return message.text(4, attribute).integer(20, ATTRIBUTE_TYPES.string);
   if ('float' in attribute) return message.float(2, attribute.float).integer(20, ATTRIBUTE_TYPES.float);
@@ -79,87 +80,27 @@ function encodeAttribute(name: string, attribute: OnnxAttribute): Message {
   return message.integer(20, ATTRIBUTE_TYPES.ints);
 }
 
-function encodeConstant({ name, type, shape, data }: OnnxConstant): Message {
-  const message = new Message();
+function encodeConstant({ name, type, shape, data }: OnnxConstant): ProtobufMessage {
+  const message = new ProtobufMessage();
   for (const length of shape) message.integer(1, length);
   message.integer(2, ELEMENT_TYPES[type]).text(8, name);
   if (data instanceof Uint8Array) return message.bytes(9, data);
   const EXTERNAL = 1;
-  return message.message(13, new Message().text(1, 'location').text(2, data.externalLocation)).integer(14, EXTERNAL);
+  return message
+    .message(13, new ProtobufMessage().text(1, 'location').text(2, data.externalLocation))
+    .integer(14, EXTERNAL);
 }
 
-function encodeValue({ name, type, shape }: OnnxValue): Message {
-  const dimensions = new Message();
+function encodeValue({ name, type, shape }: OnnxValue): ProtobufMessage {
+  const dimensions = new ProtobufMessage();
   for (const dimension of shape) {
     dimensions.message(
       1,
       typeof dimension === 'number'
-        ? new Message().integer(1, dimension)
-        : new Message().text(2, formatDimension(dimension)),
+        ? new ProtobufMessage().integer(1, dimension)
+        : new ProtobufMessage().text(2, formatDimension(dimension)),
     );
   }
-  const tensorType = new Message().integer(1, ELEMENT_TYPES[type]).message(2, dimensions);
-  return new Message().text(1, name).message(2, new Message().message(1, tensorType));
-}
-
-const encoder = new TextEncoder();
-
-/** A protobuf message under construction: bytes in a buffer that doubles when it is full. */
-class Message {
-  #buffer = new Uint8Array(64);
-  #length = 0;
-
-  integer(field: number, value: number): this {
-    return this.#varint(field << 3).#varint(value);
-  }
-
-  float(field: number, value: number): this {
-    return this.#varint((field << 3) | 5).#append(new Uint8Array(Float32Array.of(value).buffer));
-  }
-
-  bytes(field: number, value: Uint8Array): this {
-    return this.#varint((field << 3) | 2)
-      .#varint(value.length)
-      .#append(value);
-  }
-
-  text(field: number, value: string): this {
-    return this.bytes(field, encoder.encode(value));
-  }
-
-  message(field: number, value: Message): this {
-    return this.bytes(field, value.finish());
-  }
-
-  finish(): Uint8Array {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  #varint(value: number): this {
-    this.#reserve(10);
-    let rest = value;
-    if (rest < 0 || rest >= 2 ** 31) {
-      // Negative numbers are written as their 64-bit two's complement, whose lowest bits come first.
-      let wide = BigInt.asUintN(64, BigInt(value));
-      for (; wide >= 128n; wide >>= 7n) this.#buffer[this.#length++] = Number(wide & 127n) | 128;
-      rest = Number(wide);
-    }
-    for (; rest >= 128; rest >>>= 7) this.#buffer[this.#length++] = (rest & 127) | 128;
-    this.#buffer[this.#length++] = rest;
-    return this;
-  }
-
-  #append(bytes: Uint8Array): this {
-    this.#reserve(bytes.length);
-    this.#buffer.set(bytes, this.#length);
-    this.#length += bytes.length;
-    return this;
-  }
-
-  #reserve(count: number): void {
-    if (this.#length + count <= this.#buffer.length) return;
-    const larger = new Uint8Array(Math.max(2 * this.#buffer.length, this.#length + count));
-    larger.set(this.finish());
-    this.#buffer = larger;
-  }
+  const tensorType = new ProtobufMessage().integer(1, ELEMENT_TYPES[type]).message(2, dimensions);
+  return new ProtobufMessage().text(1, name).message(2, new ProtobufMessage().message(1, tensorType));
 }
