@@ -1,0 +1,73 @@
+// Writes TensorBoard's event files: TFRecords of Event messages. Formats: tensorflow/core/util/event.proto, framework/summary.proto and
+// https://www.tensorflow.org/tutorials/load_data/tfrecord.
+import { ProtobufMessage } from './protobuf.ts';
+
+/** What an event tells besides its time. */
+export type EventContent =
+  /** The first event of every file. */
+  | { readonly type: 'version' }
+  /** From this step on, earlier files hold what was made anew: it is not shown. */
+  | { readonly type: 'restart'; readonly step: number }
+  | { readonly type: 'scalars'; readonly step: number; readonly values: Readonly<Record<string, number>> }
+  /** Markdown. */
+  | { readonly type: 'text'; readonly step: number; readonly tag: string; readonly text: string };
+
+const TENSOR_STRING = 7;
+const SESSION_START = 1;
+
+/** @param seconds since 1970 */
+export function encodeEvent(seconds: number, content: EventContent): Uint8Array {
+  const event = new ProtobufMessage().double(1, seconds);
+  if (content.type === 'version') return record(event.text(3, 'brain.Event:2').finish());
+  event.integer(2, content.step);
+  if (content.type === 'restart') event.message(7, new ProtobufMessage().integer(1, SESSION_START));
+  else event.message(5, content.type === 'scalars' ? scalars(content.values) : text(content.tag, content.text));
+  return record(event.finish());
+}
+
+function scalars(values: Readonly<Record<string, number>>): ProtobufMessage {
+  const summary = new ProtobufMessage();
+  for (const [tag, value] of Object.entries(values)) {
+    summary.message(1, new ProtobufMessage().text(1, tag).float(2, value));
+  }
+  return summary;
+}
+
+/** A tensor of one string, which the metadata gives to the plugin for text. */
+function text(tag: string, markdown: string): ProtobufMessage {
+  const shape = new ProtobufMessage().message(2, new ProtobufMessage().integer(1, 1));
+  const tensor = new ProtobufMessage().integer(1, TENSOR_STRING).message(2, shape).text(8, markdown);
+  const metadata = new ProtobufMessage().message(1, new ProtobufMessage().text(1, 'text'));
+  return new ProtobufMessage().message(1, new ProtobufMessage().text(1, tag).message(8, tensor).message(9, metadata));
+}
+
+/** A TFRecord: the length, its checksum, the data, theirs. */
+function record(data: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(data.length + 16);
+  const view = new DataView(bytes.buffer);
+  view.setBigUint64(0, BigInt(data.length), true);
+  view.setUint32(8, masked(crc32c(bytes.subarray(0, 8))), true);
+  bytes.set(data, 12);
+  view.setUint32(12 + data.length, masked(crc32c(data)), true);
+  return bytes;
+}
+
+/** Rotated and shifted, so that a checksum of data that hold checksums is no weaker. */
+function masked(checksum: number): number {
+  return (((checksum >>> 15) | (checksum << 17)) + 0xa282ead8) >>> 0;
+}
+
+/** Castagnoli's polynomial, bits reversed. */
+const POLYNOMIAL = 0x82f63b78;
+
+const checksums = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let checksum = byte;
+  for (let bit = 0; bit < 8; bit++) checksum = (checksum >>> 1) ^ (checksum & 1 ? POLYNOMIAL : 0);
+  return checksum;
+});
+
+function crc32c(bytes: Uint8Array): number {
+  let checksum = 0xffffffff;
+  for (const byte of bytes) checksum = (checksum >>> 8) ^ checksums[(checksum ^ byte) & 0xff]!;
+  return ~checksum >>> 0;
+}
