@@ -50,6 +50,13 @@ export function messageOf(error: unknown): string {
   }
 }
 
+/** With the reason behind it: `fetch failed` alone says nothing, why is in its cause. One line of each. */
+export function messageWithCause(error: unknown): string {
+  const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
+}
+
 /** The stack of anything that was thrown, if it has one; the beginning of a very long one. */
 export function stackOf(error: unknown): string | undefined {
   return error instanceof Error && typeof error.stack === 'string' ? beginning(error.stack) : undefined;

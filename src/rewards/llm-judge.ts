@@ -1,6 +1,6 @@
 // Reward from a language model that grades by a rubric, at any endpoint that speaks OpenAI's chat completions protocol.
 import { z } from 'zod';
-import { GradusError, messageOf } from '../errors.ts';
+import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { RewardFunction } from '../rewards.ts';
 
@@ -156,15 +156,8 @@ async function ask(
     }
     return scoreIn(answerSchema.parse(await response.json()).choices[0]!.message.content, scale);
   } catch (error) {
-    return { fault: `${base_url}: ${withCause(error)}`, mayPass: true };
+    return { fault: `${base_url}: ${messageWithCause(error)}`, mayPass: true };
   }
-}
-
-/** `fetch failed` alone says nothing: why is in its cause. */
-function withCause(error: unknown): string {
-  const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
 }
 
 const answerSchema = z.object({
