@@ -56,6 +56,9 @@ export {
 } from './rl.ts';
 export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
+export { connectMlflow } from './trackers/mlflow.ts';
+export { connectTensorBoard } from './trackers/tensorboard.ts';
+export type { StartTracking, TrackedEnd, TrackedPlace, TrackedRun, Tracker } from './trackers/tracker.ts';
 
 // The algorithm, and statistics of what came of it.
 

@@ -1,6 +1,6 @@
 // How far training is: on a terminal one line that is rewritten, elsewhere a plain line now and then.
 import type { EvaluationRecord } from '../runs/records.ts';
-import type { TrainEvent } from '../studio/events.ts';
+import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
@@ -52,6 +52,9 @@ export class Progress {
         break;
       case 'checkpoint':
         if (event.best) this.#say(`step ${event.step}: best checkpoint so far`);
+        break;
+      case 'tracker':
+        this.#say(`step ${event.step}: ${trackerLine(event)}`);
         break;
       case 'stop':
         this.#say(`stopped by ${event.reason} at step ${event.step}, checkpoint written`);
@@ -114,6 +117,10 @@ export function evaluationLine({ metrics, intervals, problems, temperature }: Ev
   const sampled = figure('eval/sampled_accuracy');
   if (greedy === undefined || sampled === undefined) return 'no held-out problem could be judged';
   return `held-out accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
+}
+
+function trackerLine({ tracker, fault }: TrackerEvent): string {
+  return fault === undefined ? `${tracker} has everything again` : `${tracker} lacks something: ${fault}`;
 }
 
 /** A file of the user's that is not what it was. */

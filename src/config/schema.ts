@@ -288,7 +288,7 @@ const keys = {
   trackers: z
     .array(z.enum(['jsonl', 'tensorboard', 'mlflow', 'wandb']))
     .default(['jsonl'])
-    .describe('where metrics are written'),
+    .describe('where a run can be followed besides its own files (jsonl), which it always writes'),
 
   native: native.prefault({}).describe('settings of backend native'),
   trl: trl.prefault({}).describe('settings of backend trl'),

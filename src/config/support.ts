@@ -18,10 +18,12 @@ interface Limitation {
 /** By dotted key. */
 type Limitations = Readonly<Record<string, Limitation>>;
 
-const missing: Limitation = { why: 'does not support it yet' };
-
 const missingEverywhere: Limitations = {
-  trackers: missing,
+  trackers: {
+    why: 'cannot write to Weights & Biases, which has no client for Node; its own `wandb sync` takes over what trackers: [tensorboard] writes',
+    works: [['tensorboard'], ['mlflow']],
+    accepts: ({ trackers }) => !trackers.includes('wandb'),
+  },
 };
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };

@@ -99,6 +99,11 @@ export function readSamples(directory: string): SampleRecord[] {
   return readLines(join(directory, runFiles.samples), sampleFields);
 }
 
+/** The lines of events.jsonl; their types are the caller's. */
+export function readEvents<T extends object>(directory: string): T[] {
+  return readLines(join(directory, runFiles.events), { type: 'a string', time: 'a string', step: 'a number' });
+}
+
 export function readRollouts(directory: string, step: number): RolloutRecord[] {
   return readLines(rolloutsFile(directory, step));
 }
@@ -119,7 +124,9 @@ export function runArtifacts(directory: string): Record<string, string> {
     const path = join(directory, runFiles.profile, profileFiles[file]);
     return existsSync(path) ? [[file === 'table' ? 'profile' : file, path]] : [];
   });
-  return Object.fromEntries([...pointers, ...files, ...profile]);
+  const tensorboard = join(directory, runFiles.tensorboard);
+  const tracked = existsSync(tensorboard) ? [['tensorboard', tensorboard]] : [];
+  return Object.fromEntries([...pointers, ...files, ...profile, ...tracked]);
 }
 
 /**

@@ -34,7 +34,18 @@ export interface RunRecord {
   /** Why it was stopped: the name of a signal, or the caller's reason. */
   readonly stop_reason?: string;
   readonly verdict?: Verdict;
+  /** Where trackers show the run, by their names. */
+  readonly trackers?: Readonly<Record<string, TrackedPlaceRecord>>;
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+}
+
+export interface TrackedPlaceRecord {
+  /** A folder or an address. */
+  readonly url: string;
+  /** What the tracker calls the run. */
+  readonly id?: string;
+  /** Why not everything has arrived there. */
+  readonly fault?: string;
 }
 
 /**

@@ -22,6 +22,7 @@ export type TrainEvent =
   | ({ readonly type: 'alert' } & Alert)
   | { readonly type: 'samples'; readonly step: number; readonly samples: readonly SampleRecord[] }
   | { readonly type: 'checkpoint'; readonly step: number; readonly directory: string; readonly best: boolean }
+  | TrackerEvent
   | { readonly type: 'stop'; readonly step: number; readonly reason: string };
 
 /** An event as it is recorded and emitted, with its time in ISO 8601. */
@@ -57,6 +58,14 @@ export interface StageEvent {
   /** Its number, starting at 1; the metric `stage` of its steps has the same number. */
   readonly stage: number;
   readonly steps: number;
+}
+
+/** A tracker begins to fail, which does not concern the run; without a fault, everything has arrived after all. */
+export interface TrackerEvent {
+  readonly type: 'tracker';
+  readonly step: number;
+  readonly tracker: string;
+  readonly fault?: string;
 }
 
 export interface StepEvent {

@@ -20,6 +20,7 @@ import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
+import type { Tracking } from './tracking.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
 
@@ -77,19 +78,24 @@ export async function* trainEvents(
       const { trainAtModal } = await import('./modal/modal-run.ts');
       return yield* trainAtModal(loaded, { ...options, requirements });
     }
+    const tracking = await connectTrackers(loaded.config, options.signal);
     setup = await openSetup(loaded.config, options.signal);
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));
     const run = new TrainingRun(setup, store, { signal: options.signal, preflight: report, profile });
-    return yield* recorded(store, run.run(), (record) =>
-      trainResult({
-        ...{ directory: store.directory, record, requirements, alerts: run.alerts },
-        artifacts: runArtifacts(store.directory),
-        reference: runDirectory(loaded, options),
-      }),
-    );
+    try {
+      return yield* recorded(store, tracking?.follow(store, run.run()) ?? run.run(), (record) =>
+        trainResult({
+          ...{ directory: store.directory, record, requirements, alerts: run.alerts },
+          artifacts: runArtifacts(store.directory),
+          reference: runDirectory(loaded, options),
+        }),
+      );
+    } finally {
+      await tracking?.close(store);
+    }
   } catch (error) {
     // Once the run has begun, it keeps itself how it ended.
     const directory = runDirectory(loaded, options);
@@ -124,6 +130,14 @@ async function findProfiler({ backend }: Config): Promise<Profiler> {
   throw new GradusError('PROFILE_UNSUPPORTED', `backend ${backend} does not tell what its steps spend their time on`, {
     hint: 'leave --profile out, or set backend: native',
   });
+}
+
+/** Throws what a tracker throws that cannot be used. */
+async function connectTrackers(config: Config, signal?: AbortSignal): Promise<Tracking | undefined> {
+  // A run's own files need no tracker.
+  if (config.trackers.every((name) => name === 'jsonl')) return undefined;
+  const { Tracking } = await import('./tracking.ts');
+  return Tracking.connect(config, signal);
 }
 
 async function openProfile(profiler: Profiler, store: RunStore): Promise<StepProfile> {

@@ -100,6 +100,17 @@ const runFields = {
   max_steps: z.int(),
   stop_reason: z.string().exactOptional(),
   verdict: verdict.exactOptional(),
+  trackers: z
+    .record(
+      z.string(),
+      z.strictObject({
+        url: z.string().describe('a folder or an address'),
+        id: z.string().exactOptional().describe('what the tracker calls the run'),
+        fault: z.string().exactOptional().describe('why not everything has arrived there'),
+      }),
+    )
+    .exactOptional()
+    .describe('where trackers show the run, by their names'),
   error: failureRecord.exactOptional(),
 };
 

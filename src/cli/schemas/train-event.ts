@@ -69,12 +69,20 @@ const checkpoint = z.strictObject({
   best: z.boolean(),
 });
 
+const tracker = z.strictObject({
+  time,
+  type: z.literal('tracker'),
+  step: z.int(),
+  tracker: z.string().describe('its name in the configuration'),
+  fault: z.string().exactOptional().describe('why it lacks something; absent once it has everything again'),
+});
+
 const stop = z.strictObject({ time, type: z.literal('stop'), step: z.int(), reason: z.string() });
 
 const result = z.strictObject({ type: z.literal('result'), result: z.union([trainSchema, errorSchema]) });
 
 export const trainEventSchema = z
-  .union([download, preflight, start, stage, step, evaluation, alert, samples, checkpoint, stop, result])
+  .union([download, preflight, start, stage, step, evaluation, alert, samples, checkpoint, tracker, stop, result])
   .describe(
     'A line of `train --events`; the last holds the result. events.jsonl has the same lines but the last, and none of a download.',
   );

@@ -59,10 +59,10 @@ test('renting has estimates of memory, time and cost, bounded by its time limit'
 });
 
 test('what a way would refuse is said before anything is installed', async () => {
-  const changes = { backend: 'trl', compute: 'modal', trl: { use_vllm: true }, trackers: ['mlflow'] };
+  const changes = { backend: 'trl', compute: 'modal', trl: { use_vllm: true }, trackers: ['wandb'] };
   const result = await explain(changes);
   assert.deepEqual([result.ok, result.error?.code], [false, 'CONFIG_CONFLICT']);
-  assert.match(place(result, 'trl-local').refused!, /trackers: \["mlflow"\]: backend trl/);
+  assert.match(place(result, 'trl-local').refused!, /trackers: \["wandb"\]: backend trl/);
   assert.match(place(result, 'trl-modal').command, / --yes$/);
   const vllm = await explain({ ...changes, trackers: ['jsonl'] });
   assert.equal(place(vllm, 'native-cuda').refused, undefined);

@@ -16,6 +16,8 @@ import { kernelLibrary } from '../../runtime/kernels.ts';
 import { isTestedPlatform, libraryPath } from '../../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { volume } from '../../tensor/shape.ts';
+import { connectMlflow } from '../../trackers/mlflow.ts';
+import { mlflowSettings } from '../../trackers/mlflow-client.ts';
 import { gradusVersion } from '../versions.ts';
 
 /** The result of a check. */
@@ -44,6 +46,7 @@ const run = promisify(execFile);
 const commandTimeout = 1500; // ms
 const deviceTimeout = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
 const hubTimeout = 1000; // ms
+const serverTimeout = 1000; // ms
 const pythonTimeout = 5000; // ms, also enough on a busy machine
 const oldestNode = [22, 18] as const;
 const leastMemory = 512 * 2 ** 20; // bytes, besides the weights
@@ -154,6 +157,10 @@ export const machineChecks = {
     ),
   tinker_key: ({ environment }) =>
     credentials({ TINKER_API_KEY: ['TINKER_API_KEY'] }, environment, 'set TINKER_API_KEY'),
+  mlflow: async ({ environment }) => {
+    await connectMlflow(environment, AbortSignal.timeout(serverTimeout));
+    return { ok: true, detail: `the MLflow server at ${mlflowSettings(environment).uri} answers` };
+  },
   model: async ({ config, environment }) => {
     if (!config) return { ok: true, detail: 'no configuration, no model' };
     const found = await modelOf(config).catch(async (error) => {

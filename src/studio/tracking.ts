@@ -1,0 +1,133 @@
+// Tells the trackers of a configuration what happens in a run.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../config/values.ts';
+import type { Metrics } from '../logging.ts';
+import { runFiles } from '../runs/layout.ts';
+import { readEvents } from '../runs/read-run.ts';
+import type { SampleRecord } from '../runs/records.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import type { StartTracking, Tracker } from '../trackers/tracker.ts';
+import { type TrackerName, trackers } from '../trackers/trackers.ts';
+import type { TimedEvent, TrainEvent } from './events.ts';
+
+/** Of those files of a run that there are, trackers may keep these. */
+const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;
+
+export class Tracking {
+  readonly #config: Config;
+  readonly #connected: ReadonlyMap<TrackerName, StartTracking>;
+  readonly #trackers = new Map<TrackerName, Tracker>();
+  /** What was last said of each tracker's fault. */
+  readonly #told = new Map<TrackerName, string | undefined>();
+
+  private constructor(config: Config, connected: ReadonlyMap<TrackerName, StartTracking>) {
+    this.#config = config;
+    this.#connected = connected;
+  }
+
+  /** Throws what a tracker throws that cannot be used. */
+  static async connect(config: Config, signal?: AbortSignal): Promise<Tracking> {
+    const connected = new Map<TrackerName, StartTracking>();
+    for (const name of config.trackers) {
+      if (!isTracker(name)) continue;
+      const connect = await trackers[name]();
+      connected.set(name, await connect(process.env, signal));
+    }
+    return new Tracking(config, connected);
+  }
+
+  /** The events of a run, of which the trackers are told, with an event more whenever a tracker begins or ceases to fail. */
+  async *follow(store: RunStore, events: AsyncIterable<TrainEvent>): AsyncGenerator<TrainEvent, void> {
+    await this.#start(store);
+    for await (const event of events) {
+      for (const tracker of this.#trackers.values()) tell(tracker, event);
+      yield event;
+      yield* this.#faults(event.step);
+    }
+    await Promise.all(Array.from(this.#trackers.values(), (tracker) => tracker.settle()));
+    yield* this.#faults(store.record.step);
+  }
+
+  /** Tells the trackers how the run ended, and keeps in run.json which of them could not be told everything. */
+  async close(store: RunStore): Promise<void> {
+    const { status, verdict, error } = store.record;
+    const note = error?.message ?? verdict?.reason;
+    const end = {
+      status: status === 'completed' || status === 'stopped' ? status : 'failed',
+      files: keptFiles.map((file) => join(store.directory, runFiles[file])).filter((path) => existsSync(path)),
+      ...(note !== undefined && { note }),
+    } as const;
+    await Promise.all(Array.from(this.#trackers.values(), (tracker) => tracker.close(end)));
+    if (Array.from(this.#trackers.values()).some(({ fault }) => fault !== undefined)) this.#recordPlaces(store);
+  }
+
+  /** A run that goes on is tracked where it was; trackers that know nothing of its earlier steps are told of them. */
+  async #start(store: RunStore): Promise<void> {
+    const { directory, record } = store;
+    const { id: name, step } = record;
+    const settings = Object.fromEntries(
+      leafPaths(this.#config).map((path) => [dotted(path), valueAt(this.#config, path)]),
+    );
+    for (const [kind, start] of this.#connected) {
+      const { fault: _, ...previous } = record.trackers?.[kind] ?? {};
+      const run = { name, folder: join(directory, kind), settings, step };
+      const { tracker, fresh } = await start('url' in previous ? { ...run, previous } : run);
+      this.#trackers.set(kind, tracker);
+      if (!fresh || step === 0) continue;
+      for (const event of latestEvents(readEvents<TimedEvent>(directory), step)) {
+        tell(tracker, event, Date.parse(event.time));
+      }
+    }
+    this.#recordPlaces(store);
+  }
+
+  *#faults(step: number): Generator<TrainEvent, void> {
+    for (const [name, { fault }] of this.#trackers) {
+      if (this.#told.get(name) === fault) continue;
+      this.#told.set(name, fault);
+      yield { type: 'tracker', step, tracker: name, ...(fault !== undefined && { fault }) };
+    }
+  }
+
+  #recordPlaces(store: RunStore): void {
+    const places = Array.from(this.#trackers, ([name, { place, fault }]) => [
+      name,
+      { ...place, ...(fault !== undefined && { fault }) },
+    ]);
+    store.update({ trackers: { ...store.record.trackers, ...Object.fromEntries(places) } });
+  }
+}
+
+function tell(tracker: Tracker, event: TrainEvent, time?: number): void {
+  const { type, step } = event;
+  if (type === 'step') tracker.log(step, { ...event.metrics, ...event.timings, ...speed(event) }, time);
+  else if (type === 'evaluation') tracker.log(step, event.metrics, time);
+  else if (type === 'samples') tracker.text(step, type, event.samples.map(sampleText).join('\n\n---\n\n'), time);
+  else if (type === 'alert') tracker.text(step, type, `**${event.level}** ${event.rule}: ${event.text}`, time);
+}
+
+function speed({ tokens, timings }: Extract<TrainEvent, { type: 'step' }>): Metrics {
+  return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
+}
+
+/** Markdown, in which neither prompts nor completions are taken for markup. */
+function sampleText({ prompt, completion, messages, reward, rewards }: SampleRecord): string {
+  const turns = [...prompt, ...(messages ?? [{ role: 'assistant', content: completion }])];
+  const scores = Object.entries(rewards).map(([name, score]) => `${name} ${score ?? 'none'}`);
+  return [
+    ...turns.map(({ role, content }) => `**${role}**\n\n${content.replaceAll(/^/gm, '    ')}`),
+    `**reward ${reward ?? 'none'}** (${scores.join(', ')})`,
+  ].join('\n\n');
+}
+
+/** Up to a step; of steps that were made twice the later ones. */
+function latestEvents(events: readonly TimedEvent[], step: number): TimedEvent[] {
+  const keyOf = (event: TimedEvent) => `${event.type} ${event.step} ${event.type === 'alert' ? event.rule : ''}`;
+  return [...new Map(events.filter((event) => event.step <= step).map((event) => [keyOf(event), event])).values()];
+}
+
+function isTracker(name: string): name is TrackerName {
+  return name in trackers;
+}

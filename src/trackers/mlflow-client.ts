@@ -1,0 +1,215 @@
+// The part of MLflow's REST interface that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
+import { GradusError, messageWithCause } from '../errors.ts';
+import { RefusedError } from './outbox.ts';
+
+/** Address and credentials, from the variables that MLflow's own client reads. */
+export interface MlflowSettings {
+  /** Without a slash at the end. */
+  readonly uri: string;
+  readonly authorization?: string;
+}
+
+export interface MlflowMetric {
+  readonly key: string;
+  readonly value: number;
+  /** In milliseconds since 1970. */
+  readonly timestamp: number;
+  readonly step: number;
+}
+
+export interface MlflowPair {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What one request may hold. */
+export const mostMetrics = 1000;
+export const mostParameters = 100;
+
+interface RunAnswer {
+  readonly run: { readonly info: { readonly run_id: string; readonly artifact_uri: string } };
+}
+
+interface RequestOptions {
+  readonly body?: object | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+const timeLimit = 10_000;
+/** The server may answer later, or after it was started again. */
+const passing = new Set([408, 429, 500, 502, 503, 504]);
+const proxied = 'mlflow-artifacts:';
+
+export class MlflowClient {
+  readonly uri: string;
+  readonly #authorization: string | undefined;
+
+  constructor({ uri, authorization }: MlflowSettings) {
+    this.uri = uri;
+    this.#authorization = authorization;
+  }
+
+  /** @returns its id; undefined if there is no such experiment */
+  async findExperiment(name: string, signal?: AbortSignal): Promise<string | undefined> {
+    const path = `experiments/get-by-name?experiment_name=${encodeURIComponent(name)}`;
+    const answer = await this.#unlessMissing<{ experiment: { experiment_id: string } }>('GET', path, {
+      ...(signal && { signal }),
+    });
+    return answer?.experiment.experiment_id;
+  }
+
+  async createExperiment(name: string): Promise<string> {
+    const answer = await this.#call<{ experiment_id: string }>('POST', 'experiments/create', { body: { name } });
+    return answer.experiment_id;
+  }
+
+  async createRun(
+    experiment: string,
+    name: string,
+    tags: readonly MlflowPair[],
+  ): Promise<{ readonly id: string; readonly artifacts: string }> {
+    const body = { experiment_id: experiment, run_name: name, start_time: Date.now(), tags };
+    const { run } = await this.#call<RunAnswer>('POST', 'runs/create', { body });
+    return { id: run.info.run_id, artifacts: run.info.artifact_uri };
+  }
+
+  /** @returns where its artifacts are and the experiment it belongs to; undefined if there is no such run */
+  async resumeRun(id: string): Promise<{ readonly artifacts: string } | undefined> {
+    const body = { run_id: id, status: 'RUNNING' };
+    const updated = await this.#unlessMissing('POST', 'runs/update', { body });
+    if (!updated) return undefined;
+    const { run } = await this.#call<RunAnswer>('GET', `runs/get?run_id=${id}`);
+    return { artifacts: run.info.artifact_uri };
+  }
+
+  async log(
+    id: string,
+    what: {
+      readonly metrics?: readonly MlflowMetric[];
+      readonly params?: readonly MlflowPair[];
+      readonly tags?: readonly MlflowPair[];
+    },
+    signal?: AbortSignal,
+  ): Promise<void> {
+    await this.#call('POST', 'runs/log-batch', { body: { run_id: id, ...what }, ...(signal && { signal }) });
+  }
+
+  async endRun(id: string, status: 'FINISHED' | 'FAILED' | 'KILLED', signal?: AbortSignal): Promise<void> {
+    const body = { run_id: id, status, end_time: Date.now() };
+    await this.#call('POST', 'runs/update', { body, ...(signal && { signal }) });
+  }
+
+  /** Whether the server takes artifacts; other stores are for their own clients. */
+  takesArtifacts(artifacts: string): boolean {
+    return artifacts.startsWith(proxied);
+  }
+
+  async putArtifact(artifacts: string, path: string, content: Uint8Array, signal?: AbortSignal): Promise<void> {
+    const folder = artifacts
+      .slice(proxied.length)
+      .replace(/^\/\/[^/]*/, '')
+      .replace(/^\/+/, '');
+    const place = `${folder}/${path}`.split('/').map(encodeURIComponent).join('/');
+    await this.#request('PUT', `mlflow-artifacts/artifacts/${place}`, { body: content, ...(signal && { signal }) });
+  }
+
+  async #unlessMissing<T>(method: string, path: string, options?: RequestOptions): Promise<T | undefined> {
+    try {
+      return await this.#call<T>(method, path, options);
+    } catch (error) {
+      if (error instanceof MlflowRefusal && error.reason === 'RESOURCE_DOES_NOT_EXIST') return undefined;
+      throw error;
+    }
+  }
+
+  async #call<T>(method: string, path: string, options?: RequestOptions): Promise<T> {
+    const response = await this.#request(method, `mlflow/${path}`, options);
+    try {
+      return (await response.json()) as T;
+    } catch (error) {
+      throw new MlflowRefusal(`${this.uri} does not answer as MLflow does: ${messageWithCause(error)}`, 'NO_MLFLOW');
+    }
+  }
+
+  /** Throws `MlflowRefusal`; any other error may pass. */
+  async #request(method: string, path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
+    const binary = body instanceof Uint8Array;
+    const limit = AbortSignal.timeout(timeLimit);
+    let response: Response;
+    try {
+      response = await fetch(`${this.uri}/api/2.0/${path}`, {
+        method,
+        headers: {
+          'content-type': binary ? 'application/octet-stream' : 'application/json',
+          ...(this.#authorization !== undefined && { authorization: this.#authorization }),
+        },
+        ...(body !== undefined && { body: binary ? new Uint8Array(body) : JSON.stringify(body) }),
+        signal: signal ? AbortSignal.any([limit, signal]) : limit,
+      });
+    } catch (error) {
+      throw new Error(`${this.uri}: ${messageWithCause(error)}`, { cause: error });
+    }
+    if (response.ok) return response;
+    const { reason, message } = faultOf(response.status, await response.text().catch(() => ''));
+    if (passing.has(response.status)) throw new Error(`${this.uri}: ${message}`);
+    throw new MlflowRefusal(message, reason, response.status);
+  }
+}
+
+/** The server refuses a request, and would again. */
+export class MlflowRefusal extends RefusedError {
+  readonly reason: string;
+  readonly status: number | undefined;
+
+  constructor(message: string, reason: string, status?: number) {
+    super(message);
+    this.reason = reason;
+    this.status = status;
+  }
+}
+
+function faultOf(status: number, text: string): { reason: string; message: string } {
+  try {
+    const { error_code, message } = JSON.parse(text) as { error_code?: string; message?: string };
+    return { reason: error_code ?? `HTTP_${status}`, message: `${message ?? text}`.slice(0, 300) };
+  } catch {
+    return { reason: `HTTP_${status}`, message: `HTTP ${status} ${text.slice(0, 200)}` };
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`, `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`.
+ * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`.
+ */
+export function mlflowSettings(environment: Environment): MlflowSettings {
+  const { MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_TOKEN: token } = environment;
+  const { MLFLOW_TRACKING_USERNAME: user, MLFLOW_TRACKING_PASSWORD: password = '' } = environment;
+  if (!uri) {
+    throw new GradusError(
+      'MLFLOW_URI_MISSING',
+      'trackers: mlflow: the environment variable MLFLOW_TRACKING_URI is not set',
+      {
+        hint: 'export MLFLOW_TRACKING_URI=http://127.0.0.1:5000, the address of an MLflow server (start one: uvx mlflow server)',
+        path: 'trackers',
+        kind: 'not_ready',
+      },
+    );
+  }
+  if (!URL.canParse(uri) || !/^https?:$/.test(new URL(uri).protocol)) {
+    throw new GradusError(
+      'MLFLOW_URI_INVALID',
+      `MLFLOW_TRACKING_URI is ${JSON.stringify(uri)}, not the address of a server`,
+      {
+        hint: 'it must begin with http:// or https://; for a folder or a database start a server: uvx mlflow server --backend-store-uri URI',
+        path: 'trackers',
+      },
+    );
+  }
+  const { username, password: secret, origin, pathname } = new URL(uri);
+  const [name, key] = username ? [decodeURIComponent(username), decodeURIComponent(secret)] : [user, password];
+  const basic = name ? `Basic ${Buffer.from(`${name}:${key}`).toString('base64')}` : undefined;
+  const authorization = token ? `Bearer ${token}` : basic;
+  return { uri: `${origin}${pathname}`.replace(/\/+$/, ''), ...(authorization !== undefined && { authorization }) };
+}

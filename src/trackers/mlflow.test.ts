@@ -1,0 +1,134 @@
+// Servers that MLflow's client may meet: none, one of somebody else's, one that wants credentials, one that goes away for a while. A real one is in
+// mlflow.engine.test.ts.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { GradusError } from '../errors.ts';
+import { readMetrics, readRun } from '../runs/read-run.ts';
+import { train } from '../studio/train.ts';
+import { connectMlflow } from './mlflow.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-mlflow-'));
+after(() => rmSync(folder, { recursive: true }));
+const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
+
+async function serve(listener: RequestListener): Promise<{ server: Server; uri: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  after(() => server.close());
+  server.unref();
+  return { server, uri: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+async function refusal(environment: Readonly<Record<string, string>>): Promise<GradusError> {
+  return connectMlflow(environment).then(
+    () => assert.fail('it connects'),
+    (error: GradusError) => error,
+  );
+}
+
+test('without an address, or with one of no server, it is said what is wanted', async () => {
+  const missing = await refusal({});
+  assert.deepEqual([missing.code, missing.kind], ['MLFLOW_URI_MISSING', 'not_ready']);
+  for (const uri of ['./mlruns', 'sqlite:///mlflow.db', 'databricks']) {
+    const { code, kind, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
+    assert.deepEqual([code, kind], ['MLFLOW_URI_INVALID', 'invalid']);
+    assert.ok(message.includes(uri));
+  }
+});
+
+test('a run whose server is not there does not begin', async () => {
+  const { server, uri } = await serve(() => {});
+  await new Promise((resolve) => server.close(resolve));
+  const { code, kind, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
+  assert.deepEqual([code, kind], ['MLFLOW_UNREACHABLE', 'not_ready']);
+  assert.match(message, /ECONNREFUSED/);
+});
+
+test('a server that is no MLflow server', async () => {
+  const { uri } = await serve((_, response) => response.end('<html>Hello</html>'));
+  const { code, message } = await refusal({ MLFLOW_TRACKING_URI: uri });
+  assert.equal(code, 'MLFLOW_REFUSED');
+  assert.match(message, /does not answer as MLflow does/);
+});
+
+test('credentials are sent as MLflow’s own client sends them, and refused ones are an error of credentials', async () => {
+  const seen: (string | undefined)[] = [];
+  const { uri } = await serve((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(401).end('You are not authenticated.');
+  });
+  const user = { MLFLOW_TRACKING_USERNAME: 'ann', MLFLOW_TRACKING_PASSWORD: 'secret' };
+  for (const variables of [{}, user, { ...user, MLFLOW_TRACKING_TOKEN: 'token' }]) {
+    const error = await refusal({ MLFLOW_TRACKING_URI: uri, ...variables });
+    assert.deepEqual([error.code, error.kind], ['CREDENTIALS_REFUSED', 'credentials']);
+    assert.ok(!`${error.message} ${error.hint}`.includes('secret'));
+  }
+  assert.deepEqual(seen, [undefined, `Basic ${Buffer.from('ann:secret').toString('base64')}`, 'Bearer token']);
+});
+
+test('a server that goes away does not stop the run; what it missed, it is told when it is back', async () => {
+  const logged: number[] = [];
+  let failing = true;
+  const { uri } = await serve(async (request, response) => {
+    const answer = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body));
+    if (request.url!.includes('experiments')) return answer(200, { experiment: { experiment_id: '1' } });
+    if (request.url!.endsWith('runs/create')) {
+      return answer(200, { run: { info: { run_id: 'abc', artifact_uri: 'file:///elsewhere' } } });
+    }
+    const chunks = await Array.fromAsync(request);
+    const { metrics = [] } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
+      metrics?: { step: number; key: string }[];
+    };
+    if (metrics.length > 0 && failing) {
+      failing = false;
+      return answer(503, { error_code: 'TEMPORARILY_UNAVAILABLE', message: 'starting' });
+    }
+    logged.push(...metrics.filter(({ key }) => key === 'reward').map(({ step }) => step));
+    return answer(200, {});
+  });
+  process.env.MLFLOW_TRACKING_URI = uri;
+  const faults: (string | undefined)[] = [];
+  const out = join(folder, 'away');
+  const result = await train(toy, {
+    ...{ out, settings: ['trackers=[mlflow]'] },
+    onEvent: (event) => {
+      if (event.type === 'tracker') faults.push(event.fault);
+    },
+  });
+  assert.equal(result.ok, true);
+  const steps = readMetrics(out).map(({ step }) => step);
+  assert.deepEqual(logged, steps);
+  assert.match(faults[0]!, /starting/);
+  assert.equal(faults.at(-1), undefined);
+  assert.deepEqual(readRun(out).trackers, { mlflow: { id: 'abc', url: `${uri}/#/experiments/1/runs/abc` } });
+});
+
+test('a server that refuses what it is sent does not stop the run, which keeps why', async () => {
+  const { uri } = await serve((request, response) => {
+    const answer = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body));
+    if (request.url!.includes('experiments')) return answer(200, { experiment: { experiment_id: '1' } });
+    if (request.url!.endsWith('runs/create')) {
+      return answer(200, { run: { info: { run_id: 'abc', artifact_uri: 'file:///elsewhere' } } });
+    }
+    request.resume();
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      if (body.includes('"metrics"'))
+        answer(400, { error_code: 'INVALID_PARAMETER_VALUE', message: 'the run is deleted' });
+      else answer(200, {});
+    });
+  });
+  process.env.MLFLOW_TRACKING_URI = uri;
+  const out = join(folder, 'refused');
+  const result = await train(toy, { out, settings: ['max_steps=5', 'trackers=[mlflow, jsonl]'] });
+  assert.equal(result.ok, true);
+  assert.equal(readRun(out).trackers!.mlflow!.fault, 'the run is deleted');
+});

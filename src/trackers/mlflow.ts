@@ -1,0 +1,182 @@
+// MLflow: a run on a tracking server, with the configuration as parameters and the run's files as artifacts.
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { basename } from 'node:path';
+import { GradusError, messageOf } from '../errors.ts';
+import type { Metrics } from '../logging.ts';
+import {
+  MlflowClient,
+  type MlflowMetric,
+  type MlflowPair,
+  MlflowRefusal,
+  mlflowSettings,
+  mostMetrics,
+  mostParameters,
+} from './mlflow-client.ts';
+import { Outbox } from './outbox.ts';
+import type { StartedTracker, TrackedEnd, TrackedPlace, TrackedRun, Tracker } from './tracker.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The longest value of a parameter that all versions of the server take. */
+const longestValue = 500;
+const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } as const;
+
+/**
+ * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, or MLflow's own default; it is made if there is none.
+ * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `CREDENTIALS_REFUSED`.
+ */
+export async function connectMlflow(
+  environment: Environment,
+  signal?: AbortSignal,
+): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
+  const client = new MlflowClient(mlflowSettings(environment));
+  const name = environment.MLFLOW_EXPERIMENT_NAME || 'Default';
+  const found = await reached(client, () => client.findExperiment(name, signal));
+  return (run) =>
+    reached(client, async () => {
+      const experiment = found ?? (await client.createExperiment(name));
+      const before = run.previous?.id === undefined ? undefined : await client.resumeRun(run.previous.id);
+      const { artifacts } = before ?? {};
+      if (artifacts !== undefined) {
+        return { tracker: new MlflowTracker(client, run.previous!, artifacts), fresh: false };
+      }
+      const created = await client.createRun(experiment, run.name, ownTags());
+      for (const params of chunks(parametersOf(run), mostParameters)) await client.log(created.id, { params });
+      const place = { id: created.id, url: `${client.uri}/#/experiments/${experiment}/runs/${created.id}` };
+      return { tracker: new MlflowTracker(client, place, created.artifacts), fresh: true };
+    });
+}
+
+/** What waits to be sent. */
+type Item = readonly MlflowMetric[] | { readonly path: string; readonly text: string };
+
+class MlflowTracker implements Tracker {
+  readonly place: TrackedPlace;
+  readonly #client: MlflowClient;
+  readonly #id: string;
+  readonly #artifacts: string;
+  readonly #outbox: Outbox<Item>;
+  #endFault: string | undefined;
+
+  constructor(client: MlflowClient, place: TrackedPlace, artifacts: string) {
+    this.place = place;
+    this.#client = client;
+    this.#id = place.id!;
+    this.#artifacts = artifacts;
+    this.#outbox = new Outbox((waiting, signal) => this.#send(waiting, signal));
+  }
+
+  get fault(): string | undefined {
+    return this.#outbox.fault ?? this.#endFault;
+  }
+
+  log(step: number, metrics: Metrics, time = Date.now()): void {
+    const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
+    const all = finite.map(([name, value]) => ({ key: keyOf(name), value, timestamp: time, step }));
+    for (const part of chunks(all, mostMetrics)) this.#outbox.put(part);
+  }
+
+  text(step: number, name: string, text: string): void {
+    if (!this.#client.takesArtifacts(this.#artifacts)) return;
+    this.#outbox.put({ path: `${name}/step_${String(step).padStart(6, '0')}.md`, text });
+  }
+
+  settle(): Promise<void> {
+    return this.#outbox.settle();
+  }
+
+  async close(end?: TrackedEnd): Promise<void> {
+    await this.settle();
+    if (!end || !this.#outbox.isEmpty) return;
+    const { status, note, files } = end;
+    try {
+      if (note !== undefined) await this.#client.log(this.#id, { tags: [{ key: 'mlflow.note.content', value: note }] });
+      if (this.#client.takesArtifacts(this.#artifacts)) {
+        for (const file of files) await this.#client.putArtifact(this.#artifacts, basename(file), readFileSync(file));
+      }
+      await this.#client.endRun(this.#id, statuses[status]);
+    } catch (error) {
+      this.#endFault = messageOf(error);
+    }
+  }
+
+  /** As many steps in one request as it may hold: small models take several in the time of a request. */
+  async #send(waiting: readonly Item[], signal: AbortSignal): Promise<number> {
+    const [first] = waiting;
+    if (first && 'path' in first) {
+      await this.#client.putArtifact(this.#artifacts, first.path, new TextEncoder().encode(first.text), signal);
+      return 1;
+    }
+    const metrics: MlflowMetric[] = [];
+    let count = 0;
+    for (const item of waiting) {
+      if ('path' in item || metrics.length + item.length > mostMetrics) break;
+      metrics.push(...item);
+      count++;
+    }
+    await this.#client.log(this.#id, { metrics }, signal);
+    return count;
+  }
+}
+
+/** The server, or the reason why it is of no use. */
+async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const message = messageOf(cause);
+    if (!(cause instanceof MlflowRefusal)) {
+      throw new GradusError('MLFLOW_UNREACHABLE', `the MLflow server cannot be reached: ${message}`, {
+        hint: 'check MLFLOW_TRACKING_URI, and whether the server runs; or leave mlflow out of trackers',
+        ...{ path: 'trackers', kind: 'not_ready', cause },
+      });
+    }
+    if (cause.status === 401 || cause.status === 403) {
+      throw new GradusError('CREDENTIALS_REFUSED', `the MLflow server at ${uri} refuses the credentials: ${message}`, {
+        hint: 'set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD',
+        ...{ path: 'trackers', kind: 'credentials', cause },
+      });
+    }
+    throw new GradusError('MLFLOW_REFUSED', `the MLflow server at ${uri} refuses the run: ${message}`, {
+      hint: 'check MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME, and the log of the server',
+      ...{ path: 'trackers', kind: 'not_ready', cause },
+    });
+  }
+}
+
+function ownTags(): MlflowPair[] {
+  return [
+    { key: 'mlflow.source.name', value: 'gradus train' },
+    { key: 'mlflow.source.type', value: 'LOCAL' },
+    { key: 'mlflow.user', value: userName() },
+  ];
+}
+
+/** A process in a container may have an id without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** What is not set is left out. */
+function parametersOf({ settings }: TrackedRun): MlflowPair[] {
+  return Object.entries(settings)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([key, value]) => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return { key: keyOf(key), value: text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text };
+    });
+}
+
+/** MLflow takes letters, digits and `_-. :/`. */
+function keyOf(name: string): string {
+  return name.replaceAll('@', '_at_').replaceAll(/[^\w\-. :/]/g, '_');
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+}

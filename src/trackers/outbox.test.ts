@@ -1,0 +1,54 @@
+// Sending in the background: in order, again after failures, and not for ever.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Outbox, RefusedError } from './outbox.ts';
+
+const times = { firstPause: 5, longestPause: 20, patience: 200 };
+
+test('everything arrives once and in order, though the server fails in between', async () => {
+  const arrived: number[] = [];
+  let attempts = 0;
+  const outbox = new Outbox<number>(async (waiting) => {
+    attempts++;
+    if (attempts % 3 === 0) throw new Error('busy');
+    arrived.push(...waiting.slice(0, 2));
+    return Math.min(2, waiting.length);
+  }, times);
+  for (let item = 0; item < 20; item++) outbox.put(item);
+  await outbox.settle();
+  assert.deepEqual(
+    arrived,
+    Array.from({ length: 20 }, (_, item) => item),
+  );
+  assert.deepEqual([outbox.fault, outbox.isEmpty], [undefined, true]);
+});
+
+test('what is refused is given up, and said', async () => {
+  const arrived: number[] = [];
+  const outbox = new Outbox<number>(async ([first]) => {
+    if (first === 1) throw new RefusedError('no such run');
+    arrived.push(first!);
+    return 1;
+  }, times);
+  for (const item of [0, 1, 2]) outbox.put(item);
+  await outbox.settle();
+  assert.deepEqual([arrived, outbox.fault, outbox.isEmpty], [[0, 2], 'no such run', true]);
+});
+
+test('a server that fails is waited for as long as patience lasts', { timeout: 5000 }, async () => {
+  const outbox = new Outbox<number>(() => Promise.reject(new Error('gone')), times);
+  outbox.put(1);
+  const start = performance.now();
+  await outbox.settle();
+  assert.ok(performance.now() - start >= 190);
+  assert.deepEqual([outbox.fault, outbox.isEmpty], ['gone', false]);
+});
+
+test('so is one that does not answer', { timeout: 5000 }, async () => {
+  const never = (_: readonly number[], signal: AbortSignal) =>
+    new Promise<number>((_, reject) => signal.addEventListener('abort', () => reject(new Error('gave up'))));
+  const outbox = new Outbox<number>(never, times);
+  outbox.put(1);
+  await outbox.settle();
+  assert.deepEqual([outbox.fault, outbox.isEmpty], ['gave up', false]);
+});

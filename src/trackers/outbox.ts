@@ -1,0 +1,82 @@
+// Sends things to a server one after another in the background, and again after a pause while the server cannot be reached.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
+
+/** Sending again would not help. */
+export class RefusedError extends Error {}
+
+export interface OutboxTimes {
+  /** The pause after the first failure; it doubles with each. In milliseconds. @default 500 */
+  readonly firstPause?: number;
+  /** @default 30_000 */
+  readonly longestPause?: number;
+  /** How long to wait at the end for a server that does not answer, in milliseconds. @default 10_000 */
+  readonly patience?: number;
+}
+
+/** Sends the first of the waiting items, and returns how many. Throws `RefusedError` if the first was refused for good. */
+export type Send<T> = (waiting: readonly T[], signal: AbortSignal) => Promise<number>;
+
+export class Outbox<T> {
+  readonly #send: Send<T>;
+  readonly #times: Required<OutboxTimes>;
+  readonly #waiting: T[] = [];
+  #sending: Promise<void> | undefined;
+  #fault: string | undefined;
+  #refused: string | undefined;
+  /** Gives the attempt that is being made up, or the pause before the next one. */
+  readonly #giveUp = new AbortController();
+
+  constructor(send: Send<T>, { firstPause = 500, longestPause = 30_000, patience = 10_000 }: OutboxTimes = {}) {
+    this.#send = send;
+    this.#times = { firstPause, longestPause, patience };
+  }
+
+  /** Why something has not arrived: for now, or for good. */
+  get fault(): string | undefined {
+    return this.#fault ?? this.#refused;
+  }
+
+  /** Whether everything has been sent, or refused. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  put(item: T): void {
+    this.#waiting.push(item);
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Returns when everything has been sent, or, at a server that fails, when patience has run out; what is left is lost then. */
+  async settle(): Promise<void> {
+    const { patience } = this.#times;
+    const impatient = setTimeout(() => this.#giveUp.abort(), patience);
+    await this.#sending;
+    clearTimeout(impatient);
+  }
+
+  async #sendAll(): Promise<void> {
+    const { firstPause, longestPause } = this.#times;
+    const { signal } = this.#giveUp;
+    for (let pause = firstPause; this.#waiting.length > 0 && !signal.aborted; ) {
+      try {
+        this.#waiting.splice(0, await this.#send(this.#waiting, signal));
+        this.#fault = undefined;
+        pause = firstPause;
+      } catch (error) {
+        if (error instanceof RefusedError) {
+          this.#refused = error.message;
+          this.#waiting.shift();
+          continue;
+        }
+        this.#fault = messageOf(error);
+        // Not a reason for the process to stay.
+        await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
+        pause = Math.min(2 * pause, longestPause);
+      }
+    }
+    if (this.#waiting.length > 0) this.#fault ??= 'it takes too long to answer';
+  }
+}

@@ -1,0 +1,41 @@
+// Event files as TensorBoard's own reader takes them.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
+import { askOracle } from '../../test/uvx.ts';
+import { readEvaluations, readMetrics } from '../runs/read-run.ts';
+import { train } from '../studio/train.ts';
+import { connectTensorBoard } from './tensorboard.ts';
+
+const reader = 'tensorboard==2.21.0';
+const folder = mkdtempSync(join(tmpdir(), 'gradus-tensorboard-'));
+after(() => rmSync(folder, { recursive: true }));
+
+trackerContract({
+  name: 'tensorboard',
+  connect: connectTensorBoard,
+  folder: () => mkdtempSync(join(folder, 'run-')),
+  read: ({ url }) => askOracle(reader, 'read_tensorboard.py', [url]),
+  spelt: (name) => (name.startsWith('eval/') ? name : `train/${name}`),
+  textOf: ({ texts }, name, step) => new Map(texts[name] as [number, string][]).get(step),
+});
+
+test('a run that goes on with TensorBoard for the first time shows its earlier steps there too', async () => {
+  const out = join(folder, 'toy');
+  const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
+  await train(toy, { out, settings: ['max_steps=20'] });
+  await train(toy, { out, resume: true, settings: ['max_steps=30', 'trackers=[tensorboard]'] });
+  await train(toy, { out, resume: true, settings: ['max_steps=40', 'trackers=[tensorboard]'] });
+  const { metrics, texts } = await askOracle<Tracked>(reader, 'read_tensorboard.py', [join(out, 'tensorboard')]);
+  const written = readMetrics(out).map(({ step, reward }) => [step, Math.fround(reward!)]);
+  assert.equal(written.length, 40);
+  assert.deepEqual(metrics['train/reward'], written);
+  assert.deepEqual(
+    metrics['eval/accuracy']!.map(([step]) => step),
+    readEvaluations(out).map(({ step }) => step),
+  );
+  assert.match(JSON.stringify(texts.samples), /\*\*reward 0\.\d+\*\*/);
+});

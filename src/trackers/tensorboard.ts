@@ -1,0 +1,73 @@
+// TensorBoard: event files in the run's directory, with the tags that transformers' trainers use (`train/reward`, `eval/accuracy`).
+import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { type EventContent, encodeEvent } from '../formats/tfevents.ts';
+import type { Metrics } from '../logging.ts';
+import type { StartedTracker, TrackedRun, Tracker } from './tracker.ts';
+
+/** TensorBoard needs nothing to be reached: it reads the files. */
+export async function connectTensorBoard(): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
+  return async (run) => ({ tracker: new TensorBoardTracker(run), fresh: run.previous === undefined });
+}
+
+class TensorBoardTracker implements Tracker {
+  readonly place: { readonly url: string };
+  readonly #file: number;
+  #fault: string | undefined;
+
+  constructor({ folder, settings, step, previous }: TrackedRun) {
+    this.place = { url: folder };
+    mkdirSync(folder, { recursive: true });
+    const now = Date.now();
+    this.#file = openSync(newFile(folder, now), 'ax');
+    this.#write(now, { type: 'version' });
+    if (previous) this.#write(now, { type: 'restart', step: step + 1 });
+    this.text(step, 'config', `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``, now);
+  }
+
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  log(step: number, metrics: Metrics, time = Date.now()): void {
+    const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
+    this.#write(time, {
+      ...{ type: 'scalars', step },
+      values: Object.fromEntries(finite.map(([name, value]) => [tagOf(name), value])),
+    });
+  }
+
+  text(step: number, name: string, text: string, time = Date.now()): void {
+    this.#write(time, { type: 'text', step, tag: name, text });
+  }
+
+  async settle(): Promise<void> {}
+
+  async close(): Promise<void> {
+    closeSync(this.#file);
+  }
+
+  #write(time: number, content: EventContent): void {
+    // Behind half an event, a reader would find nothing any more.
+    if (this.#fault !== undefined) return;
+    try {
+      const bytes = encodeEvent(time / 1000, content);
+      const written = writeSync(this.#file, bytes);
+      if (written < bytes.length) this.#fault = 'the disk is full';
+    } catch (error) {
+      this.#fault = messageOf(error);
+    }
+  }
+}
+
+/** Names sort by time, which is the order in which TensorBoard reads them. */
+function newFile(folder: string, time: number): string {
+  const path = join(folder, `events.out.tfevents.${time}.${hostname()}.${process.pid}`);
+  return existsSync(path) ? newFile(folder, time + 1) : path;
+}
+
+function tagOf(name: string): string {
+  return name.startsWith('eval/') ? name : `train/${name}`;
+}
