@@ -21,7 +21,7 @@ const allowedImports: Record<string, string[]> = {
   tokenizers: ['formats'],
   models: ['core', 'tensor', 'runtime', 'formats'],
   runs: ['core', 'formats'],
-  trackers: ['core', 'formats'],
+  trackers: ['core', 'formats', 'workers'],
   backends: [
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers'],
     ...['tools', 'renderers', 'rewards', 'envs', 'workers', 'formats', 'hub', 'runs', 'config'],

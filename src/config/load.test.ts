@@ -181,7 +181,7 @@ describe('a wrong value is an error with its key, what was expected and what was
 });
 
 describe('what the backend cannot do yet is an error, never ignored', () => {
-  const lines = ['backend: verl', 'compute: modal', 'trackers: [wandb]'];
+  const lines = ['backend: verl', 'compute: modal'];
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }

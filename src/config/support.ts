@@ -18,14 +18,6 @@ interface Limitation {
 /** By dotted key. */
 type Limitations = Readonly<Record<string, Limitation>>;
 
-const missingEverywhere: Limitations = {
-  trackers: {
-    why: 'cannot write to Weights & Biases, which has no client for Node; its own `wandb sync` takes over what trackers: [tensorboard] writes',
-    works: [['tensorboard'], ['mlflow']],
-    accepts: ({ trackers }) => !trackers.includes('wandb'),
-  },
-};
-
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
 const noSupervision: Limitation = {
   why: 'has no supervised steps: method sft is for native and trl',
@@ -41,14 +33,10 @@ const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rat
 /** The keys that each backend would ignore. Settings of other engines (`trl`, `modal`) are allowed, so that one file serves several. */
 export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
-    ...missingEverywhere,
     compute: inThisProcess,
   },
-  trl: {
-    ...missingEverywhere,
-  },
+  trl: {},
   builtin: {
-    ...missingEverywhere,
     compute: inThisProcess,
     stages: noSupervision,
     model: noModel,

@@ -15,7 +15,7 @@
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
 //   failed_batch.jsonl        the sequences of an update that came to NaN or infinity, and was not made
 //   profile/trace.json        what `--profile` recorded, for chrome://tracing and Perfetto; profile.md says it in tables
-//   tensorboard/              event files, where the configuration's trackers name TensorBoard
+//   tensorboard/, wandb/      what these trackers write, where the configuration names them
 //   result.json               what `--json` printed at the end
 //   logs/train.log            stderr of a run in the background
 //   modal/                    the app of a run at Modal, and what is uploaded with it

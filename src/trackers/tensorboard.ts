@@ -1,4 +1,4 @@
-// TensorBoard: event files in the run's directory, with the tags that transformers' trainers use (`train/reward`, `eval/accuracy`).
+// TensorBoard: event files in the run's directory, with the tags that transformers' trainers use.
 import { closeSync, existsSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import { type EventContent, encodeEvent } from '../formats/tfevents.ts';
 import type { Metrics } from '../logging.ts';
 import type { StartedTracker, TrackedRun, Tracker } from './tracker.ts';
+import { trainerTags } from './trainer-tags.ts';
 
 /** TensorBoard needs nothing to be reached: it reads the files. */
 export async function connectTensorBoard(): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
@@ -32,11 +33,7 @@ class TensorBoardTracker implements Tracker {
   }
 
   log(step: number, metrics: Metrics, time = Date.now()): void {
-    const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-    this.#write(time, {
-      ...{ type: 'scalars', step },
-      values: Object.fromEntries(finite.map(([name, value]) => [tagOf(name), value])),
-    });
+    this.#write(time, { type: 'scalars', step, values: trainerTags(metrics) });
   }
 
   text(step: number, name: string, text: string, time = Date.now()): void {
@@ -66,8 +63,4 @@ class TensorBoardTracker implements Tracker {
 function newFile(folder: string, time: number): string {
   const path = join(folder, `events.out.tfevents.${time}.${hostname()}.${process.pid}`);
   return existsSync(path) ? newFile(folder, time + 1) : path;
-}
-
-function tagOf(name: string): string {
-  return name.startsWith('eval/') ? name : `train/${name}`;
 }

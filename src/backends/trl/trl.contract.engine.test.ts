@@ -9,5 +9,5 @@ useOraclePython();
 backendContract({
   backend: 'trl',
   config: (folder) => tinyConfig(folder) as ConfigInput,
-  ignored: ['trackers=[wandb]'],
+  ignored: [], // it acts on every key
 });

@@ -86,6 +86,7 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
     ...neededBy[backend],
     ...(backend === 'trl' && config && needsGpu(config) ? (['gpu'] as const) : []),
     ...(backend === 'native' && (device === 'webgpu' || device === 'cuda') ? [device] : []),
+    ...(config?.trackers.includes('wandb') ? (['uv'] as const) : []),
     ...(config?.trackers.includes('mlflow') ? (['mlflow'] as const) : []),
     ...(config && backend !== 'tinker' ? (['model'] as const) : []),
   ]);

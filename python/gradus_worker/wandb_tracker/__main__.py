@@ -1,0 +1,83 @@
+# Answers calls of src/trackers/wandb.ts: begins a run at Weights & Biases, logs to it, ends it.
+import html
+import os
+import sys
+
+from ..channel import Channel, WorkerError
+
+channel = Channel()
+try:
+    import wandb
+    from wandb.errors import AuthenticationError, CommError, UsageError
+except ImportError as error:
+    channel.fatal(error)
+    sys.exit(1)
+
+STEP = "train/global_step"  # what transformers' trainers call it
+START = {"name": str, "id": (str, None), "folder": str, "settings": dict}
+POINT = {"step": int, "seconds": float, "values": dict}
+TEXT = {"step": int, "seconds": float, "name": str, "text": str}
+END = {"exit_code": int, "note": (str, None), "files": [str]}
+
+run = None
+
+
+def check():
+    """Whether there is an account to log to."""
+    if wandb.setup().settings.mode in ("offline", "disabled"):
+        return
+    try:
+        wandb.login()
+    except (UsageError, AuthenticationError) as error:
+        hint = "set WANDB_API_KEY (or: wandb login), or WANDB_MODE=offline and wandb sync later"
+        raise WorkerError("CREDENTIALS_MISSING", f"Weights & Biases: {error}", hint, "credentials") from error
+
+
+def start(name, id, folder, settings):
+    global run
+    os.makedirs(folder, exist_ok=True)
+    try:
+        run = wandb.init(
+            project=os.environ.get("WANDB_PROJECT", "gradus"),
+            dir=folder,
+            name=name,
+            id=id,
+            resume="allow",
+            config=settings,
+            settings=wandb.Settings(console="off"),
+        )
+    except CommError as error:
+        hint = "check the network and WANDB_BASE_URL, or set WANDB_MODE=offline and wandb sync later"
+        raise WorkerError("WANDB_UNREACHABLE", f"Weights & Biases cannot be reached: {error}", hint, "not_ready") from error
+    run.define_metric(STEP)
+    run.define_metric("*", step_metric=STEP, step_sync=True)
+    return {"id": run.id, "url": run.url or os.path.join(folder, "wandb")}
+
+
+def log(points):
+    for point in points:
+        run.log({**point["values"], STEP: point["step"], "_timestamp": point["seconds"]})
+
+
+def text(step, seconds, name, text):
+    run.log({name: wandb.Html(f"<pre>{html.escape(text)}</pre>"), STEP: step, "_timestamp": seconds})
+
+
+def end(exit_code, note, files):
+    if note is not None:
+        run.summary["verdict"] = note
+    for file in files:
+        run.save(file, base_path=os.path.dirname(file), policy="now")
+    run.finish(exit_code=exit_code)
+
+
+channel.hello("wandb", {"wandb": wandb.__version__})
+channel.serve(
+    {
+        "check": ({}, lambda params, call: check()),
+        "start": (START, lambda params, call: start(**params)),
+        "log": ({"points": [POINT]}, lambda params, call: log(**params)),
+        "text": (TEXT, lambda params, call: text(**params)),
+        "end": (END, lambda params, call: end(**params)),
+    }
+)
