@@ -30,6 +30,7 @@ const allowedImports: Record<string, string[]> = {
     ...['core', 'grpo', 'tensor', 'runtime', 'models', 'tokenizers', 'tools', 'renderers', 'rewards'],
     ...['envs', 'workers', 'formats', 'hub', 'runs', 'config', 'backends', 'trackers'],
   ],
+  server: ['core', 'tools', 'tokenizers', 'renderers', 'formats', 'config', 'runs', 'backends', 'studio'],
   cli: ['*'],
 };
 
