@@ -101,6 +101,13 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['sample tiny.yaml --prompt 1+1= --n 1', 0, 'sample.result/1'],
     ['sample tiny --checkpoint 77', 2, 'error/1'],
   ],
+  serve: [
+    ['serve tiny --port 0', 0, 'serve.result/1'],
+    ['serve tiny.yaml --port 0 --name mine', 0, 'serve.result/1'],
+    ['serve tiny --port 99999', 2, 'error/1'],
+    ['serve nothing', 2, 'error/1'],
+    ['serve tiny --api-key-env NO_SUCH_KEY', 4, 'error/1'],
+  ],
   export: [
     ['export tiny --merge --out exported', 0, 'export.result/1'],
     ['export tiny --merge --out exported', 2, 'error/1'],
@@ -254,6 +261,8 @@ async function run(line: string, isTTY: boolean): Promise<Answer> {
     columns: 80,
     write: (text: string) => {
       texts[name] += text;
+      // A server answers at once, and ends when it is told to.
+      if (/"schema":"serve\./.test(text)) setImmediate(() => process.emit('SIGTERM', 'SIGTERM'));
     },
   });
   const code = await main(line.split(' ').filter(Boolean), { stdout: stream('stdout'), stderr: stream('stderr') });
@@ -271,7 +280,7 @@ describe('one object on stdout', () => {
   for (const [line, exitCode, schema] of Object.values(cases).flat()) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what takes its time shows that once, below.
-      for (const isTTY of /^(train|eval|export|sample|demo|init)/.test(line) && exitCode === 0
+      for (const isTTY of /^(train|eval|export|sample|serve|demo|init)/.test(line) && exitCode === 0
         ? [true]
         : [true, false]) {
         const { code, stdout, stderr } = await run(`${line} --json`, isTTY);

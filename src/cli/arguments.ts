@@ -19,6 +19,13 @@ export function nonNegativeNumber(text: string): number {
   throw new InvalidArgumentError('expected a number, at least 0.');
 }
 
+/** 0 takes any port that is free. */
+export function portNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value < 2 ** 16) return value;
+  throw new InvalidArgumentError('expected a port, 0 to 65535.');
+}
+
 /** Of nucleus sampling: above 0, at most 1. */
 export function probability(text: string): number {
   const value = nonNegativeNumber(text);

@@ -30,6 +30,7 @@ const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   train: async (cli) => (await import('./commands/train.ts')).trainCommand(cli),
   eval: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
   sample: async (cli) => (await import('./commands/sample.ts')).sampleCommand(cli),
+  serve: async (cli) => (await import('./commands/serve.ts')).serveCommand(cli),
   export: async (cli) => (await import('./commands/export.ts')).exportCommand(cli),
   runs: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
   demo: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),

@@ -7,12 +7,16 @@ import { type Checkpoint, findCheckpoint, readCheckpointPointer } from '../runs/
 import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { openSetup, type Setup } from './setup.ts';
 
-export interface Subject {
-  readonly setup: Setup;
+export interface FoundSubject {
+  readonly config: Config;
   /** The run's directory; absent for a configuration. */
   readonly directory?: string;
   /** What the run learnt; not loaded yet. Absent for a configuration. */
   readonly checkpoint?: Checkpoint;
+}
+
+export interface Subject extends Omit<FoundSubject, 'config'> {
+  readonly setup: Setup;
 }
 
 export interface SubjectOptions {
@@ -25,18 +29,30 @@ export interface SubjectOptions {
 }
 
 /**
- * Whoever opens a subject disposes of its setup. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what opening a configuration throws.
+ * Whoever opens a subject disposes of its setup. Throws what `findSubject` and opening a configuration throw.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
 export async function openSubject(subject: string | ConfigInput, options: SubjectOptions = {}): Promise<Subject> {
   const { change = (config) => config, signal } = options;
-  if (typeof subject !== 'string') return { setup: await openSetup(change(loadConfigObject(subject).config), signal) };
-  if (isFile(subject)) return { setup: await openSetup(change(loadConfigFile(subject).config), signal) };
+  const { config, ...found } = findSubject(subject, options.checkpoint);
+  return { ...found, setup: await openSetup(change(config), signal) };
+}
+
+/**
+ * The configuration that is meant, and what a run learnt with it. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what loading a configuration
+ * throws.
+ * @param which `best`, `latest` or a step
+ */
+export function findSubject(subject: string | ConfigInput, which?: string): FoundSubject {
+  if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };
+  if (isFile(subject)) return { config: loadConfigFile(subject).config };
   const directory = isRun(subject) ? subject : findRunOrConfig(subject);
-  const which = options.checkpoint ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
-  const checkpoint = findCheckpoint(directory, which);
-  const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
-  return { directory, checkpoint, setup: await openSetup(change(config), signal) };
+  const checkpoint = which ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
+  return {
+    directory,
+    checkpoint: findCheckpoint(directory, checkpoint),
+    config: loadConfigObject(readResolvedConfig(directory) as ConfigInput).config,
+  };
 }
 
 function isFile(path: string): boolean {

@@ -28,6 +28,7 @@ import { runsTailSchema } from './runs-tail.ts';
 import { runsWaitSchema } from './runs-wait.ts';
 import { sampleSchema } from './sample.ts';
 import { schemaSchema } from './schema.ts';
+import { serveSchema } from './serve.ts';
 import { skillsInstallSchema } from './skills-install.ts';
 import { trainSchema } from './train.ts';
 import { trainDetachedSchema } from './train-detached.ts';
@@ -65,6 +66,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'runs.wait.result/1': runsWaitSchema,
   'sample.result/1': sampleSchema,
   'schema.result/1': schemaSchema,
+  'serve.result/1': serveSchema,
   'skills.install.result/1': skillsInstallSchema,
   'train.detached/1': trainDetachedSchema,
   'train.event/1': trainEventSchema,

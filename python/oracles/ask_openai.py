@@ -1,0 +1,28 @@
+# What OpenAI's own client for Python gets from a server.
+#
+# usage: python ask_openai.py BASE_URL MODEL
+# stdout: {"models", "whole", "streamed", "completion", "error"}
+import json
+import sys
+
+import openai
+
+base_url, model = sys.argv[1:]
+client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
+question = {"model": model, "messages": [{"role": "user", "content": "what is 2 + 3"}], "max_tokens": 16, "seed": 1}
+try:
+    client.chat.completions.create(**{**question, "model": "another"})
+    error = None
+except openai.NotFoundError as caught:
+    error = caught.code
+chunks = client.chat.completions.create(**question, stream=True)
+json.dump(
+    {
+        "models": [listed.id for listed in client.models.list()],
+        "whole": client.chat.completions.create(**question).choices[0].message.content,
+        "streamed": "".join(chunk.choices[0].delta.content or "" for chunk in chunks),
+        "completion": client.completions.create(model=model, prompt="1+1=", max_tokens=4).usage.completion_tokens,
+        "error": error,
+    },
+    sys.stdout,
+)

@@ -1,0 +1,62 @@
+// gradus serve: a model behind OpenAI's interface.
+import { Command } from 'commander';
+import { GradusError } from '../../errors.ts';
+import type { ServeOptions } from '../../server/serve.ts';
+import { given, portNumber } from '../arguments.ts';
+import type { Cli } from '../main.ts';
+import { describeError } from '../output.ts';
+import { withStopSignals } from '../signals.ts';
+
+const examples = `Examples:
+  gradus serve latest
+  gradus serve runs/small --port 8080 --name my-model
+  curl http://127.0.0.1:8000/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{"model": "small", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}'
+`;
+
+interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' | 'name'> {
+  readonly apiKeyEnv?: string;
+}
+
+export function serveCommand(cli: Cli): Command {
+  return new Command('serve')
+    .description('answer requests of OpenAI’s interface (chat completions, completions, models) with a trained model')
+    .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
+    .option('--checkpoint <which>', 'best, latest or a step (default: best)')
+    .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
+    .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8000)', portNumber)
+    .option('--name <name>', 'what clients call the model (default: the name of the run, or of the model)')
+    .option('--api-key-env <variable>', 'the environment variable with the key that clients must send (default: none)')
+    .option('--json', 'print one JSON object on stdout, as soon as it listens')
+    .addHelpText('before', examples)
+    .action(cli.action((subject: string, flags: ServeFlags) => runServer(cli, subject, flags)));
+}
+
+async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags }: ServeFlags) {
+  const { serve } = await import('../../server/serve.ts');
+  const apiKey = apiKeyEnv === undefined ? undefined : keyIn(apiKeyEnv);
+  const { checkpoint, host, port, name } = flags;
+  const onError = (error: unknown) => output.errorLine(describeError(error));
+  return withStopSignals(async (signal) => {
+    const serving = await serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError });
+    const { url, model, run } = serving;
+    const base_url = `${url}/v1`;
+    output.result(
+      { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...(run && { run }) },
+      `${model} answers at ${base_url}; Ctrl-C ends it`,
+    );
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await serving.close();
+    // Stopping is how a server ends well.
+    return undefined;
+  });
+}
+
+function keyIn(variable: string): string {
+  const key = process.env[variable];
+  if (key) return key;
+  throw new GradusError('CREDENTIALS_MISSING', `the environment variable ${variable} is not set`, {
+    hint: `export ${variable}, or leave --api-key-env out`,
+    ...{ path: '--api-key-env', kind: 'credentials' },
+  });
+}

@@ -1,0 +1,16 @@
+// serve.result/1: a server that answers; printed as soon as it does.
+import { z } from 'zod';
+import { resultSchema } from './envelope.ts';
+import { openedRun } from './records.ts';
+
+export const serveSchema = resultSchema(
+  'serve.result/1',
+  'serve',
+  'A server that answers, until it is stopped by a signal; printed as soon as it does.',
+  {
+    url: z.url(),
+    base_url: z.url().describe('what clients of OpenAI’s interface are given'),
+    model: z.string().describe('what requests call the model'),
+    run: openedRun.exactOptional().describe('absent if a configuration is served, whose model has learnt nothing'),
+  },
+);

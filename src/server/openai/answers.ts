@@ -1,0 +1,64 @@
+// The answers of OpenAI's interface, whole and in pieces.
+import { randomUUID } from 'node:crypto';
+import type { ToolCall } from '../../message.ts';
+import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import type { ServedCompletion, ServedModel } from './served-model.ts';
+
+type FinishReason = 'stop' | 'length' | 'tool_calls';
+
+export interface Usage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** @param prompts each counts once, however many completions it has */
+export function usageOf(prompts: readonly (readonly number[])[], completions: readonly ServedCompletion[]): Usage {
+  const prompt_tokens = prompts.reduce((sum, { length }) => sum + length, 0);
+  const completion_tokens = completions.reduce((sum, { ids }) => sum + ids.length, 0);
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** What all answers of one request begin with. */
+export function headOf({ id }: ServedModel, kind: 'chat.completion' | 'chat.completion.chunk' | 'text_completion') {
+  const prefix = kind === 'text_completion' ? 'cmpl' : 'chatcmpl';
+  return { id: `${prefix}-${randomUUID()}`, object: kind, created: Math.floor(Date.now() / 1000), model: id };
+}
+
+export function finishReason(
+  { finishReason: reason }: ServedCompletion,
+  calls: readonly ToolCall[] = [],
+): FinishReason {
+  if (calls.length > 0) return 'tool_calls';
+  return reason === 'length' ? 'length' : 'stop';
+}
+
+export function toolCallsOf(calls: readonly ToolCall[]) {
+  return calls.map(({ name, arguments: given }) => ({
+    ...{ id: `call_${randomUUID()}`, type: 'function' },
+    function: { name, arguments: JSON.stringify(given) },
+  }));
+}
+
+/** Log-probabilities under the model itself, whatever the temperature. */
+export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs }: ServedCompletion) {
+  const content = ids.map((id, i) => {
+    const token = tokenizer.decode([id]);
+    return { token, logprob: plainLogprobs[i]!, bytes: [...new TextEncoder().encode(token)], top_logprobs: [] };
+  });
+  return { content, refusal: null };
+}
+
+export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs }: ServedCompletion) {
+  const tokens = ids.map((id) => tokenizer.decode([id]));
+  let offset = 0;
+  return {
+    tokens,
+    token_logprobs: plainLogprobs,
+    top_logprobs: null,
+    text_offset: tokens.map(({ length }) => {
+      offset += length;
+      return offset - length;
+    }),
+  };
+}

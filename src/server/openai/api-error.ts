@@ -1,0 +1,34 @@
+// Errors as OpenAI's interface answers with them.
+import type { z } from 'zod';
+
+/** A request that cannot be answered. `param` names the field that is to blame. */
+export class ApiError extends Error {
+  readonly status: 400 | 401 | 404 | 413 | 500;
+  readonly code: string;
+  readonly param: string | null;
+
+  constructor(status: ApiError['status'], code: string, message: string, param: string | null = null) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+  }
+
+  /** What OpenAI's clients read. */
+  get body(): object {
+    const type = this.status === 500 ? 'server_error' : 'invalid_request_error';
+    return { error: { message: this.message, type, param: this.param, code: this.code } };
+  }
+}
+
+/** The value that a schema makes of a request's body. Throws an `ApiError` that names the field and what is wrong with it. */
+export function parsed<T>(schema: z.ZodType<T>, body: unknown): T {
+  const { success, data, error } = schema.safeParse(body);
+  if (success) return data;
+  const [issue] = error.issues;
+  const unknown = issue!.code === 'unrecognized_keys' ? issue.keys[0]! : undefined;
+  const path = [...issue!.path, ...(unknown === undefined ? [] : [unknown])].map(String).join('.');
+  if (unknown !== undefined)
+    throw new ApiError(400, 'unknown_parameter', `Unrecognized request argument: ${path}`, path);
+  throw new ApiError(400, 'invalid_value', path === '' ? issue!.message : `${path}: ${issue!.message}`, path || null);
+}

@@ -1,0 +1,94 @@
+// POST /v1/chat/completions
+import { GradusError } from '../../errors.ts';
+import type { Message } from '../../message.ts';
+import { chatLogprobs, finishReason, headOf, toolCallsOf, usageOf } from './answers.ts';
+import { ApiError } from './api-error.ts';
+import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
+import type { ServedCompletion, ServedModel } from './served-model.ts';
+
+export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
+  const prompt = promptOf(model, request);
+  const completions = await model.complete({ prompts: [prompt], request, maxTokens: mostTokens(request), signal });
+  return {
+    ...headOf(model, 'chat.completion'),
+    choices: completions.map((completion, index) => {
+      const { content, toolCalls = [] } = answerOf(model, request, completion);
+      return {
+        index,
+        message: {
+          ...{ role: 'assistant', content: toolCalls.length > 0 && content === '' ? null : content, refusal: null },
+          ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls) }),
+        },
+        logprobs: request.logprobs ? chatLogprobs(model.tokenizer, completion) : null,
+        finish_reason: finishReason(completion, toolCalls),
+      };
+    }),
+    usage: usageOf([prompt], completions),
+  };
+}
+
+/** The pieces of the same answer. A single completion without tools is told as it grows, everything else when it is there. */
+export async function chatCompletionChunks(
+  model: ServedModel,
+  request: ChatRequest,
+  signal: AbortSignal,
+  tell: (chunk: object) => void,
+): Promise<void> {
+  const prompt = promptOf(model, request);
+  const head = headOf(model, 'chat.completion.chunk');
+  const usage = request.stream_options?.include_usage ? { usage: null } : {};
+  const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
+    tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
+  const grows = toolsOf(request).length === 0 && !request.logprobs;
+  let told = '';
+  let begun = false;
+  const begin = () => {
+    if (begun) return;
+    begun = true;
+    for (let index = 0; index < (request.n ?? 1); index++) piece(index, { role: 'assistant', content: '' });
+  };
+  const completions = await model.complete({
+    ...{ prompts: [prompt], request, maxTokens: mostTokens(request), signal },
+    ...(grows && {
+      onText: (text: string) => {
+        begin();
+        told += text;
+        piece(0, { content: text });
+      },
+    }),
+  });
+  begin();
+  for (const [index, completion] of completions.entries()) {
+    const { content, toolCalls = [] } = answerOf(model, request, completion);
+    const rest = index === 0 ? content.slice(told.length) : content;
+    const logprobs = request.logprobs ? chatLogprobs(model.tokenizer, completion) : null;
+    if (rest !== '' || logprobs) piece(index, { content: rest }, null, logprobs);
+    const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
+    if (calls.length > 0) piece(index, { tool_calls: calls });
+    piece(index, {}, finishReason(completion, toolCalls));
+  }
+  if (request.stream_options?.include_usage) tell({ ...head, choices: [], usage: usageOf([prompt], completions) });
+}
+
+/** Without tools the text alone counts, which a stop text may have cut. */
+function answerOf(model: ServedModel, request: ChatRequest, completion: ServedCompletion): Message {
+  const tools = toolsOf(request);
+  if (tools.length === 0) return { role: 'assistant', content: completion.text };
+  return model.renderer.parse(completion.ids, tools).message;
+}
+
+function mostTokens({ max_completion_tokens, max_tokens }: ChatRequest): number | undefined {
+  return max_completion_tokens ?? max_tokens ?? undefined;
+}
+
+/** Throws an `ApiError` where the model's chat template does not take the messages. */
+function promptOf(model: ServedModel, request: ChatRequest): readonly number[] {
+  model.assertIs(request.model);
+  const tools = toolsOf(request);
+  try {
+    return model.renderer.render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;
+  } catch (error) {
+    if (error instanceof GradusError) throw new ApiError(400, error.code.toLowerCase(), error.message, 'messages');
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+// A model behind OpenAI's interface: models, chat completions, completions; whole or as a stream of events.
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import type { z } from 'zod';
+import { messageOf } from '../../errors.ts';
+import { ApiError, parsed } from './api-error.ts';
+import { Buffered } from './buffered.ts';
+import { chatCompletion, chatCompletionChunks } from './chat-completions.ts';
+import { completion, completionChunks } from './completions.ts';
+import { chatRequest, completionRequest } from './requests.ts';
+import type { ServedModel } from './served-model.ts';
+
+export interface OpenAiAppOptions {
+  /** What clients must send as their key. @default none is asked for */
+  readonly apiKey?: string;
+  /** Told of failures that are not the client's. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const mostBytes = 16 * 2 ** 20;
+
+/** How one kind of request is answered. */
+interface Route<R> {
+  readonly schema: z.ZodType<R>;
+  whole(model: ServedModel, request: R, signal: AbortSignal): Promise<object>;
+  pieces(model: ServedModel, request: R, signal: AbortSignal, tell: (chunk: object) => void): Promise<void>;
+}
+
+export function openAiApp(model: ServedModel, { apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
+  const app = new Hono();
+  const described = { id: model.id, object: 'model', created: model.created, owned_by: 'gradus' };
+  if (apiKey !== undefined) app.use('/v1/*', (c, next) => assertKey(c, apiKey).then(next));
+  app.use(
+    bodyLimit({
+      maxSize: mostBytes,
+      onError: () => {
+        throw new ApiError(413, 'request_too_large', `A request may have ${mostBytes} bytes`);
+      },
+    }),
+  );
+  app.get('/health', (c) => c.json({ status: 'ok' }));
+  app.get('/v1/models', (c) => c.json({ object: 'list', data: [described] }));
+  app.get('/v1/models/:id{.+}', (c) => {
+    model.assertIs(c.req.param('id'));
+    return c.json(described);
+  });
+  const chat = { schema: chatRequest, whole: chatCompletion, pieces: chatCompletionChunks };
+  const text = { schema: completionRequest, whole: completion, pieces: completionChunks };
+  app.post('/v1/chat/completions', (c) => answer(c, model, chat, onError));
+  app.post('/v1/completions', (c) => answer(c, model, text, onError));
+  app.notFound((c) => {
+    const known = 'POST /v1/chat/completions, POST /v1/completions, GET /v1/models, GET /health';
+    return c.json(
+      new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known}`).body,
+      404,
+    );
+  });
+  app.onError((error, c) => {
+    if (error instanceof ApiError) return c.json(error.body, error.status);
+    onError(error);
+    return c.json(new ApiError(500, 'internal_error', messageOf(error)).body, 500);
+  });
+  return app;
+}
+
+async function answer<R extends { stream?: boolean | null | undefined }>(
+  c: Context,
+  model: ServedModel,
+  { schema, whole, pieces }: Route<R>,
+  onError: (error: unknown) => void,
+): Promise<Response> {
+  const request = parsed(schema, await bodyOf(c));
+  const { signal } = c.req.raw;
+  if (!request.stream) return c.json(await whole(model, request, signal));
+  const chunks = new Buffered<object>();
+  pieces(model, request, signal, (chunk) => chunks.push(chunk)).then(
+    () => chunks.end(),
+    (error) => chunks.end(error),
+  );
+  const reader = chunks[Symbol.asyncIterator]();
+  // Until something has been sent, what is wrong with a request can be told by the status.
+  const first = await reader.next();
+  return streamSSE(c, async (stream) => {
+    const send = (data: string) => stream.writeSSE({ data });
+    try {
+      for (let next = first; !next.done; next = await reader.next()) await send(JSON.stringify(next.value));
+      await send('[DONE]');
+    } catch (error) {
+      onError(error);
+      await send(JSON.stringify(new ApiError(500, 'internal_error', messageOf(error)).body));
+    }
+  });
+}
+
+async function bodyOf(c: Context): Promise<unknown> {
+  try {
+    return await c.req.json();
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, 'invalid_json', `The request is not JSON: ${messageOf(error)}`);
+  }
+}
+
+async function assertKey(c: Context, apiKey: string): Promise<void> {
+  const [scheme, given = ''] = (c.req.header('authorization') ?? '').split(' ');
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (scheme === 'Bearer' && timingSafeEqual(digest(given), digest(apiKey))) return;
+  throw new ApiError(401, 'invalid_api_key', 'The key is missing or wrong: send it as `Authorization: Bearer KEY`');
+}

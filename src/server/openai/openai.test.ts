@@ -1,0 +1,227 @@
+// A served model as OpenAI's own client sees it.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import OpenAI from 'openai';
+import { writeTinyChatModel } from '../../../test/tiny-model.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { type Serving, serve } from '../serve.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-openai-'));
+after(() => rmSync(folder, { recursive: true }));
+const config = {
+  model: writeTinyChatModel(join(folder, 'tiny')),
+  taskset: 'arithmetic',
+  reward: 'numeric_match',
+} as ConfigInput;
+const question = [{ role: 'user', content: 'what is 2 + 3' }] as const satisfies OpenAI.ChatCompletionMessageParam[];
+
+let serving: Serving;
+let client: OpenAI;
+before(async () => {
+  serving = await serve(config, { port: 0 });
+  client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 });
+});
+after(() => serving.close());
+
+function ask(options: Partial<OpenAI.ChatCompletionCreateParamsNonStreaming> = {}) {
+  return client.chat.completions.create({ model: 'tiny', messages: [...question], max_tokens: 12, ...options });
+}
+
+async function told(stream: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<OpenAI.ChatCompletionChunk[]> {
+  return Array.fromAsync(stream);
+}
+
+const textOf = (chunks: readonly OpenAI.ChatCompletionChunk[]) =>
+  chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+
+describe('chat completions', () => {
+  test('have an answer, a reason why it ended, and a count of tokens', async () => {
+    const { choices, usage, model, object } = await ask({ temperature: 0 });
+    assert.deepEqual([choices.length, model, object], [1, 'tiny', 'chat.completion']);
+    assert.equal(choices[0]!.message.role, 'assistant');
+    assert.ok(['stop', 'length'].includes(choices[0]!.finish_reason));
+    assert.equal(usage!.total_tokens, usage!.prompt_tokens + usage!.completion_tokens);
+    assert.ok(usage!.completion_tokens <= 12 && usage!.prompt_tokens > question[0].content.length);
+  });
+
+  test('are the same for the same seed, alone or among others', async () => {
+    const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+    const alone: (string | null)[] = [];
+    for (const seed of seeds) alone.push((await ask({ seed })).choices[0]!.message.content);
+    const together = await Promise.all(seeds.map((seed) => ask({ seed })));
+    assert.deepEqual(
+      together.map(({ choices }) => choices[0]!.message.content),
+      alone,
+    );
+    assert.ok(new Set(alone).size > 1);
+  });
+
+  test('n of them differ', async () => {
+    const { choices } = await ask({ n: 6, seed: 1 });
+    assert.deepEqual(
+      choices.map(({ index }) => index),
+      [0, 1, 2, 3, 4, 5],
+    );
+    assert.ok(new Set(choices.map(({ message }) => message.content)).size > 1);
+  });
+
+  test('told piece by piece they are the same', async () => {
+    const whole = await ask({ seed: 5, max_tokens: 30 });
+    const options = { seed: 5, max_tokens: 30, stream: true, stream_options: { include_usage: true } } as const;
+    const chunks = await told(
+      await client.chat.completions.create({ model: 'tiny', messages: [...question], ...options }),
+    );
+    assert.equal(textOf(chunks), whole.choices[0]!.message.content);
+    assert.ok(chunks.length > 5, 'it grows');
+    const reasons = chunks.flatMap(({ choices }) => choices.map(({ finish_reason }) => finish_reason)).filter(Boolean);
+    assert.deepEqual(reasons, [whole.choices[0]!.finish_reason]);
+    assert.deepEqual(chunks.at(-1)!.usage, whole.usage);
+  });
+
+  test('end before a stop text, whole and piece by piece', async () => {
+    const { content } = (await ask({ seed: 5, max_tokens: 30 })).choices[0]!.message;
+    const stop = content!.slice(6, 8);
+    const expected = content!.slice(0, content!.indexOf(stop));
+    const whole = await ask({ seed: 5, max_tokens: 30, stop: [stop, 'never'] });
+    assert.deepEqual([whole.choices[0]!.message.content, whole.choices[0]!.finish_reason], [expected, 'stop']);
+    const options = { seed: 5, max_tokens: 30, stop, stream: true } as const;
+    const stream = await client.chat.completions.create({ model: 'tiny', messages: [...question], ...options });
+    assert.equal(textOf(await told(stream)), expected);
+  });
+
+  test('have log-probabilities of their tokens', async () => {
+    const { choices, usage } = await ask({ seed: 2, logprobs: true });
+    const { content } = choices[0]!.logprobs!;
+    assert.equal(content!.length, usage!.completion_tokens);
+    for (const { logprob, token, bytes } of content!) {
+      assert.ok(logprob <= 0 && Number.isFinite(logprob));
+      assert.equal(Buffer.from(bytes!).toString(), token);
+    }
+  });
+
+  test('take messages of all roles, in parts or whole', async () => {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'developer', content: 'be short' },
+      { role: 'user', content: [{ type: 'text', text: 'what is ' }, { type: 'text', text: '2 + 3' }] }, // biome-ignore format: one line
+      { role: 'assistant', content: '5' },
+      { role: 'user', content: 'and 3 + 4' },
+    ];
+    const { usage } = await ask({ messages });
+    assert.ok(usage!.prompt_tokens > 60);
+  });
+});
+
+describe('completions', () => {
+  test('of several prompts, as text or as tokens', async () => {
+    const options = { model: 'tiny', max_tokens: 6, seed: 1, logprobs: 1 } as const;
+    const { choices, usage } = await client.completions.create({ ...options, prompt: ['1+1=', '2+2='], n: 2 });
+    assert.equal(choices.length, 4);
+    assert.equal(choices[0]!.logprobs!.tokens!.join(''), choices[0]!.text);
+    assert.ok(usage!.completion_tokens <= 24);
+    const ids = await client.completions.create({ ...options, prompt: [5, 6, 7] });
+    assert.equal(ids.usage!.prompt_tokens, 3);
+  });
+
+  test('piece by piece', async () => {
+    const options = { model: 'tiny', prompt: '1+1=', max_tokens: 20, seed: 3 } as const;
+    const whole = await client.completions.create(options);
+    const pieces = await Array.fromAsync(await client.completions.create({ ...options, stream: true }));
+    assert.equal(pieces.map(({ choices }) => choices[0]!.text).join(''), whole.choices[0]!.text);
+    assert.equal(pieces.at(-1)!.choices[0]!.finish_reason, whole.choices[0]!.finish_reason);
+  });
+});
+
+test('the model is listed', async () => {
+  const models = await Array.fromAsync(client.models.list());
+  assert.deepEqual(
+    models.map(({ id }) => id),
+    ['tiny'],
+  );
+  assert.equal((await client.models.retrieve('tiny')).owned_by, 'gradus');
+});
+
+describe('what cannot be answered is refused, and says why', () => {
+  const cases: Record<string, [body: object, status: number, code: string, param: string | null]> = {
+    'another model': [{ model: 'gpt' }, 404, 'model_not_found', 'model'],
+    'no messages': [{ messages: [] }, 400, 'invalid_value', 'messages'],
+    'a misspelt field': [{ temprature: 1 }, 400, 'unknown_parameter', 'temprature'],
+    'a field that it cannot follow': [{ frequency_penalty: 1 }, 400, 'invalid_value', 'frequency_penalty'],
+    'answers as JSON': [{ response_format: { type: 'json_object' } }, 400, 'invalid_value', 'response_format.type'],
+    'a forced tool': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
+    pictures: [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+      ...([400, 'invalid_value', 'messages.0.content'] as const),
+    ],
+    'a temperature beyond the range': [{ temperature: 3 }, 400, 'invalid_value', 'temperature'],
+    'too long a prompt': [
+      { messages: [{ role: 'user', content: 'a'.repeat(5000) }] },
+      ...([400, 'context_length_exceeded', null] as const),
+    ],
+  };
+  for (const [name, [body, status, code, param]] of Object.entries(cases)) {
+    for (const stream of [false, true]) {
+      test(`${name}${stream ? ', as a stream' : ''}`, async () => {
+        const request = { model: 'tiny', messages: [...question], max_tokens: 4, stream, ...body };
+        await assert.rejects(client.chat.completions.create(request as OpenAI.ChatCompletionCreateParams), (error) => {
+          assert.ok(error instanceof OpenAI.APIError);
+          assert.deepEqual([error.status, error.code, error.param], [status, code, param], error.message);
+          return true;
+        });
+      });
+    }
+  }
+
+  test('what is no JSON, and what has no address', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const bad = await fetch(`${serving.url}/v1/chat/completions`, { method: 'POST', headers, body: '{"model"' });
+    assert.deepEqual(
+      [bad.status, ((await bad.json()) as { error: { code: string } }).error.code],
+      [400, 'invalid_json'],
+    );
+    const nowhere = await fetch(`${serving.url}/v1/embeddings`, { method: 'POST', headers, body: '{}' });
+    assert.equal(nowhere.status, 404);
+    const large = await fetch(`${serving.url}/v1/completions`, {
+      method: 'POST',
+      headers,
+      body: 'x'.repeat(17 * 2 ** 20),
+    });
+    assert.equal(large.status, 413);
+  });
+});
+
+test('a client that goes away frees the model for the next', { timeout: 20_000 }, async () => {
+  const gone = new AbortController();
+  const options = { model: 'tiny', max_tokens: 4000, stream: true } as const;
+  const stream = await client.chat.completions.create({ ...options, messages: [...question] }, { signal: gone.signal });
+  for await (const _ of stream) break;
+  gone.abort();
+  const { choices } = await ask();
+  assert.equal(choices.length, 1);
+});
+
+test('a key that is asked for must be sent', async () => {
+  const guarded = await serve(config, { port: 0, apiKey: 'right' });
+  try {
+    const list = (apiKey: string) =>
+      new OpenAI({ baseURL: `${guarded.url}/v1`, apiKey, maxRetries: 0 }).models.list().then(({ data }) => data.length);
+    assert.equal(await list('right'), 1);
+    await assert.rejects(list('wrong'), OpenAI.AuthenticationError);
+    assert.equal((await fetch(`${guarded.url}/health`)).status, 200);
+  } finally {
+    await guarded.close();
+  }
+});
+
+test('a port that is taken, and what is no language model', async () => {
+  const port = Number(new URL(serving.url).port);
+  await assert.rejects(serve(config, { port }), { code: 'PORT_TAKEN' });
+  const toy = {
+    backend: 'builtin',
+    taskset: 'digit-sum',
+    taskset_config: { digits: 2, vocab: 10, target: 9, scale: 4 },
+  } as const;
+  await assert.rejects(serve(toy), { code: 'SERVE_UNSUPPORTED' });
+});

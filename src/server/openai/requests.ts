@@ -1,0 +1,148 @@
+// The requests of OpenAI's chat completions and completions, as far as a model of ours can follow them. What it cannot follow is refused, not ignored.
+// https://platform.openai.com/docs/api-reference/chat/create, …/completions/create
+import { z } from 'zod';
+import { isObject } from '../../errors.ts';
+import type { Message, ToolSpec } from '../../message.ts';
+
+/** Fields that would change what is sampled, with their values that change nothing. */
+const without = <T extends z.core.util.Literal>(...values: T[]) =>
+  z.literal(values, { error: 'this server cannot do that' }).nullish();
+
+const sampling = {
+  model: z.string(),
+  n: z.int().min(1).max(128).nullish(),
+  seed: z.int().nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().positive().max(1).nullish(),
+  // Of other servers with this interface.
+  top_k: z.int().min(0).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+  frequency_penalty: without(0),
+  presence_penalty: without(0),
+  logit_bias: z.strictObject({}, { error: 'this server cannot do that' }).nullish(),
+  // They say something about the caller, and nothing about the completion.
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+};
+
+const content = z
+  .union([z.string(), z.array(z.strictObject({ type: z.literal('text'), text: z.string() }))], {
+    error: 'expected a text, or parts of type text',
+  })
+  .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
+
+const toolArguments = z.string().transform((text, context) => {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch {}
+  context.addIssue({ code: 'custom', message: 'expected an object as JSON' });
+  return z.NEVER;
+});
+
+const message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.enum(['system', 'developer']), content, name: z.string().nullish() }),
+  z.strictObject({ role: z.literal('user'), content, name: z.string().nullish() }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: content.nullish(),
+    name: z.string().nullish(),
+    refusal: z.null().optional(),
+    annotations: z.array(z.unknown()).nullish(),
+    audio: z.null().optional(),
+    function_call: z.null().optional(),
+    tool_calls: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          type: z.literal('function'),
+          function: z.strictObject({ name: z.string(), arguments: toolArguments }),
+        }),
+      )
+      .nullish(),
+  }),
+  z.strictObject({ role: z.literal('tool'), content, tool_call_id: z.string() }),
+]);
+
+const tool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: z.string().min(1),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+export const chatRequest = z.strictObject({
+  ...sampling,
+  messages: z.array(message).nonempty(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: z.enum(['auto', 'none'], { error: 'this server knows auto and none' }).nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: without(0),
+  response_format: z.strictObject({ type: z.literal('text', { error: 'this server knows only text' }) }).nullish(),
+  modalities: z.tuple([z.literal('text')]).nullish(),
+});
+export type ChatRequest = z.output<typeof chatRequest>;
+
+const ids = z.array(z.int().min(0)).nonempty();
+
+export const completionRequest = z.strictObject({
+  ...sampling,
+  prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
+  logprobs: z.int().min(0).max(1, { error: 'this server gives the sampled token alone: at most 1' }).nullish(),
+  best_of: without(1),
+  echo: without(false),
+  suffix: without(''),
+});
+export type CompletionRequest = z.output<typeof completionRequest>;
+
+/** What both kinds of requests say about sampling. */
+export type SamplingRequest = Pick<
+  ChatRequest,
+  | 'model'
+  | 'n'
+  | 'seed'
+  | 'stop'
+  | 'temperature'
+  | 'top_p'
+  | 'top_k'
+  | 'min_p'
+  | 'max_tokens'
+  | 'stream'
+  | 'stream_options'
+>;
+
+export function messagesOf({ messages }: ChatRequest): Message[] {
+  return messages.map((message) => {
+    if (message.role === 'tool') return { role: 'tool', content: message.content, toolCallId: message.tool_call_id };
+    if (message.role !== 'assistant')
+      return { role: message.role === 'developer' ? 'system' : message.role, content: message.content };
+    const calls = message.tool_calls?.map(({ id, function: { name, arguments: given } }) => ({
+      id,
+      name,
+      arguments: given,
+    }));
+    return { role: 'assistant', content: message.content ?? '', ...(calls?.length && { toolCalls: calls }) };
+  });
+}
+
+export function toolsOf({ tools, tool_choice }: ChatRequest): ToolSpec[] {
+  if (tool_choice === 'none') return [];
+  return (tools ?? []).map(({ function: { name, description, parameters } }) => ({
+    ...{ name, description: description ?? '', parameters: parameters ?? { type: 'object', properties: {} } },
+  }));
+}

@@ -1,0 +1,130 @@
+// A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
+import { randomInt } from 'node:crypto';
+import type { Completion, Policy } from '../../policy.ts';
+import { stopAtText } from '../../policy.ts';
+import { streamSeed } from '../../random.ts';
+import type { Renderer } from '../../rendering.ts';
+import { createTextStream } from '../../tokenizers/text-stream.ts';
+import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import { ApiError } from './api-error.ts';
+import type { SamplingRequest } from './requests.ts';
+import { SamplingQueue } from './sampling-queue.ts';
+import { stopTexts } from './stop-texts.ts';
+
+export interface ServedModelOptions {
+  readonly id: string;
+  readonly policy: Policy;
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+}
+
+/** A completion as clients want it. */
+export interface ServedCompletion extends Completion {
+  /** Without special tokens, and up to the first stop text. */
+  readonly text: string;
+}
+
+export interface Asked {
+  readonly prompts: readonly (readonly number[])[];
+  readonly request: SamplingRequest;
+  /** @default what the context has room for */
+  readonly maxTokens: number | undefined;
+  readonly signal: AbortSignal;
+  /** Called with the text as it grows; possible where a single completion is asked for. */
+  readonly onText?: (text: string) => void;
+}
+
+export class ServedModel {
+  readonly id: string;
+  /** When it began to be served, in seconds since 1970. */
+  readonly created = Math.floor(Date.now() / 1000);
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+  readonly #contextLength: number;
+  readonly #queue: SamplingQueue;
+
+  constructor({ id, policy, renderer, tokenizer }: ServedModelOptions) {
+    this.id = id;
+    this.renderer = renderer;
+    this.tokenizer = tokenizer;
+    this.#contextLength = policy.contextLength;
+    const { stopIds } = renderer;
+    const stopAt = (texts: readonly string[]) => stopAtText(texts, (ids) => tokenizer.decode(ids));
+    this.#queue = new SamplingQueue({ policy, stopIds, stopAt });
+  }
+
+  /** `n` completions of each prompt, in order. Throws an `ApiError` for a model that is not served and for prompts that are too long. */
+  async complete({ prompts, request, maxTokens, signal, onText }: Asked): Promise<ServedCompletion[]> {
+    const { n, seed, temperature, top_p, top_k, min_p } = request;
+    for (const prompt of prompts) this.#assertRoom(prompt.length);
+    const first = seed ?? randomInt(2 ** 31);
+    const stop = stopsOf(request);
+    const requests = prompts.flatMap((promptIds, p) =>
+      Array.from({ length: n ?? 1 }, (_, i) => ({
+        promptIds,
+        seed: streamSeed(first, `${p} ${i}`),
+        maxTokens: Math.min(maxTokens ?? this.#contextLength, this.#contextLength - promptIds.length),
+      })),
+    );
+    const watch = onText && requests.length === 1 ? this.#watch(stop, onText) : undefined;
+    const completions = await this.#queue.sample({
+      requests,
+      options: {
+        ...{ temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0, stop },
+      },
+      ...(watch && { onToken: watch }),
+      signal,
+    });
+    return completions.map((completion) => this.#served(completion, stop));
+  }
+
+  /** Returns when nothing is sampled any more. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  /** Throws unless this is the model that a request names. */
+  assertIs(name: string): void {
+    if (name === this.id) return;
+    throw new ApiError(404, 'model_not_found', `The model \`${name}\` is not served here; \`${this.id}\` is`, 'model');
+  }
+
+  #assertRoom(length: number): void {
+    if (length === 0) throw new ApiError(400, 'prompt_empty', 'A prompt needs at least one token');
+    if (length < this.#contextLength) return;
+    const said = `The prompt has ${length} tokens, which leaves no room in a context of ${this.#contextLength}`;
+    throw new ApiError(400, 'context_length_exceeded', said);
+  }
+
+  #served(completion: Completion, stop: readonly string[]): ServedCompletion {
+    const { stopIds } = this.renderer;
+    const ends = stopIds.has(completion.ids.at(-1)!);
+    const text = this.tokenizer.decode(ends ? completion.ids.slice(0, -1) : completion.ids, {
+      skipSpecialTokens: true,
+    });
+    const at = Math.min(...stop.map((end) => text.indexOf(end)).filter((index) => index >= 0));
+    // A policy that cannot look for texts while it samples may have gone on behind one.
+    return Number.isFinite(at)
+      ? { ...completion, text: text.slice(0, at), finishReason: 'stop' }
+      : { ...completion, text };
+  }
+
+  /** Tells the text as tokens arrive, until a stop text. */
+  #watch(stop: readonly string[], onText: (text: string) => void): (ids: readonly number[]) => boolean {
+    const decoded = createTextStream(this.tokenizer, { skipSpecialTokens: true });
+    const shown = stopTexts(stop);
+    let seen = 0;
+    return (ids) => {
+      for (; seen < ids.length; seen++) {
+        if (this.renderer.stopIds.has(ids[seen]!)) continue;
+        const text = shown.push(decoded.push(ids[seen]!));
+        if (text !== '') onText(text);
+      }
+      return shown.found;
+    };
+  }
+}
+
+function stopsOf({ stop }: SamplingRequest): readonly string[] {
+  return typeof stop === 'string' ? [stop] : (stop ?? []);
+}

@@ -1,0 +1,36 @@
+// Cuts a text that grows at the first of several stop texts, of which nothing may be shown.
+
+export interface StopTexts {
+  /** The text that is certain to be shown, given what was added. */
+  push(text: string): string;
+  /** What was held back. */
+  end(): string;
+  /** Whether a stop text was found; everything behind it is dropped. */
+  readonly found: boolean;
+}
+
+export function stopTexts(stops: readonly string[]): StopTexts {
+  // What may become a stop text is held back.
+  const longest = Math.max(0, ...stops.map(({ length }) => length - 1));
+  let held = '';
+  let found = false;
+  return {
+    push(text) {
+      if (found) return '';
+      held += text;
+      const at = Math.min(...stops.map((stop) => held.indexOf(stop)).filter((index) => index >= 0));
+      found = Number.isFinite(at);
+      const shown = held.slice(0, found ? at : Math.max(0, held.length - longest));
+      held = found ? '' : held.slice(shown.length);
+      return shown;
+    },
+    end() {
+      const rest = held;
+      held = '';
+      return rest;
+    },
+    get found() {
+      return found;
+    },
+  };
+}

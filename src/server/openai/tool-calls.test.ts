@@ -1,0 +1,118 @@
+// Tools through OpenAI's interface: offered to the model, called by it, answered by the client. The model's words are given, so that it does call.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import OpenAI from 'openai';
+import type { Policy } from '../../policy.ts';
+import { chatRenderer } from '../../renderers/chat-renderer.ts';
+import { createChatTemplate } from '../../renderers/chat-template.ts';
+import { characterTokenizerJson } from '../../tokenizers/character-tokenizer.ts';
+import { createTokenizer } from '../../tokenizers/tokenizer.ts';
+import { toolSyntaxes } from '../../tools/syntaxes.ts';
+import { openAiApp } from './openai-app.ts';
+import { ServedModel } from './served-model.ts';
+
+const alphabet = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');
+const tokenizer = createTokenizer(characterTokenizerJson(`${alphabet}\n`, ['<unk>', '<s>', '</s>']), {
+  ...{ bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' },
+});
+const template = createChatTemplate(
+  "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant: {% endif %}",
+  tokenizer.roleTokens,
+);
+const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.eosId!]) });
+
+/** Says the same whatever it is asked, and keeps what it was asked. */
+function clientOf(words: string): { client: OpenAI; prompts: string[] } {
+  const prompts: string[] = [];
+  const ids = [...tokenizer.encode(words), tokenizer.eosId!];
+  const policy: Policy = {
+    contextLength: 4096,
+    async sample(requests, { stopWhen }) {
+      return requests.map(({ promptIds }) => {
+        prompts.push(tokenizer.decode(promptIds));
+        const end = ids.findIndex((_, i) => stopWhen?.(ids.slice(0, i + 1)));
+        const said = end < 0 ? ids : ids.slice(0, end + 1);
+        const logprobs = said.map(() => -0.5);
+        return { ids: said, logprobs, plainLogprobs: logprobs, finishReason: 'stop' as const };
+      });
+    },
+  };
+  const app = openAiApp(new ServedModel({ id: 'scripted', policy, renderer, tokenizer }));
+  const fetch = (input: string | URL | Request, init?: RequestInit) =>
+    Promise.resolve(app.request(input as string, init));
+  return { client: new OpenAI({ baseURL: 'http://here/v1', apiKey: 'none', maxRetries: 0, fetch }), prompts };
+}
+
+const tools: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: { name: 'add', description: 'adds', parameters: { type: 'object', properties: { a: {}, b: {} } } },
+  },
+];
+const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'what is 2 + 3?' }];
+const call = toolSyntaxes.plain.render({ name: 'add', arguments: { a: 2, b: 3 } });
+
+describe('a call of a tool', () => {
+  test('is an answer of its own kind', async () => {
+    const { client, prompts } = clientOf(`Let me see. ${call}`);
+    const { choices } = await client.chat.completions.create({ model: 'scripted', messages, tools });
+    const { message, finish_reason } = choices[0]!;
+    assert.equal(finish_reason, 'tool_calls');
+    assert.equal(message.tool_calls!.length, 1);
+    const [{ function: called }] = message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
+    assert.deepEqual([called.name, JSON.parse(called.arguments)], ['add', { a: 2, b: 3 }]);
+    assert.match(message.content!, /^Let me see\./);
+    assert.match(prompts[0]!, /adds/);
+  });
+
+  test('comes as a piece of a stream', async () => {
+    const { client } = clientOf(call);
+    const stream = client.chat.completions.stream({ model: 'scripted', messages, tools });
+    const { choices } = await stream.finalChatCompletion();
+    const [{ function: called }] = choices[0]!.message.tool_calls as [OpenAI.ChatCompletionMessageFunctionToolCall];
+    assert.deepEqual(
+      [choices[0]!.finish_reason, called.name, JSON.parse(called.arguments)],
+      ['tool_calls', 'add', { a: 2, b: 3 }],
+    );
+  });
+
+  test('and its answer go back to the model', async () => {
+    const { client, prompts } = clientOf('It is 5.');
+    const { choices } = await client.chat.completions.create({
+      ...{ model: 'scripted', tools },
+      messages: [
+        ...messages,
+        {
+          ...{ role: 'assistant', content: null },
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'add', arguments: '{"a": 2, "b": 3}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'five' },
+      ],
+    });
+    assert.deepEqual([choices[0]!.message.content, choices[0]!.finish_reason], ['It is 5.', 'stop']);
+    assert.match(prompts[0]!, /"b": ?3[\s\S]*five/);
+  });
+
+  test('is text where no tool was offered, or none may be called', async () => {
+    const { client } = clientOf(call);
+    for (const options of [{}, { tools, tool_choice: 'none' as const }]) {
+      const { choices } = await client.chat.completions.create({ model: 'scripted', messages, ...options });
+      assert.deepEqual([choices[0]!.message.content, choices[0]!.finish_reason], [call, 'stop']);
+    }
+  });
+});
+
+test('arguments that are no object, and a tool without a name, are refused', async () => {
+  const { client } = clientOf('x');
+  const bad = { id: 'c1', type: 'function', function: { name: 'add', arguments: '[1' } } as const;
+  const history: OpenAI.ChatCompletionMessageParam[] = [{ role: 'assistant', tool_calls: [bad] }];
+  await assert.rejects(
+    client.chat.completions.create({ model: 'scripted', messages: history }),
+    /expected an object as JSON/,
+  );
+  const nameless = [{ type: 'function', function: { name: '' } }] as OpenAI.ChatCompletionTool[];
+  await assert.rejects(
+    client.chat.completions.create({ model: 'scripted', messages, tools: nameless }),
+    /tools\.0\.function\.name/,
+  );
+});

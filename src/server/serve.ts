@@ -1,0 +1,74 @@
+// Serves the model of a run or of a configuration: `gradus serve` for programs.
+import { basename } from 'node:path';
+import { backends } from '../backends/backends.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import type { SupportedBackend } from '../config/support.ts';
+import { GradusError } from '../errors.ts';
+import { openConfiguredText } from '../studio/model-text.ts';
+import { findSubject } from '../studio/open-subject.ts';
+import { type Listening, type ListenOptions, listen } from './listen.ts';
+import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
+import { ServedModel } from './openai/served-model.ts';
+
+export interface ServeOptions extends OpenAiAppOptions, Partial<ListenOptions> {
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
+  readonly checkpoint?: string;
+  /** What clients call the model. @default the run's name, or the model of the configuration */
+  readonly name?: string;
+  /** Ends a download. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Serving extends Listening {
+  /** The name of the model. */
+  readonly model: string;
+  /** Absent where a configuration is served, whose model has learnt nothing. */
+  readonly run?: { readonly dir: string; readonly step: number };
+}
+
+/**
+ * Opens the model, which needs neither data nor rewards, and answers until it is closed. Throws `SERVE_UNSUPPORTED`, `PORT_TAKEN`,
+ * `ADDRESS_INVALID`, and what opening a model throws.
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ */
+export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
+  const { config, directory, checkpoint } = findSubject(subject, options.checkpoint);
+  if (config.model === null) {
+    throw new GradusError(
+      'SERVE_UNSUPPORTED',
+      `backend ${config.backend} learns a table of logits: there is no language model to serve`,
+      {
+        hint: 'serve a run of backend native or trl',
+        path: 'backend',
+      },
+    );
+  }
+  // Unsupported backends were refused when the configuration was loaded.
+  const backend = await backends[config.backend as SupportedBackend]();
+  const { model, renderer } = await backend.open(config, options.signal);
+  try {
+    if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
+    const { tokenizer } = await openConfiguredText(config);
+    const id = options.name ?? (directory === undefined ? nameOf(config.model) : basename(directory));
+    const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer });
+    const { host, port = 8000 } = options;
+    const listening = await listen(openAiApp(served, options), { port, ...(host !== undefined && { host }) });
+    return {
+      ...{ url: listening.url, model: id },
+      ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
+      async close() {
+        await listening.close();
+        await served.idle();
+        model.dispose();
+      },
+    };
+  } catch (error) {
+    model.dispose();
+    throw error;
+  }
+}
+
+/** An id of the hub as it is, the last part of a path. */
+function nameOf(model: string): string {
+  return /^[./]/.test(model) ? basename(model) : model;
+}
