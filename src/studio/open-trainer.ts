@@ -5,9 +5,8 @@ import { learningRateSchedule } from '../grpo/schedules.ts';
 import { GrpoTrainer, type StepReport, type StepsOptions } from '../grpo-trainer.ts';
 import { RewardWeights } from '../reward-weights.ts';
 import type { CheckpointState } from '../runs/records.ts';
-import { SupervisedTrainer } from '../supervised-trainer.ts';
+import type { SupervisedTrainer, SupervisedTrainerOptions } from '../supervised-trainer.ts';
 import { problemLoader } from './data/problems.ts';
-import { goldSequences } from './gold-sequences.ts';
 import type { Setup } from './setup.ts';
 
 export interface StageTrainer {
@@ -31,11 +30,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
   const rewardWeights = movingWeights(setup, from);
   const trainer =
     stage.method === 'sft'
-      ? new SupervisedTrainer({
-          ...{ ...common, sequence: await goldSequences(setup, stage) },
-          // Backends without it were refused when the configuration was loaded.
-          model: { updateSupervised: (batch, options) => model.updateSupervised!(batch, options) },
-        })
+      ? await supervisedTrainer(setup, stage, common)
       : new GrpoTrainer({
           ...{ ...common, model, rewardModel: setup.rewardModel, generator: setup.generator() },
           numGenerations: config.num_generations,
@@ -61,6 +56,21 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
       if (rewards !== undefined && rewardWeights) rewardWeights.state = rewards;
     },
   };
+}
+
+/** Loads what only supervised stages need. */
+async function supervisedTrainer(
+  setup: Setup,
+  stage: Stage,
+  options: Omit<SupervisedTrainerOptions, 'model' | 'sequence'>,
+): Promise<SupervisedTrainer> {
+  const { SupervisedTrainer } = await import('../supervised-trainer.ts');
+  const { goldSequences } = await import('./gold-sequences.ts');
+  return new SupervisedTrainer({
+    ...{ ...options, sequence: await goldSequences(setup, stage) },
+    // Backends without it were refused when the configuration was loaded.
+    model: { updateSupervised: (batch, options) => setup.model.updateSupervised!(batch, options) },
+  });
 }
 
 /** `undefined` if the score of a completion is simply the reward model's weighted sum. */

@@ -17,7 +17,6 @@ import { sampleRecord } from './sample-policy.ts';
 
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
-import { goldEpisodes } from './user-code/environments/check-environment.ts';
 
 export interface PreflightReport {
   readonly checks: readonly Check[];
@@ -70,7 +69,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       constantReward(groups),
       groupsCheck(metrics),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
-      ...(config.environment === null ? [] : [await goldEpisodes(setup, config, answered)]),
+      ...(config.environment === null ? [] : [await playedGold(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
     ],
@@ -79,6 +78,11 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
     ),
   };
+}
+
+async function playedGold(setup: Setup, rows: readonly Example[]): Promise<Check> {
+  const { goldEpisodes } = await import('./user-code/environments/check-environment.ts');
+  return goldEpisodes(setup, setup.config, rows);
 }
 
 /** Throws `PREFLIGHT_FAILED` with the first check that makes training pointless. */

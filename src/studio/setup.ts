@@ -8,7 +8,6 @@ import { type Stage, stagesOf } from '../config/stages.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
-import { assertGoesOnAfterTurns } from '../renderers/conversation-check.ts';
 import type { Renderer } from '../rendering.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import { promptOf, stageProblems } from './data/problems.ts';
@@ -93,6 +92,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, calls: Po
 
 /** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */
 async function assertConversations({ environment, problems }: Task, renderer: Renderer): Promise<void> {
+  const { assertGoesOnAfterTurns } = await import('../renderers/conversation-check.ts');
   const [row] = problems.train;
   // An episode that cannot start is not an error here: it fails like any other.
   const opening = await openings(environment, [row!]).catch(() => undefined);

@@ -7,7 +7,6 @@ import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { describeError } from '../output.ts';
-import { planText } from '../plan-text.ts';
 import { Progress } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -108,6 +107,7 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
   const { name, out, resume, overwrite } = flags;
   const { loadConfigFile } = await import('../../config/load.ts');
   const { planTraining } = await import('../../studio/plan.ts');
+  const { planText } = await import('../plan-text.ts');
   const plan = await planTraining(loadConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
     argv: [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])],

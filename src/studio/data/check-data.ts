@@ -7,7 +7,6 @@ import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
-import { goldEpisodes } from '../user-code/environments/check-environment.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
 import type { Problems } from './problems.ts';
@@ -27,6 +26,7 @@ const openedEpisodes = 500;
 
 /** Checks the data of a configuration. Throws if the data, the rewards or the tokenizer cannot be opened. */
 export async function checkData(config: Config): Promise<DataCheck> {
+  const { goldEpisodes } = await import('../user-code/environments/check-environment.ts');
   const task = await openTask(config);
   const problems = openedProblems(task.problems, config);
   const backend = await backends[config.backend as SupportedBackend]();

@@ -4,9 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { readCard } from '../../hub/dataset-card.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
-import { partOf, placedFiles } from '../../hub/placed-files.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
@@ -160,7 +158,11 @@ async function findFiles(path: string, { split = 'train', config }: LoadRowsOpti
   return filesInFolder(path, split, config);
 }
 
-function filesInFolder(folder: string, split: string, config: string | undefined): string[] {
+async function filesInFolder(folder: string, split: string, config: string | undefined): Promise<string[]> {
+  const [{ readCard }, { partOf, placedFiles }] = await Promise.all([
+    import('../../hub/dataset-card.ts'),
+    import('../../hub/placed-files.ts'),
+  ]);
   const files = dataFilesIn(folder);
   const placed = placedFiles(files, readCard(folder));
   // If no file name contains a split, all files are the split `train`.

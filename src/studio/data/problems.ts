@@ -16,7 +16,6 @@ import { existingNames, named } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example, Group } from '../../rl.ts';
 import { isCorrect } from '../evaluate-policy.ts';
-import { chooseRows } from './choose-rows.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 import { rowMessages } from './row-messages.ts';
 
@@ -109,6 +108,7 @@ async function bringProblems(environment: Environment | undefined, config: Confi
 
 async function readProblems(dataset: string, config: Config): Promise<Problems> {
   const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
+  const { chooseRows } = await import('./choose-rows.ts');
   const from = dataset_config === null ? {} : { config: dataset_config };
   const load = async (path: string, choice: LoadRowsOptions) => {
     const chosen = chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
