@@ -174,6 +174,12 @@ describe('what cannot be answered is refused, and says why', () => {
     }
   }
 
+  test('more completions than can be held at once', async () => {
+    const prompt = Array.from({ length: 100 }, () => '1+1=');
+    const request = client.completions.create({ model: 'tiny', prompt, n: 100 });
+    await assert.rejects(request, { status: 400, code: 'too_many_completions' });
+  });
+
   test('what is no JSON, and what has no address', async () => {
     const headers = { 'content-type': 'application/json' };
     const bad = await fetch(`${serving.url}/v1/chat/completions`, { method: 'POST', headers, body: '{"model"' });

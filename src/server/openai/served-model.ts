@@ -56,6 +56,7 @@ export class ServedModel {
   /** `n` completions of each prompt, in order. Throws an `ApiError` for a model that is not served and for prompts that are too long. */
   async complete({ prompts, request, maxTokens, signal, onText }: Asked): Promise<ServedCompletion[]> {
     const { n, seed, temperature, top_p, top_k, min_p } = request;
+    assertFew(prompts.length * (n ?? 1));
     for (const prompt of prompts) this.#assertRoom(prompt.length);
     const first = seed ?? randomInt(2 ** 31);
     const stop = stopsOf(request);
@@ -123,6 +124,15 @@ export class ServedModel {
       return shown.found;
     };
   }
+}
+
+/** They are held at once. */
+const mostCompletions = 1024;
+
+function assertFew(completions: number): void {
+  if (completions <= mostCompletions) return;
+  const said = `A request may ask for ${mostCompletions} completions, of all its prompts together, not for ${completions}`;
+  throw new ApiError(400, 'too_many_completions', said, 'n');
 }
 
 function stopsOf({ stop }: SamplingRequest): readonly string[] {
