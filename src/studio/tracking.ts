@@ -105,7 +105,7 @@ function tell(tracker: Tracker, event: TrainEvent, time?: number): void {
   if (type === 'step') tracker.log(step, { ...event.metrics, ...event.timings, ...speed(event) }, time);
   else if (type === 'evaluation') tracker.log(step, event.metrics, time);
   else if (type === 'samples') tracker.text(step, type, event.samples.map(sampleText).join('\n\n---\n\n'), time);
-  else if (type === 'alert') tracker.text(step, type, `**${event.level}** ${event.rule}: ${event.text}`, time);
+  else if (type === 'alert') tracker.text(step, `alert/${event.rule}`, `**${event.level}** ${event.text}`, time);
 }
 
 function speed({ tokens, timings }: Extract<TrainEvent, { type: 'step' }>): Metrics {
