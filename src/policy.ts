@@ -26,6 +26,8 @@ export interface SampleRequest {
   readonly seed: number;
   /** A limit for this completion, if shorter. @default the options' maxTokens */
   readonly maxTokens?: number;
+  /** Like the options' `stopWhen`, for this completion alone. @default never */
+  readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
   readonly goesOn?: boolean;
 }

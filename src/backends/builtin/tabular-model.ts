@@ -174,7 +174,7 @@ export class TabularModel implements TrainableModel {
 
 /** @param probabilities after temperature, by position; `plain` are the log-probabilities before it */
 function sampleCompletion(
-  { seed, maxTokens }: SampleRequest,
+  { seed, maxTokens, stopWhen }: SampleRequest,
   options: SamplingOptions,
   plain: readonly Row[],
   probabilities: readonly Row[],
@@ -190,7 +190,8 @@ function sampleCompletion(
     const { id, logprob } = greedy ? { id: likeliestToken(row), logprob: 0 } : sampleToken(row, random, options);
     ids.push(id);
     logprobs.push(logprob);
-    ended = ids.length === plain.length || options.stopIds.has(id) || options.stopWhen?.(ids) === true;
+    const stopped = options.stopIds.has(id) || options.stopWhen?.(ids) || stopWhen?.(ids);
+    ended = stopped === true || ids.length === plain.length;
   }
   const plainLogprobs = ids.map((id, t) => plain[t]![id]!);
   return { ids, logprobs, plainLogprobs, finishReason: ended ? 'stop' : 'length' };

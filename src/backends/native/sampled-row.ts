@@ -115,7 +115,7 @@ export class SampledRow {
     this.#ids.push(id);
     this.#logprobs.push(logprob);
     this.#plainLogprobs.push(logits[id]! - logTotal);
-    const stopped = stopIds.has(id) || stopWhen?.(this.#ids);
+    const stopped = stopIds.has(id) || stopWhen?.(this.#ids) || this.request.stopWhen?.(this.#ids);
     if (stopped) this.#finishReason = 'stop';
     else if (this.#ids.length >= this.#limit) this.#finishReason = 'length';
   }

@@ -128,9 +128,10 @@ export class TrlModel implements TrainableModel {
       },
       signal && { signal },
     );
-    return completions.map(({ ids, logprobs, plain_logprobs: plainLogprobs, finish_reason: finishReason }) =>
-      stopped({ ids, logprobs, plainLogprobs, finishReason }, stopWhen),
-    );
+    return completions.map(({ ids, logprobs, plain_logprobs: plainLogprobs, finish_reason: finishReason }, i) => {
+      const completion = { ids, logprobs, plainLogprobs, finishReason };
+      return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
+    });
   }
 
   async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {

@@ -27,7 +27,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
   };
 }
 
-/** The pieces of the same answer. A single completion without tools is told as it grows, everything else when it is there. */
+/** The pieces of the same answer. Text is told as it grows, answers that may call tools when they are there. */
 export async function chatCompletionChunks(
   model: ServedModel,
   request: ChatRequest,
@@ -40,7 +40,7 @@ export async function chatCompletionChunks(
   const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
     tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
   const grows = toolsOf(request).length === 0 && !request.logprobs;
-  let told = '';
+  const told: string[] = [];
   let begun = false;
   const begin = () => {
     if (begun) return;
@@ -50,17 +50,17 @@ export async function chatCompletionChunks(
   const completions = await model.complete({
     ...{ prompts: [prompt], request, maxTokens: mostTokens(request), signal },
     ...(grows && {
-      onText: (text: string) => {
+      onText: (index: number, text: string) => {
         begin();
-        told += text;
-        piece(0, { content: text });
+        told[index] = (told[index] ?? '') + text;
+        piece(index, { content: text });
       },
     }),
   });
   begin();
   for (const [index, completion] of completions.entries()) {
     const { content, toolCalls = [] } = answerOf(model, request, completion);
-    const rest = index === 0 ? content.slice(told.length) : content;
+    const rest = content.slice(told[index]?.length ?? 0);
     const logprobs = request.logprobs ? chatLogprobs(model.tokenizer, completion) : null;
     if (rest !== '' || logprobs) piece(index, { content: rest }, null, logprobs);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));

@@ -17,7 +17,7 @@ export async function completion(model: ServedModel, request: CompletionRequest,
   };
 }
 
-/** The pieces of the same answer. A single completion is told as it grows, several when they are there. */
+/** The pieces of the same answer, as it grows. */
 export async function completionChunks(
   model: ServedModel,
   request: CompletionRequest,
@@ -26,19 +26,19 @@ export async function completionChunks(
 ): Promise<void> {
   const asked = askedOf(model, request, signal);
   const head = headOf(model, 'text_completion');
-  let told = '';
+  const told: string[] = [];
   const grows = !request.logprobs;
   const completions = await model.complete({
     ...asked,
     ...(grows && {
-      onText: (text: string) => {
-        told += text;
-        tell({ ...head, choices: [{ index: 0, text, logprobs: null, finish_reason: null }] });
+      onText: (index: number, text: string) => {
+        told[index] = (told[index] ?? '') + text;
+        tell({ ...head, choices: [{ index, text, logprobs: null, finish_reason: null }] });
       },
     }),
   });
   for (const [index, each] of completions.entries()) {
-    const text = index === 0 ? each.text.slice(told.length) : each.text;
+    const text = each.text.slice(told[index]?.length ?? 0);
     tell({ ...head, choices: [choice(model, request, each, index, text)] });
   }
   if (request.stream_options?.include_usage) {

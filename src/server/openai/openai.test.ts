@@ -81,6 +81,25 @@ describe('chat completions', () => {
     assert.deepEqual(chunks.at(-1)!.usage, whole.usage);
   });
 
+  test('several are told at once, each piece with its number', async () => {
+    const whole = await ask({ seed: 5, n: 3 });
+    const options = { seed: 5, n: 3, max_tokens: 12, stream: true } as const;
+    const stream = await client.chat.completions.create({ model: 'tiny', messages: [...question], ...options });
+    const texts = ['', '', ''];
+    const order: number[] = [];
+    for await (const { choices } of stream) {
+      for (const { index, delta } of choices) {
+        texts[index] += delta.content ?? '';
+        if (delta.content) order.push(index);
+      }
+    }
+    assert.deepEqual(
+      texts,
+      whole.choices.map(({ message }) => message.content),
+    );
+    assert.notDeepEqual(order, order.toSorted(), 'they grow side by side');
+  });
+
   test('end before a stop text, whole and piece by piece', async () => {
     const { content } = (await ask({ seed: 5, max_tokens: 30 })).choices[0]!.message;
     const stop = content!.slice(6, 8);

@@ -2,15 +2,11 @@
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
-export type SharedOptions = Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'> & {
-  readonly stop: readonly string[];
-};
+export type SharedOptions = Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'>;
 
 export interface QueuedRequest {
   readonly requests: readonly SampleRequest[];
   readonly options: SharedOptions;
-  /** Called after each token; says whether the completion ends with it. Its request has a batch of its own. */
-  readonly onToken?: (ids: readonly number[]) => boolean;
   /** The client has gone. */
   readonly signal: AbortSignal;
 }
@@ -22,8 +18,6 @@ interface Waiting extends QueuedRequest {
 export interface SamplingQueueOptions {
   readonly policy: Policy;
   readonly stopIds: ReadonlySet<number>;
-  /** Whether completions end at texts; see `stopAtText`. */
-  readonly stopAt: (texts: readonly string[]) => (ids: readonly number[]) => boolean;
   /** The most completions in a batch; a single request may ask for more. @default 32 */
   readonly largestBatch?: number;
 }
@@ -69,11 +63,10 @@ export class SamplingQueue {
   #nextBatch(): Waiting[] {
     const first = this.#waiting.shift()!;
     const batch = [first];
-    if (first.onToken) return batch;
     const alike = JSON.stringify(first.options);
     let size = first.requests.length;
     for (const other of [...this.#waiting]) {
-      if (other.onToken || JSON.stringify(other.options) !== alike) continue;
+      if (JSON.stringify(other.options) !== alike) continue;
       if (size + other.requests.length > this.#options.largestBatch) continue;
       this.#waiting.splice(this.#waiting.indexOf(other), 1);
       batch.push(other);
@@ -82,18 +75,11 @@ export class SamplingQueue {
     return batch;
   }
 
-  async #sampleBatch(batch: readonly Waiting[]): Promise<Completion[]> {
-    const { policy, stopIds, stopAt } = this.#options;
-    const [{ options, onToken }] = batch as [Waiting];
-    const { stop, ...sampling } = options;
-    const atStop = stop.length > 0 ? stopAt(stop) : undefined;
-    const stopWhen = onToken ?? atStop;
+  #sampleBatch(batch: readonly Waiting[]): Promise<Completion[]> {
+    const { policy, stopIds } = this.#options;
     return policy.sample(
       batch.flatMap(({ requests }) => requests),
-      {
-        ...{ ...sampling, stopIds, maxTokens: policy.contextLength, signal: allGone(batch) },
-        ...(stopWhen && { stopWhen }),
-      },
+      { ...batch[0]!.options, stopIds, maxTokens: policy.contextLength, signal: allGone(batch) },
     );
   }
 }

@@ -30,8 +30,8 @@ export interface Asked {
   /** @default what the context has room for */
   readonly maxTokens: number | undefined;
   readonly signal: AbortSignal;
-  /** Called with the text as it grows; possible where a single completion is asked for. */
-  readonly onText?: (text: string) => void;
+  /** Called with what is added to the text of a completion, as it grows. */
+  readonly onText?: (index: number, text: string) => void;
 }
 
 export class ServedModel {
@@ -49,11 +49,10 @@ export class ServedModel {
     this.tokenizer = tokenizer;
     this.#contextLength = policy.contextLength;
     const { stopIds } = renderer;
-    const stopAt = (texts: readonly string[]) => stopAtText(texts, (ids) => tokenizer.decode(ids));
-    this.#queue = new SamplingQueue({ policy, stopIds, stopAt });
+    this.#queue = new SamplingQueue({ policy, stopIds });
   }
 
-  /** `n` completions of each prompt, in order. Throws an `ApiError` for a model that is not served and for prompts that are too long. */
+  /** `n` completions of each prompt, in order. Throws an `ApiError` for prompts that are too long, or too many. */
   async complete({ prompts, request, maxTokens, signal, onText }: Asked): Promise<ServedCompletion[]> {
     const { n, seed, temperature, top_p, top_k, min_p } = request;
     assertFew(prompts.length * (n ?? 1));
@@ -65,17 +64,11 @@ export class ServedModel {
         promptIds,
         seed: streamSeed(first, `${p} ${i}`),
         maxTokens: Math.min(maxTokens ?? this.#contextLength, this.#contextLength - promptIds.length),
+        stopWhen: this.#end(stop, { signal }, onText && ((text) => onText(p * (n ?? 1) + i, text))),
       })),
     );
-    const watch = onText && requests.length === 1 ? this.#watch(stop, onText) : undefined;
-    const completions = await this.#queue.sample({
-      requests,
-      options: {
-        ...{ temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0, stop },
-      },
-      ...(watch && { onToken: watch }),
-      signal,
-    });
+    const options = { temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0 };
+    const completions = await this.#queue.sample({ requests, options, signal });
     return completions.map((completion) => this.#served(completion, stop));
   }
 
@@ -110,18 +103,22 @@ export class ServedModel {
       : { ...completion, text };
   }
 
-  /** Tells the text as tokens arrive, until a stop text. */
-  #watch(stop: readonly string[], onText: (text: string) => void): (ids: readonly number[]) => boolean {
+  /** Whether a completion ends with its last token: at a stop text, or because its client has gone. Tells its text as it grows. */
+  #end(stop: readonly string[], { signal }: Pick<Asked, 'signal'>, onText?: (text: string) => void) {
+    if (!onText) {
+      const atStop = stopAtText(stop, (ids) => this.tokenizer.decode(ids));
+      return (ids: readonly number[]) => signal.aborted || (stop.length > 0 && atStop(ids));
+    }
     const decoded = createTextStream(this.tokenizer, { skipSpecialTokens: true });
     const shown = stopTexts(stop);
     let seen = 0;
-    return (ids) => {
+    return (ids: readonly number[]) => {
       for (; seen < ids.length; seen++) {
         if (this.renderer.stopIds.has(ids[seen]!)) continue;
         const text = shown.push(decoded.push(ids[seen]!));
         if (text !== '') onText(text);
       }
-      return shown.found;
+      return signal.aborted || shown.found;
     };
   }
 }

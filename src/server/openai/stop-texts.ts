@@ -1,10 +1,8 @@
 // Cuts a text that grows at the first of several stop texts, of which nothing may be shown.
 
 export interface StopTexts {
-  /** The text that is certain to be shown, given what was added. */
+  /** What is certain to be shown, now that this was added. */
   push(text: string): string;
-  /** What was held back. */
-  end(): string;
   /** Whether a stop text was found; everything behind it is dropped. */
   readonly found: boolean;
 }
@@ -23,11 +21,6 @@ export function stopTexts(stops: readonly string[]): StopTexts {
       const shown = held.slice(0, found ? at : Math.max(0, held.length - longest));
       held = found ? '' : held.slice(shown.length);
       return shown;
-    },
-    end() {
-      const rest = held;
-      held = '';
-      return rest;
     },
     get found() {
       return found;
