@@ -28,5 +28,7 @@ test('a file that is begun anew is read anew', () => {
   const follower = new LineFollower<{ n: number }>(path);
   assert.equal(follower.next().length, 2);
   writeFileSync(path, '{"n":3}\n');
+  assert.equal(follower.restarts, 0);
   assert.deepEqual(follower.next(), [{ n: 3 }]);
+  assert.equal(follower.restarts, 1);
 });

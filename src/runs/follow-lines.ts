@@ -5,9 +5,15 @@ import { parseJsonLines } from '../formats/jsonl.ts';
 export class LineFollower<T> {
   readonly #path: string;
   #offset = 0;
+  #restarts = 0;
 
   constructor(path: string) {
     this.#path = path;
+  }
+
+  /** How often the file has become shorter: a run was begun anew, or went on from an earlier step. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   /** The lines that were completed since the last call. */
@@ -16,8 +22,10 @@ export class LineFollower<T> {
     const file = openSync(this.#path, 'r');
     try {
       const size = fstatSync(file).size;
-      // A run that was begun anew.
-      if (size < this.#offset) this.#offset = 0;
+      if (size < this.#offset) {
+        this.#offset = 0;
+        this.#restarts++;
+      }
       const bytes = Buffer.alloc(size - this.#offset);
       const read = readSync(file, bytes, 0, bytes.length, this.#offset);
       const whole = bytes.subarray(0, bytes.lastIndexOf('\n', read - 1) + 1);
