@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   serve: async (cli) => (await import('./commands/serve.ts')).serveCommand(cli),
   export: async (cli) => (await import('./commands/export.ts')).exportCommand(cli),
   runs: async (cli) => (await import('./commands/runs.ts')).runsCommand(cli),
+  dashboard: async (cli) => (await import('./commands/dashboard.ts')).dashboardCommand(cli),
   demo: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),
   doctor: async (cli) => (await import('./commands/doctor.ts')).doctorCommand(cli),
   'gpu-train': async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),

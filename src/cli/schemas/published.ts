@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { agentDocsSchema } from './agent-docs.ts';
 import { configSchemaSchema } from './config-schema.ts';
 import { conformanceSchema } from './conformance.ts';
+import { dashboardSchema } from './dashboard.ts';
 import { dataCheckSchema } from './data-check.ts';
 import { demoSchema } from './demo.ts';
 import { doctorSchema } from './doctor.ts';
@@ -41,6 +42,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'agent-docs.result/1': agentDocsSchema,
   'config-schema.result/1': configSchemaSchema,
   'conformance.result/1': conformanceSchema,
+  'dashboard.result/1': dashboardSchema,
   'data.check.result/1': dataCheckSchema,
   'demo.result/1': demoSchema,
   'doctor.result/1': doctorSchema,

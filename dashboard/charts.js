@@ -1,0 +1,259 @@
+// Charts: uPlot with our colours, a legend that shows the values under the pointer, and the size of its place.
+import uPlot from '/vendor/uplot.js';
+import { h } from './dom.js';
+import { number } from './format.js';
+
+/** @typedef {(number | null)[]} Column */
+
+/**
+ * @typedef {object} Series
+ * @property {string} label
+ * @property {string} color the name of a CSS variable without its dashes
+ * @property {Column} values
+ * @property {'left' | 'right'} [axis]
+ * @property {boolean} [filled] down to 0, without a line
+ * @property {boolean} [hidden] only bounds a band
+ * @property {boolean} [dashed]
+ * @property {Column} [shown] what the legend says instead of the values
+ */
+
+/**
+ * @typedef {object} ChartData
+ * @property {number[]} steps
+ * @property {Series[]} series
+ * @property {[upper: number, lower: number, color: string][]} [bands] between two series, by their positions
+ * @property {(readonly [low: number, high: number] | undefined)[][]} [whiskers] intervals of the points of the first series, and so on
+ */
+
+/**
+ * @typedef {object} ChartOptions
+ * @property {string} title
+ * @property {string} [about] what is shown, in a sentence
+ * @property {[low: number | null, high: number | null]} [range] of the left axis
+ * @property {[low: number | null, high: number | null]} [rightRange]
+ * @property {(step: number) => void} [onStep] the step that was clicked
+ * @property {AbortSignal} signal
+ */
+
+const height = 190;
+const scheme = matchMedia('(prefers-color-scheme: dark)');
+
+/** @param {string} name */
+function colorOf(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export class Chart {
+  /** @type {uPlot | undefined} */
+  #plot;
+  /** @type {ChartData} */
+  #data;
+  #shape = '';
+
+  /**
+   * @param {ChartOptions} options
+   * @param {ChartData} data
+   */
+  constructor(options, data) {
+    this.options = options;
+    this.#data = data;
+    this.at = h('span', { class: 'quiet' });
+    this.legend = h('div', { class: 'legend' });
+    this.place = h('div', { class: 'plot' });
+    this.element = h(
+      'figure',
+      { class: 'chart', title: options.about },
+      h('figcaption', {}, h('strong', {}, options.title), this.at),
+      this.legend,
+      this.place,
+    );
+    // Drawn when it is seen: a run has dozens of metrics.
+    this.isSeen = false;
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      this.isSeen = true;
+      seen.disconnect();
+      this.#draw();
+    });
+    seen.observe(this.element);
+    const resized = new ResizeObserver(() => {
+      const width = this.place.clientWidth;
+      if (this.#plot && width > 0 && width !== this.#plot.width) this.#plot.setSize({ width, height });
+    });
+    resized.observe(this.place);
+    const recolor = () => {
+      this.#shape = '';
+      this.#draw();
+    };
+    scheme.addEventListener('change', recolor);
+    options.signal.addEventListener('abort', () => {
+      seen.disconnect();
+      resized.disconnect();
+      scheme.removeEventListener('change', recolor);
+      this.#plot?.destroy();
+      this.#plot = undefined;
+      this.isSeen = false;
+    });
+  }
+
+  /** @param {ChartData} data */
+  update(data) {
+    this.#data = data;
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.isSeen) return;
+    const { steps, series } = this.#data;
+    const aligned = /** @type {uPlot.AlignedData} */ ([steps, ...series.map(({ values }) => values)]);
+    const shape = JSON.stringify(series.map(({ label }) => label));
+    if (this.#plot && shape === this.#shape) this.#plot.setData(aligned);
+    else {
+      this.#plot?.destroy();
+      this.#shape = shape;
+      this.#plot = new uPlot(this.#uplotOptions(), aligned, this.place);
+      this.#onClick(this.#plot.over);
+    }
+    this.#tell(this.#plot.cursor.idx);
+  }
+
+  /** @returns {uPlot.Options} */
+  #uplotOptions() {
+    const { range = [null, null], rightRange = [0, null] } = this.options;
+    const { series, bands = [] } = this.#data;
+    const hasRight = series.some(({ axis }) => axis === 'right');
+    const [muted, grid] = [colorOf('muted'), colorOf('grid')];
+    /** @type {(side: number, scale: string) => uPlot.Axis} */
+    const axis = (side, scale) => ({
+      ...{ side, scale, stroke: muted, font: '11px system-ui, sans-serif', gap: 4, space: side === 2 ? 60 : 34 },
+      grid: { show: scale !== 'right', stroke: grid, width: 1 },
+      ticks: { show: false },
+      values: (_, marks) => marks.map((mark) => (mark === null ? '' : number(mark))),
+      ...(side === 2 ? { size: 24, incrs: wholeSteps } : { size: axisWidth }),
+    });
+    return {
+      ...{ width: Math.max(200, this.place.clientWidth), height, padding: [8, hasRight ? 0 : 18, 0, 0] },
+      legend: { show: false },
+      cursor: { sync: { key: 'step' }, points: { size: 6 }, drag: { x: true, y: false } },
+      scales: {
+        x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
+        left: { range: (_, low, high) => spread(low, high, range) },
+        right: { range: (_, low, high) => spread(low, high, rightRange) },
+      },
+      axes: [axis(2, 'x'), axis(3, 'left'), ...(hasRight ? [axis(1, 'right')] : [])],
+      series: [{}, ...series.map((each) => this.#uplotSeries(each))],
+      bands: bands.map(([upper, lower, color]) => ({
+        series: [upper + 1, lower + 1],
+        fill: `color-mix(in srgb, ${colorOf(color)} 16%, transparent)`,
+      })),
+      hooks: { setCursor: [(plot) => this.#tell(plot.cursor.idx)], draw: [(plot) => this.#drawWhiskers(plot)] },
+    };
+  }
+
+  /**
+   * @param {Series} series
+   * @returns {uPlot.Series}
+   */
+  #uplotSeries({ label, color, axis = 'left', filled, hidden, dashed }) {
+    const stroke = colorOf(color);
+    const isLine = !filled && !hidden;
+    return {
+      ...{ label, scale: axis, spanGaps: true, width: isLine ? 1.6 : 0, stroke: isLine ? stroke : 'transparent' },
+      ...(filled && { fill: stroke }),
+      ...(dashed && { dash: [5, 4] }),
+      points: isLine ? { size: 4, fill: stroke, stroke } : { show: false },
+    };
+  }
+
+  /** @param {uPlot} plot */
+  #drawWhiskers(plot) {
+    const { steps, series, whiskers = [] } = this.#data;
+    const { ctx } = plot;
+    ctx.save();
+    ctx.lineWidth = devicePixelRatio;
+    for (const [index, intervals] of whiskers.entries()) {
+      const { color = 'text', axis = 'left' } = series[index] ?? {};
+      ctx.strokeStyle = colorOf(color);
+      ctx.globalAlpha = 0.6;
+      for (const [row, interval] of intervals.entries()) {
+        if (!interval) continue;
+        const x = plot.valToPos(/** @type {number} */ (steps[row]), 'x', true);
+        const [low, high] = interval.map((value) => plot.valToPos(value, axis, true));
+        const cap = 3 * devicePixelRatio;
+        ctx.beginPath();
+        for (const y of /** @type {number[]} */ ([low, high])) {
+          ctx.moveTo(x - cap, y);
+          ctx.lineTo(x + cap, y);
+        }
+        ctx.moveTo(x, /** @type {number} */ (low));
+        ctx.lineTo(x, /** @type {number} */ (high));
+        ctx.stroke();
+      }
+    }
+    ctx.restore();
+  }
+
+  /**
+   * The values under the pointer, or the last ones.
+   * @param {number | null | undefined} row
+   */
+  #tell(row) {
+    const { steps, series } = this.#data;
+    const isPointed = row !== null && row !== undefined && row < steps.length;
+    this.at.textContent = isPointed ? `step ${steps[row]}` : '';
+    this.legend.replaceChildren(
+      ...series
+        .filter(({ hidden }) => !hidden)
+        .map(({ label, color, values, shown = values, dashed }) => {
+          const value = isPointed ? shown[row] : shown.findLast((each) => each !== null);
+          const swatch = h('i', { class: dashed ? 'dashed' : undefined });
+          swatch.style.setProperty('--swatch', `var(--${color})`);
+          return h('span', {}, swatch, label, h('b', {}, number(value)));
+        }),
+    );
+  }
+
+  /**
+   * A click, not the end of a selection, means the step under it.
+   * @param {HTMLElement} over
+   */
+  #onClick(over) {
+    const { onStep } = this.options;
+    if (!onStep) return;
+    let from = 0;
+    over.classList.add('clickable');
+    over.addEventListener('mousedown', (event) => {
+      from = event.clientX;
+    });
+    over.addEventListener('click', (event) => {
+      const row = this.#plot?.cursor.idx;
+      const step = row === null || row === undefined ? undefined : this.#data.steps[row];
+      if (step !== undefined && Math.abs(event.clientX - from) < 3) onStep(step);
+    });
+  }
+}
+
+const wholeSteps = Array.from({ length: 9 }, (_, i) => 10 ** i).flatMap((power) => [power, 2 * power, 5 * power]);
+
+/**
+ * Wide enough for the longest label.
+ * @param {uPlot} _
+ * @param {string[] | null} values
+ */
+function axisWidth(_, values) {
+  const longest = Math.max(0, ...(values ?? []).map((value) => String(value).length));
+  return 14 + 6.2 * longest;
+}
+
+/**
+ * A little more than the values take, within fixed ends.
+ * @param {number | null} low
+ * @param {number | null} high
+ * @param {[low: number | null, high: number | null]} fixed
+ * @returns {[number, number]}
+ */
+function spread(low, high, [fixedLow, fixedHigh]) {
+  if (low === null || high === null) return [fixedLow ?? 0, fixedHigh ?? 1];
+  const room = low === high ? Math.max(Math.abs(low) * 0.1, 1e-3) : 0.06 * (high - low);
+  return [fixedLow ?? low - room, fixedHigh ?? high + room];
+}

@@ -1,0 +1,167 @@
+// Several runs beside one another: curves laid over one another, held-out differences, and what differs in their configurations.
+import { read } from './api.js';
+import { Chart } from './charts.js';
+import { Columns } from './columns.js';
+import { h, table } from './dom.js';
+import { errorBox } from './faults.js';
+import { number, short, signed } from './format.js';
+import { accuracyText, pill } from './parts.js';
+import { link, setQuery } from './route.js';
+
+/** @typedef {import('../src/server/dashboard/answers.ts').Curves} Curves */
+/** @typedef {import('../src/studio/finished-runs/compare-runs.ts').Comparison} Comparison */
+/** @typedef {{ name: string, color: string, columns: Columns }} ComparedRun */
+
+/** What is shown without a filter. */
+const mainKeys = [
+  ...['reward', 'eval/sampled_accuracy', 'groups/frac_mixed', 'completions/mean_length'],
+  ...['entropy', 'kl', 'grad_norm', 'step_time'],
+];
+
+const colors = ['blue', 'orange', 'green', 'pink', 'violet', 'olive'];
+
+/** @type {import('./main.js').View} */
+export async function compareView({ query }, signal) {
+  const names = query.getAll('run');
+  const faults = h('div', {});
+  const keep = (/** @type {unknown} */ error) => void faults.append(errorBox(error));
+  const runs = await Promise.all(
+    names.map((name, i) =>
+      /** @type {Promise<Curves>} */ (read(['runs', name, 'curves']))
+        .then((curves) => [{ name, color: colors[i % colors.length] ?? '', columns: new Columns(curves) }])
+        .catch((error) => {
+          keep(error);
+          return [];
+        }),
+    ),
+  ).then((all) => all.flat());
+  const comparison = await /** @type {Promise<Comparison>} */ (
+    read(
+      ['compare'],
+      names.map((name) => ['run', name]),
+    )
+  ).catch(keep);
+  return h(
+    'div',
+    {},
+    h(
+      'div',
+      { class: 'bar' },
+      h('h1', {}, 'Compare'),
+      h('a', { href: link(['runs'], new URLSearchParams(names.map((name) => ['choose', name]))) }, 'Choose others'),
+    ),
+    faults,
+    comparison && summary(comparison, names),
+    curves(runs, query, signal),
+    comparison && configTable(comparison, names),
+  );
+}
+
+/** @param {string} color */
+function swatch(color) {
+  const element = h('i', { class: 'swatch' });
+  element.style.setProperty('--swatch', `var(--${color})`);
+  return element;
+}
+
+/**
+ * @param {Comparison} comparison
+ * @param {readonly string[]} names
+ */
+function summary({ runs, held_out }, names) {
+  const rows = runs.map((run, i) => {
+    const name = names[i] ?? run.id;
+    const against = held_out.find((each) => each.run === run.id);
+    const cells = [
+      h(
+        'span',
+        { class: 'pills' },
+        swatch(colors[i % colors.length] ?? ''),
+        h('a', { class: 'name', href: link(['runs', name, 'overview']) }, name),
+      ),
+      pill(run.status),
+      `${number(run.step)} / ${number(run.max_steps)}`,
+      run.reward ? `${number(run.reward.before)} → ${number(run.reward.after)}` : '–',
+      accuracyText(run.accuracy),
+      pill(run.learning),
+      i === 0
+        ? h('span', { class: 'quiet' }, 'the others are compared with it')
+        : against
+          ? h(
+              'span',
+              { class: 'pills' },
+              pill(against.conclusion),
+              `${signed(against.difference)} [${signed(against.interval[0])}, ${signed(against.interval[1])}]`,
+            )
+          : h('span', { class: 'quiet' }, '–'),
+    ];
+    return h('tr', {}, ...cells.map((cell) => h('td', {}, cell)));
+  });
+  return table(['Run', 'Status', 'Step', 'Reward', 'Held-out accuracy', 'Verdict', 'Against the first'], rows);
+}
+
+/**
+ * @param {readonly ComparedRun[]} runs
+ * @param {URLSearchParams} query
+ * @param {AbortSignal} signal
+ */
+function curves(runs, query, signal) {
+  /** @type {Map<string, Chart>} */
+  const charts = new Map();
+  const grid = h('div', { class: 'charts' });
+  const keys = [...new Set(runs.flatMap(({ columns }) => [...columns.evaluationKeys, ...columns.keys]))];
+  const filter = h('input', {
+    ...{ type: 'search', value: query.get('filter') ?? '', 'aria-label': 'filter' },
+    placeholder: 'other metrics: rewards mean',
+    oninput: () => {
+      setQuery({ filter: filter.value });
+      draw();
+    },
+  });
+  const draw = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown =
+      words.length === 0
+        ? mainKeys.filter((key) => keys.includes(key))
+        : keys.filter((key) => words.every((word) => key.toLowerCase().includes(word)));
+    for (const key of shown) {
+      if (!charts.has(key)) charts.set(key, new Chart({ title: key, signal }, overlaid(runs, key)));
+    }
+    grid.replaceChildren(...shown.flatMap((key) => charts.get(key)?.element ?? []));
+  };
+  draw();
+  return h('div', {}, h('div', { class: 'bar' }, filter), grid);
+}
+
+/**
+ * The steps of all runs, and of each its values.
+ * @param {readonly ComparedRun[]} runs
+ * @param {string} key
+ * @returns {import('./charts.js').ChartData}
+ */
+function overlaid(runs, key) {
+  const curves = runs.map(({ name, color, columns }) => {
+    const { evaluations } = columns;
+    const steps = columns.byKey.has(key) ? columns.steps : evaluations.map(({ step }) => step);
+    const values = columns.byKey.get(key) ?? evaluations.map(({ metrics }) => metrics[key] ?? null);
+    return { name, color, byStep: new Map(steps.map((step, i) => [step, values[i] ?? null])) };
+  });
+  const steps = [...new Set(curves.flatMap(({ byStep }) => [...byStep.keys()]))].sort((a, b) => a - b);
+  const series = curves.map(({ name, color, byStep }) => ({
+    ...{ label: name, color },
+    values: steps.map((step) => byStep.get(step) ?? null),
+  }));
+  return { steps, series };
+}
+
+/**
+ * @param {Comparison} comparison
+ * @param {readonly string[]} names
+ */
+function configTable({ config }, names) {
+  if (config.length === 0) return h('p', { class: 'quiet' }, 'Their configurations are the same.');
+  const rows = config.map(({ key, values }) =>
+    h('tr', {}, h('th', { scope: 'row' }, key), ...values.map((value) => h('td', { class: 'value' }, short(value)))),
+  );
+  return h('section', {}, h('h2', {}, 'What differs in their configurations'), table(['Key', ...names], rows));
+}

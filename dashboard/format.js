@@ -1,0 +1,62 @@
+// Numbers, times and values as people read them.
+
+/**
+ * A number in about four digits; `–` where there is none.
+ * @param {unknown} value
+ */
+export function number(value) {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return minus(value.toExponential(2));
+  if (Number.isInteger(value)) return minus(value.toLocaleString('en'));
+  const digits = size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  return minus(value.toLocaleString('en', { maximumFractionDigits: digits }));
+}
+
+/**
+ * With its sign.
+ * @param {number} value
+ */
+export function signed(value) {
+  return value > 0 ? `+${number(value)}` : number(value);
+}
+
+/** @param {string} text */
+function minus(text) {
+  return text.replace('-', '−');
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** @param {number} seconds */
+export function duration(seconds) {
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/**
+ * The time of day, with the date unless it is today.
+ * @param {string} iso
+ */
+export function moment(iso) {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return iso;
+  const clock = time.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  if (time.toDateString() === new Date().toDateString()) return clock;
+  return `${time.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })}, ${clock}`;
+}
+
+/**
+ * Any value in one line.
+ * @param {unknown} value
+ */
+export function short(value) {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'string' ? value : typeof value === 'number' ? number(value) : JSON.stringify(value);
+}

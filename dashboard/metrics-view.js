@@ -1,0 +1,59 @@
+// Every metric of a run: each key of metrics.jsonl, timings.jsonl and evals.jsonl is a chart; a text chooses among them.
+import { Chart } from './charts.js';
+import { h } from './dom.js';
+import { setQuery } from './route.js';
+
+/** @typedef {import('./columns.js').Columns} Columns */
+
+/**
+ * @param {Columns} columns
+ * @param {URLSearchParams} query
+ * @param {AbortSignal} signal
+ */
+export function metricsView(columns, query, signal) {
+  /** @type {Map<string, Chart>} */
+  const charts = new Map();
+  const grid = h('div', { class: 'charts small' });
+  const count = h('span', { class: 'quiet' });
+  const filter = h('input', {
+    ...{ type: 'search', value: query.get('filter') ?? '', placeholder: 'filter: reward std', 'aria-label': 'filter' },
+    oninput: () => {
+      setQuery({ filter: filter.value });
+      draw();
+    },
+  });
+
+  const draw = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = [...columns.evaluationKeys, ...columns.keys];
+    const shown = all.filter((key) => words.every((word) => key.toLowerCase().includes(word)));
+    for (const key of shown) {
+      const chart = charts.get(key);
+      if (chart) chart.update(dataOf(columns, key));
+      else charts.set(key, new Chart({ title: key, signal }, dataOf(columns, key)));
+    }
+    const figures = shown.flatMap((key) => charts.get(key)?.element ?? []);
+    const isSame = figures.length === grid.children.length && figures.every((figure, i) => grid.children[i] === figure);
+    if (!isSame) grid.replaceChildren(...figures);
+    count.textContent = `${shown.length} of ${all.length} metrics`;
+  };
+  draw();
+  return { element: h('div', {}, h('div', { class: 'bar' }, filter, count), grid), draw };
+}
+
+/**
+ * @param {Columns} columns
+ * @param {string} key
+ * @returns {import('./charts.js').ChartData}
+ */
+function dataOf(columns, key) {
+  const { evaluations } = columns;
+  if (columns.byKey.has(key)) {
+    return { steps: columns.steps, series: [{ label: 'value', color: 'blue', values: columns.get(key) }] };
+  }
+  return {
+    steps: evaluations.map(({ step }) => step),
+    series: [{ label: 'value', color: 'blue', values: evaluations.map(({ metrics }) => metrics[key] ?? null) }],
+    whiskers: [evaluations.map(({ intervals }) => intervals[key])],
+  };
+}

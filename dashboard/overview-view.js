@@ -1,0 +1,222 @@
+// Whether a run learns, and how healthy it is: the curves that matter most, and its alerts.
+import { Chart } from './charts.js';
+import { h } from './dom.js';
+import { pill } from './parts.js';
+import { go, link } from './route.js';
+
+/** @typedef {import('./columns.js').Columns} Columns */
+/** @typedef {import('./charts.js').ChartData} ChartData */
+/** @typedef {import('./charts.js').ChartOptions} ChartOptions */
+/** @typedef {import('../src/server/dashboard/answers.ts').RunPage} RunPage */
+
+/**
+ * A panel is shown of runs that have what it needs.
+ * @typedef {object} Panel
+ * @property {string} title
+ * @property {string} about
+ * @property {(columns: Columns) => boolean} isThere
+ * @property {(columns: Columns) => ChartData} data
+ * @property {ChartOptions['range']} [range]
+ * @property {ChartOptions['rightRange']} [rightRange]
+ */
+
+/** @param {string} key */
+const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
+
+/**
+ * @param {string} title
+ * @param {string} key
+ * @param {string} about
+ * @returns {Panel}
+ */
+const single = (title, key, about) => ({
+  ...{ title, about, isThere: has(key) },
+  data: (columns) => ({ steps: columns.steps, series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
+});
+
+/** @type {Panel[]} */
+const panels = [
+  {
+    title: 'Reward',
+    about: 'reward: the mean of a step, and one standard deviation within its groups',
+    isThere: has('reward'),
+    data: (columns) => {
+      const [reward, std] = [columns.get('reward'), columns.get('reward_std')];
+      /** @param {number} sign */
+      const edge = (sign) => reward.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
+      return {
+        steps: columns.steps,
+        series: [
+          { label: 'upper', color: 'blue', values: edge(1), hidden: true },
+          { label: 'lower', color: 'blue', values: edge(-1), hidden: true },
+          { label: 'reward', color: 'blue', values: reward },
+        ],
+        bands: [[0, 1, 'blue']],
+      };
+    },
+  },
+  {
+    title: 'Held-out accuracy',
+    about: 'the share of right answers to problems that are not trained on, with its 95 % interval',
+    isThere: ({ evaluations }) => evaluations.some(({ metrics }) => 'eval/sampled_accuracy' in metrics),
+    range: [0, 1],
+    data: ({ evaluations }) => {
+      const keys = ['eval/sampled_accuracy', 'eval/accuracy'];
+      return {
+        steps: evaluations.map(({ step }) => step),
+        series: [
+          { label: 'sampled', color: 'blue', values: valuesOf(evaluations, keys[0]) },
+          { label: 'greedy', color: 'orange', values: valuesOf(evaluations, keys[1]) },
+        ],
+        whiskers: keys.map((key) => evaluations.map(({ intervals }) => intervals[key])),
+      };
+    },
+  },
+  {
+    title: 'Groups',
+    about: 'only mixed groups teach: of the others all answers are equally good or bad, or could not be scored',
+    isThere: has('groups/frac_mixed'),
+    range: [0, 1],
+    data: (columns) => {
+      const [good, mixed, bad] = ['all_good', 'mixed', 'all_bad'].map((name) => columns.get(`groups/frac_${name}`));
+      /** @param {...(import('./columns.js').Column | undefined)} parts */
+      const sum = (...parts) => columns.steps.map((_, i) => parts.reduce((total, part) => total + (part?.[i] ?? 0), 0));
+      return {
+        steps: columns.steps,
+        series: [
+          { label: 'all bad', color: 'stack-bad', values: sum(good, mixed, bad), shown: bad, filled: true },
+          { label: 'mixed', color: 'stack-mixed', values: sum(good, mixed), shown: mixed, filled: true },
+          { label: 'all good', color: 'stack-good', values: sum(good), shown: good, filled: true },
+        ],
+      };
+    },
+  },
+  {
+    title: 'Completion length',
+    about: 'tokens: mean, shortest and longest; right axis: the share that was cut off',
+    isThere: has('completions/mean_length'),
+    range: [0, null],
+    rightRange: [0, 1],
+    data: (columns) => ({
+      steps: columns.steps,
+      series: [
+        { label: 'longest', color: 'blue', values: columns.get('completions/max_length'), hidden: true },
+        { label: 'shortest', color: 'blue', values: columns.get('completions/min_length'), hidden: true },
+        { label: 'mean', color: 'blue', values: columns.get('completions/mean_length') },
+        {
+          label: 'clipped',
+          color: 'orange',
+          values: columns.get('completions/clipped_ratio'),
+          axis: 'right',
+          dashed: true,
+        },
+      ],
+      bands: [[0, 1, 'blue']],
+    }),
+  },
+  single('Entropy', 'entropy', 'nats per token: near 0, all answers to a prompt are the same'),
+  single('KL', 'kl', 'how far the policy is from its reference'),
+  single('Gradient norm', 'grad_norm', 'before clipping'),
+  {
+    title: 'Time per step',
+    about: 'seconds; right axis: tokens per second',
+    isThere: has('step_time'),
+    range: [0, null],
+    data: (columns) => ({
+      steps: columns.steps,
+      series: [
+        { label: 'step_time', color: 'blue', values: columns.get('step_time') },
+        { label: 'tokens/s', color: 'orange', values: columns.get('tokens_per_second'), axis: 'right', dashed: true },
+      ],
+    }),
+  },
+];
+
+/** The keys that the panels read. */
+export const overviewKeys = [
+  ...['reward', 'reward_std', 'groups/frac_all_good', 'groups/frac_mixed', 'groups/frac_all_bad'],
+  ...['completions/mean_length', 'completions/min_length', 'completions/max_length', 'completions/clipped_ratio'],
+  ...['entropy', 'kl', 'grad_norm', 'step_time', 'tokens_per_second'],
+];
+
+/**
+ * @param {Columns['evaluations']} evaluations
+ * @param {string | undefined} key
+ */
+function valuesOf(evaluations, key = '') {
+  return evaluations.map(({ metrics }) => metrics[key] ?? null);
+}
+
+/**
+ * @param {RunPage} page
+ * @param {Columns} columns
+ * @param {AbortSignal} signal
+ */
+export function overview(page, columns, signal) {
+  const alerts = h('div', {}, alertList(page));
+  const grid = h('div', { class: 'charts' });
+  /** @type {Map<Panel, Chart>} */
+  const charts = new Map();
+  const onStep = (/** @type {number} */ step) => go(link(['runs', page.id, 'rollouts', step]));
+  const draw = () => {
+    const there = panels.filter((panel) => panel.isThere(columns));
+    for (const panel of there) {
+      const data = panel.data(columns);
+      const chart = charts.get(panel);
+      if (chart) chart.update(data);
+      else {
+        const { title, about, range, rightRange } = panel;
+        charts.set(panel, new Chart({ title, about, range, rightRange, onStep, signal }, data));
+      }
+    }
+    const figures = there.flatMap((panel) => charts.get(panel)?.element ?? []);
+    // Putting an element back where it is would close what is open in it.
+    if (figures.some((figure, i) => grid.children[i] !== figure)) grid.replaceChildren(...figures);
+    if (figures.length === 0) grid.replaceChildren(h('p', { class: 'quiet' }, 'There are no steps yet.'));
+  };
+  draw();
+  return {
+    element: h(
+      'div',
+      {},
+      grid,
+      columns.every > 1 && h('p', { class: 'quiet' }, `Every ${columns.every} steps, one is shown.`),
+      alerts,
+    ),
+    draw,
+    /** @param {RunPage} next */
+    page: (next) => alerts.replaceChildren(alertList(next)),
+  };
+}
+
+/** @param {RunPage} page */
+function alertList({ alerts }) {
+  if (alerts.length === 0) return h('p', { class: 'quiet' }, 'No alerts.');
+  const open = alerts.filter((alert) => alert.resolved_step === undefined);
+  const over = alerts.filter((alert) => alert.resolved_step !== undefined);
+  return h(
+    'section',
+    { class: 'alerts' },
+    h('h2', {}, 'Alerts'),
+    [...open, ...over].map(({ step, level, rule, text, why, suggestion, resolved_step }) =>
+      h(
+        'article',
+        { class: resolved_step === undefined ? 'box' : 'box over' },
+        h(
+          'p',
+          {},
+          pill(level),
+          h('strong', {}, rule),
+          h(
+            'span',
+            { class: 'quiet' },
+            resolved_step === undefined ? ` since step ${step}` : ` steps ${step} to ${resolved_step}`,
+          ),
+        ),
+        h('p', {}, text),
+        h('p', { class: 'quiet' }, why),
+        h('p', {}, h('strong', {}, 'Try: '), suggestion),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,85 @@
+// Small parts that several views show: states, verdicts, alerts, sparklines.
+import { h, svg } from './dom.js';
+import { number } from './format.js';
+
+/** @typedef {import('../src/server/dashboard/answers.ts').RunRow} RunRow */
+
+/** @type {Readonly<Record<string, string>>} */
+const tones = {
+  ...{ starting: 'live', running: 'live', completed: 'good', stopped: 'warn', failed: 'bad', interrupted: 'warn' },
+  ...{ improved: 'good', flat: 'plain', regressed: 'bad', inconclusive: 'plain' },
+  ...{ better: 'good', same: 'plain', worse: 'bad' },
+  ...{ error: 'bad', warning: 'warn', info: 'plain' },
+  ...{ kept: 'good', dropped: 'plain', resampled: 'warn' },
+};
+
+/**
+ * A word with the colour of what it says.
+ * @param {string} word
+ * @param {string} [text]
+ */
+export function pill(word, text = word) {
+  return h('span', { class: `pill ${tones[word] ?? 'plain'}` }, text);
+}
+
+/** @param {RunRow['open']} open */
+export function alertCounts(open) {
+  const levels = /** @type {const} */ (['error', 'warning', 'info']);
+  const found = levels.filter((level) => open[level] > 0);
+  if (found.length === 0) return h('span', { class: 'quiet' }, 'no alerts');
+  return h(
+    'span',
+    { class: 'pills' },
+    found.map((level) => pill(level, `${open[level]} ${level}`)),
+  );
+}
+
+/** @param {readonly number[]} values */
+export function sparkline(values) {
+  const [width, height] = [96, 22];
+  if (values.length < 2) return h('span', {});
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const points = values.map((value, i) => {
+    const x = 2 + (i / (values.length - 1)) * (width - 4);
+    const y = high === low ? height / 2 : height - 3 - ((value - low) / (high - low)) * (height - 6);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
+  const [x, y] = (points.at(-1) ?? '').split(',');
+  return svg(
+    'svg',
+    { class: 'spark', viewBox: `0 0 ${width} ${height}`, width, height, 'aria-hidden': 'true' },
+    svg('polyline', { points: points.join(' ') }),
+    svg('circle', { cx: x, cy: y, r: 2 }),
+  );
+}
+
+/** @param {RunRow['accuracy']} accuracy */
+export function accuracyText(accuracy) {
+  if (!accuracy) return h('span', { class: 'quiet' }, '–');
+  const { value, interval } = accuracy;
+  return h(
+    'span',
+    {},
+    number(value),
+    interval && h('span', { class: 'quiet' }, ` [${number(interval[0])}, ${number(interval[1])}]`),
+  );
+}
+
+/**
+ * @param {string} label
+ * @param {readonly { readonly value: string, readonly label: string }[]} options
+ * @param {string} value
+ * @param {(value: string) => void} onChange
+ */
+export function choice(label, options, value, onChange) {
+  return h(
+    'label',
+    { class: 'choice' },
+    label,
+    h(
+      'select',
+      { onchange: (event) => onChange(event.target.value) },
+      options.map((option) => h('option', { value: option.value, selected: option.value === value }, option.label)),
+    ),
+  );
+}

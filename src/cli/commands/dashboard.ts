@@ -1,0 +1,41 @@
+// gradus dashboard: a page that shows runs.
+import { Command } from 'commander';
+import { portNumber } from '../arguments.ts';
+import { ofSignal, type StopSignal } from '../exit-codes.ts';
+import type { Cli } from '../main.ts';
+import { withStopSignals } from '../signals.ts';
+
+const examples = `Examples:
+  gradus dashboard                             the runs under runs/, at http://127.0.0.1:6060
+  gradus dashboard --root elsewhere/runs --port 0 --json
+`;
+
+interface DashboardFlags {
+  readonly root: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export function dashboardCommand(cli: Cli): Command {
+  return new Command('dashboard')
+    .description('show runs on a web page that follows them while they train, until it is stopped; it only reads')
+    .option('--root <dir>', 'the directory that contains the runs', 'runs')
+    .option('--host <address>', 'where to listen; the default is for this machine only', '127.0.0.1')
+    .option('--port <port>', 'where to listen; 0 takes any that is free', portNumber, 6060)
+    .option('--json', 'print one JSON object on stdout, as soon as it listens')
+    .addHelpText('before', examples)
+    .action(cli.action((flags: DashboardFlags) => serveDashboard(cli, flags)));
+}
+
+async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFlags) {
+  const { dashboard } = await import('../../server/dashboard/dashboard.ts');
+  const { listen } = await import('../../server/listen.ts');
+  return withStopSignals(async (signal) => {
+    const { url, close } = await listen(dashboard({ root, host }), { host, port });
+    const result = { ok: true, schema: 'dashboard.result/1', command: 'dashboard', url, root };
+    output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await close();
+    return ofSignal[signal.reason as StopSignal];
+  });
+}

@@ -1,0 +1,139 @@
+// What the dashboard's API answers with; the page reads these types, too.
+import type { Interval } from '../../intervals.ts';
+import type { Message } from '../../message.ts';
+import type { GroupFate, GroupReason } from '../../rl.ts';
+import type { DiagnosedAlert } from '../../runs/health.ts';
+import type { Alert, Learning, RolloutCompletion, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
+
+/** What went wrong: of a request, or with a file of a run. */
+export interface Fault {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+/** GET /api/runs */
+export interface RunList {
+  /** The directory, as it was given. */
+  readonly root: string;
+  readonly runs: readonly RunRow[];
+  /** Runs whose run.json cannot be read. */
+  readonly damaged: readonly { readonly id: string; readonly fault: Fault }[];
+}
+
+/** GET /api/runs/:run; a row of the table has the same. */
+export interface RunRow {
+  /** The name of the directory under the root. */
+  readonly id: string;
+  readonly record: RunRecord;
+  readonly isActive: boolean;
+  readonly model: string | null;
+  /** Of the first steps and of as many last ones. */
+  readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
+  /** The reward of the whole run in at most 60 means. */
+  readonly spark: readonly number[];
+  /** At the last evaluation. */
+  readonly accuracy?: { readonly step: number; readonly value: number; readonly interval?: Interval };
+  readonly learning?: Learning;
+  /** The number of alerts that still hold, by level. */
+  readonly open: { readonly error: number; readonly warning: number; readonly info: number };
+  /** What of the run cannot be read. */
+  readonly damage: readonly Fault[];
+}
+
+/** GET /api/runs/:run */
+export interface RunPage extends RunRow {
+  readonly verdict?: Verdict;
+  readonly alerts: readonly DiagnosedAlert[];
+  /** A line of the configuration's keys that matter most. */
+  readonly summary: readonly string[];
+}
+
+/** GET /api/runs/:run/curves */
+export interface Curves {
+  readonly steps: readonly number[];
+  /** By key, one value a step; null where a step has none. */
+  readonly values: Readonly<Record<string, readonly (number | null)[]>>;
+  /** Every how many steps one is among them. */
+  readonly every: number;
+  /** All keys that the run has. */
+  readonly keys: readonly string[];
+  readonly evaluations: readonly CurveEvaluation[];
+  /** Where /follow goes on. */
+  readonly cursor: string;
+}
+
+export interface CurveEvaluation {
+  readonly step: number;
+  readonly problems: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly intervals: Readonly<Record<string, Interval>>;
+}
+
+/** The event `lines` of GET /api/runs/:run/follow; its id is the cursor after it. */
+export interface NewLines {
+  readonly metrics: readonly Readonly<Record<string, number>>[];
+  readonly timings: readonly Readonly<Record<string, number>>[];
+  readonly evaluations: readonly CurveEvaluation[];
+  readonly alerts: readonly Alert[];
+}
+
+/** GET /api/runs/:run/rollouts */
+export interface RolloutSteps {
+  readonly steps: readonly number[];
+}
+
+/** GET /api/runs/:run/rollouts/:step */
+export interface RolloutStep {
+  readonly step: number;
+  readonly groups: readonly GroupRow[];
+}
+
+export interface GroupRow {
+  /** Its position in the step, from 0. */
+  readonly index: number;
+  readonly id: string;
+  readonly fate: GroupFate;
+  readonly reason: GroupReason;
+  /** The beginning of the last message of the prompt. */
+  readonly prompt: string;
+  /** Of each completion. */
+  readonly rewards: readonly (number | null)[];
+  /** Of the rewards that there are; absent if there are none. */
+  readonly mean?: number;
+  readonly std?: number;
+}
+
+/** GET /api/runs/:run/rollouts/:step/:group */
+export interface GroupPage extends GroupRow {
+  readonly step: number;
+  readonly groups: number;
+  readonly messages: readonly Message[];
+  readonly example: Readonly<Record<string, unknown>>;
+  readonly completions: readonly CompletionPage[];
+}
+
+export interface CompletionPage extends Omit<RolloutCompletion, 'token_ids' | 'logprobs'> {
+  readonly tokens: number;
+}
+
+/** GET /api/runs/:run/samples?step=N */
+export interface Samples {
+  readonly steps: readonly number[];
+  readonly step?: number;
+  readonly samples: readonly SampleRecord[];
+}
+
+/** GET /api/runs/:run/texts */
+export interface Texts {
+  readonly names: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+/** GET /api/runs/:run/texts/:name */
+export interface Text {
+  readonly name: string;
+  readonly bytes: number;
+  readonly text: string;
+  /** Whether only the end is here. */
+  readonly isCut: boolean;
+}

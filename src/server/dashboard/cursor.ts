@@ -1,0 +1,27 @@
+// How far a reader of a run has come: the number of lines it has of each file, and which process wrote them.
+import type { RunRecord } from '../../runs/records.ts';
+
+export interface Cursor {
+  /** Lines of another writer may differ from those of the same number: a run that goes on makes steps again. */
+  readonly writer: string;
+  readonly metrics: number;
+  readonly timings: number;
+  readonly evaluations: number;
+  readonly alerts: number;
+}
+
+export function writerOf({ pid, started }: RunRecord): string {
+  return `${Number(pid)}_${Date.parse(started)}`;
+}
+
+export function cursorText({ writer, metrics, timings, evaluations, alerts }: Cursor): string {
+  return [writer, metrics, timings, evaluations, alerts].join('-');
+}
+
+/** Undefined for a text that is none. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, writer, ...counts] = /^(\w+)-(\d{1,15})-(\d{1,15})-(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
+  if (writer === undefined) return undefined;
+  const [metrics, timings, evaluations, alerts] = counts.map(Number) as [number, number, number, number];
+  return { writer, metrics, timings, evaluations, alerts };
+}

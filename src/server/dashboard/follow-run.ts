@@ -1,0 +1,101 @@
+// Follows a run while it trains, from where a reader stands: every line once, without gaps.
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LineFollower } from '../../runs/follow-lines.ts';
+import { runFiles } from '../../runs/layout.ts';
+import { isActive, isRun, readRun } from '../../runs/read-run.ts';
+import type { Alert, EvaluationRecord, MetricsRecord, RunRecord } from '../../runs/records.ts';
+import type { Fault, NewLines } from './answers.ts';
+import { type Cursor, cursorText, writerOf } from './cursor.ts';
+import { curveEvaluation } from './curves.ts';
+import { faultOf } from './faults.ts';
+
+export type FollowEvent =
+  /** run.json, at the beginning and whenever it changes. */
+  | { readonly event: 'run'; readonly data: RunRecord }
+  /** Lines that came, and the cursor after them. */
+  | { readonly event: 'lines'; readonly id: string; readonly data: NewLines }
+  /** The reader's lines are no longer the run's: it has to read them all again. */
+  | { readonly event: 'reset' }
+  /** The run is over, and everything was told. */
+  | { readonly event: 'end' }
+  /** The run was removed. */
+  | { readonly event: 'gone' }
+  | { readonly event: 'damaged'; readonly data: Fault }
+  /** Nothing has happened for a while. */
+  | { readonly event: 'idle' };
+
+export interface FollowOptions {
+  readonly signal: AbortSignal;
+  /** Milliseconds between two looks. @default 500 */
+  readonly pause?: number;
+}
+
+/** The number of looks without news after which that is told, so that a connection that broke is noticed. */
+const quietLooks = 30;
+
+/** Ends after `reset`, `end`, `gone` and `damaged`, or when the signal is aborted. */
+export async function* followRun(
+  directory: string,
+  from: Cursor,
+  { signal, pause = 500 }: FollowOptions,
+): AsyncGenerator<FollowEvent> {
+  const file = <T>(name: string) => new LineFollower<T>(join(directory, name));
+  const files = {
+    metrics: file<MetricsRecord>(runFiles.metrics),
+    timings: file<MetricsRecord>(runFiles.timings),
+    evaluations: file<EvaluationRecord>(runFiles.evals),
+    alerts: file<Alert>(runFiles.alerts),
+  };
+  const names = Object.keys(files) as (keyof typeof files)[];
+  const counts = { metrics: 0, timings: 0, evaluations: 0, alerts: 0 };
+  let told = '';
+  for (let quiet = 0, isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      // Before the lines: a run that is over by then writes no more of them.
+      const record = readRun(directory);
+      if (writerOf(record) !== from.writer) return yield { event: 'reset' };
+      const lines = {
+        metrics: files.metrics.next(),
+        timings: files.timings.next(),
+        evaluations: files.evaluations.next(),
+        alerts: files.alerts.next(),
+      };
+      if (names.some((name) => files[name].restarts > 0)) return yield { event: 'reset' };
+      for (const name of names) counts[name] += lines[name].length;
+      if (isFirst) {
+        if (names.some((name) => counts[name] < from[name])) return yield { event: 'reset' };
+        for (const name of names) lines[name].splice(0, from[name]);
+      }
+      const text = JSON.stringify(record);
+      const hasLines = names.some((name) => lines[name].length > 0);
+      if (hasLines) {
+        const evaluations = lines.evaluations.map(curveEvaluation);
+        yield {
+          event: 'lines',
+          id: cursorText({ writer: from.writer, ...counts }),
+          data: { ...lines, evaluations },
+        };
+      }
+      if (text !== told) yield { event: 'run', data: record };
+      quiet = hasLines || text !== told ? 0 : quiet + 1;
+      told = text;
+      if (!isActive(record)) return yield { event: 'end' };
+      if (quiet >= quietLooks) {
+        quiet = 0;
+        yield { event: 'idle' };
+      }
+    } catch (error) {
+      return yield stillThere(directory) ? { event: 'damaged', data: faultOf(error) } : { event: 'gone' };
+    }
+    await sleep(pause, undefined, { signal }).catch(() => {});
+  }
+}
+
+function stillThere(directory: string): boolean {
+  try {
+    return isRun(directory);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,81 @@
+// The rollouts of a run, one step at a time: the groups of a step, and the completions of a group.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { GradusError, isObject, kindOf } from '../../errors.ts';
+import { mean } from '../../intervals.ts';
+import { damaged } from '../../runs/files.ts';
+import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
+import { readRollouts } from '../../runs/read-run.ts';
+import type { RolloutRecord } from '../../runs/records.ts';
+import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
+
+/** So much of a prompt is in the row of its group. */
+const promptCharacters = 300;
+
+/** The steps whose rollouts were kept. */
+export function rolloutSteps(directory: string): number[] {
+  const folder = join(directory, runFiles.rollouts);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.flatMap((name) => (name.endsWith('.jsonl') ? (stepOf(name) ?? []) : [])).sort((a, b) => a - b);
+}
+
+/** Throws `STEP_NOT_FOUND`, `RUN_DAMAGED`. */
+export function rolloutStep(directory: string, step: number): RolloutStep {
+  return { step, groups: groupsOf(directory, step).map(groupRow) };
+}
+
+/** Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
+export function rolloutGroup(directory: string, step: number, index: number): GroupPage {
+  const groups = groupsOf(directory, step);
+  const group = groups[index];
+  if (!group) {
+    throw new GradusError('GROUP_NOT_FOUND', `step ${step} has no group ${index}`, {
+      hint: `it has groups 0 to ${groups.length - 1}`,
+    });
+  }
+  return {
+    ...groupRow(group, index),
+    ...{ step, groups: groups.length, messages: group.prompt, example: group.example },
+    completions: group.completions.map(({ token_ids, logprobs: _, ...rest }) => ({
+      ...rest,
+      tokens: Array.isArray(token_ids) ? token_ids.length : 0,
+    })),
+  };
+}
+
+function groupsOf(directory: string, step: number): RolloutRecord[] {
+  const path = rolloutsFile(directory, step);
+  if (!existsSync(path)) {
+    throw new GradusError('STEP_NOT_FOUND', `there are no rollouts of step ${step}`, {
+      hint: 'rollouts are kept of the steps that /rollouts lists',
+    });
+  }
+  const groups = readRollouts(directory, step);
+  for (const [index, group] of groups.entries()) {
+    const fault = faultOfGroup(group);
+    if (fault !== undefined) throw damaged(path, `${fault} of line ${index + 1}`);
+  }
+  return groups;
+}
+
+/** What the page needs of a group and is not there. */
+function faultOfGroup({ prompt, completions }: RolloutRecord): string | undefined {
+  for (const [name, list] of Object.entries({ prompt, completions })) {
+    if (!Array.isArray(list)) return `${name} is ${kindOf(list)}, not an array:`;
+    if (!list.every(isObject)) return `${name} has an entry that is no object:`;
+  }
+  return undefined;
+}
+
+function groupRow({ id, fate, reason, prompt, completions }: RolloutRecord, index: number): GroupRow {
+  const rewards = completions.map(({ reward }) => (typeof reward === 'number' ? reward : null));
+  const given = rewards.filter((reward) => reward !== null);
+  const center = given.length > 0 ? mean(given) : 0;
+  const spread = given.length > 0 && {
+    mean: center,
+    std: Math.sqrt(mean(given.map((reward) => (reward - center) ** 2))),
+  };
+  const last = prompt.at(-1)?.content;
+  const text = typeof last === 'string' ? last.slice(0, promptCharacters) : '';
+  return { index, id: String(id), fate, reason, prompt: text, rewards, ...spread };
+}

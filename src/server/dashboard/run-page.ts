@@ -1,0 +1,146 @@
+// What the dashboard says of a run as a whole: a row of the table, and the head of its page.
+import { statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import { isObject } from '../../errors.ts';
+import { mean } from '../../intervals.ts';
+import { type DiagnosedAlert, replay } from '../../runs/health.ts';
+import { runFiles } from '../../runs/layout.ts';
+import {
+  isActive,
+  isConfigured,
+  readEvaluations,
+  readMetrics,
+  readResolvedConfig,
+  readRun,
+} from '../../runs/read-run.ts';
+import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
+import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
+import { healthSettings } from '../../studio/health-settings.ts';
+import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
+import { faultOf } from './faults.ts';
+import { runNames } from './runs-in-root.ts';
+
+/** The number of points of a row's curve. */
+const sparkPoints = 60;
+
+/** Reads what can be read: a damaged file is told, and the rest shown. Throws only if run.json cannot be read. */
+export function runPage(directory: string): RunPage {
+  const record = readRun(directory);
+  const damage: Fault[] = [];
+  const attempt = <T>(read: () => T, otherwise: T): T => {
+    try {
+      return read();
+    } catch (error) {
+      damage.push(faultOf(error));
+      return otherwise;
+    }
+  };
+  const config = attempt(() => configOf(directory), undefined);
+  const metrics = attempt(() => readMetrics(directory), []);
+  const evaluations = attempt(() => readEvaluations(directory), []);
+  const settings = config ? attempt(() => healthSettings(config), {}) : {};
+  const alerts = attempt(() => replay(metrics, evaluations, settings).alerts, []);
+  const verdict = attempt(() => learningVerdict(metrics, evaluations), undefined);
+  const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
+  const accuracy = lastAccuracy(evaluations);
+  const open = (level: DiagnosedAlert['level']) =>
+    alerts.filter((alert) => alert.level === level && alert.resolved_step === undefined).length;
+  return {
+    id: basename(directory),
+    ...{ record, isActive: isActive(record), model: typeof config?.model === 'string' ? config.model : null },
+    ...(reward && { reward }),
+    spark: spark(metrics),
+    ...(accuracy && { accuracy }),
+    ...(verdict && { learning: verdict.learning, verdict }),
+    open: { error: open('error'), warning: open('warning'), info: open('info') },
+    ...{ alerts, damage, summary: config ? summaryOf(config) : [] },
+  };
+}
+
+function configOf(directory: string): Config | undefined {
+  if (!isConfigured(directory)) return undefined;
+  const config = readResolvedConfig(directory);
+  return isObject(config) ? (config as unknown as Config) : undefined;
+}
+
+function lastAccuracy(evaluations: readonly EvaluationRecord[]): RunRow['accuracy'] {
+  const key = 'eval/sampled_accuracy';
+  const last = evaluations.findLast(({ metrics }) => typeof metrics[key] === 'number');
+  if (!last) return undefined;
+  const interval = last.intervals[key];
+  return { step: last.step, value: last.metrics[key]!, ...(interval && { interval }) };
+}
+
+function spark(metrics: readonly MetricsRecord[]): number[] {
+  const rewards = metrics.flatMap(({ reward }) => (typeof reward === 'number' ? [reward] : []));
+  const each = Math.max(1, Math.ceil(rewards.length / sparkPoints));
+  return Array.from({ length: Math.ceil(rewards.length / each) }, (_, i) =>
+    Number(mean(rewards.slice(i * each, (i + 1) * each)).toPrecision(4)),
+  );
+}
+
+/** Keys that readers of a curve ask for, as `key value`. */
+function summaryOf(config: Config): string[] {
+  const names = ['taskset', 'dataset', 'environment', 'learning_rate', 'prompts_per_step', 'num_generations', 'seed'];
+  const values = config as unknown as Readonly<Record<string, unknown>>;
+  return names.flatMap((name) => {
+    const value = values[name];
+    return value === null || value === undefined || typeof value === 'object' ? [] : [`${name} ${value}`];
+  });
+}
+
+interface KnownRow {
+  /** What its files were like. */
+  readonly stamp: string;
+  readonly row: RunRow;
+}
+
+/** Lists runs, the one that was started last first, and reads again only those whose files have changed. */
+export class RunTable {
+  readonly #root: string;
+  #rows: ReadonlyMap<string, KnownRow> = new Map();
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  list(): RunList {
+    const rows = new Map<string, KnownRow>();
+    const damaged: { id: string; fault: Fault }[] = [];
+    for (const name of runNames(this.#root)) {
+      const directory = join(this.#root, name);
+      try {
+        const stamp = stampOf(directory);
+        const known = this.#rows.get(name);
+        // Whether the process of an active run is alive is in no file.
+        const isKnown = known?.stamp === stamp && (!known.row.isActive || isActive(readRun(directory)));
+        rows.set(name, isKnown ? known : { stamp, row: rowOf(runPage(directory)) });
+      } catch (fault) {
+        damaged.push({ id: name, fault: faultOf(fault) });
+      }
+    }
+    this.#rows = rows;
+    const runs = [...rows.values()].map(({ row }) => row);
+    return {
+      root: this.#root,
+      runs: runs.sort((a, b) => (a.record.started < b.record.started ? 1 : -1)),
+      damaged: damaged.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    };
+  }
+}
+
+function rowOf({ alerts: _, verdict: _verdict, summary: _summary, ...row }: RunPage): RunRow {
+  return row;
+}
+
+/** Changes whenever one of the files that a row is made of does. */
+function stampOf(directory: string): string {
+  const files = [runFiles.run, runFiles.resolvedConfig, runFiles.metrics, runFiles.evals];
+  return files
+    .map((name) => {
+      const found = statSync(join(directory, name), { throwIfNoEntry: false });
+      return found ? `${found.ino}.${found.size}.${found.mtimeMs}` : '';
+    })
+    .join();
+}

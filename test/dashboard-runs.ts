@@ -1,0 +1,56 @@
+// Runs for the tests of the dashboard: one that goes on, whose model wrote markup.
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rolloutsFile, runFiles } from '../src/runs/layout.ts';
+
+/** What a page would carry out if it took text for markup. */
+export const hostile = 'I think <img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script> <b>5</b>';
+
+/** A run of this process, with two groups in its second step. */
+export function writeLiveRun(directory: string): void {
+  mkdirSync(join(directory, runFiles.logs), { recursive: true });
+  writeRecord(directory, { status: 'running', step: 2 });
+  addSteps(directory, 1, 2);
+  writeFileSync(join(directory, runFiles.logs, 'train.log'), 'it begins\n');
+  writeFileSync(
+    join(directory, runFiles.samples),
+    `${JSON.stringify({ step: 2, ...sample, prompt, stop_reason: 'completed', reward: 1, rewards: { correct: 1 } })}\n`,
+  );
+  const path = rolloutsFile(directory, 2);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, [group('2.0', 'mixed', [1, 0, null]), group('2.1', 'all_good', [1, 1])].join(''));
+}
+
+export function writeRecord(directory: string, changes: Record<string, unknown>): void {
+  const [started, pid] = ['2026-01-01T00:00:00.000Z', process.pid];
+  const record = { id: 'live', backend: 'native', versions: {}, started, pid, max_steps: 100, ...changes };
+  writeFileSync(join(directory, runFiles.run), JSON.stringify(record));
+}
+
+export function addSteps(directory: string, from: number, to: number): void {
+  for (let step = from; step <= to; step++) {
+    const metrics = { step, reward: step / 100, reward_std: 0.1, entropy: 1 / step };
+    appendFileSync(join(directory, runFiles.metrics), `${JSON.stringify(metrics)}\n`);
+    appendFileSync(join(directory, runFiles.timings), `${JSON.stringify({ step, step_time: 0.5 })}\n`);
+  }
+}
+
+const sample = { completion: hostile, example: { question: '2+3=' } };
+const prompt = [{ role: 'user', content: '2+3=' }];
+
+function group(id: string, reason: string, rewards: readonly (number | null)[]): string {
+  const completions = rewards.map((reward, i) => ({
+    ...{ text: i === 0 ? hostile : 'It is 5.', reward, rewards: { correct: reward }, advantage: (reward ?? 0) - 0.5 },
+    ...(reward === null && { error: `the environment said ${hostile}`, errors: { correct: hostile } }),
+    ...(i === 1 && { messages: turns }),
+    ...{ stop_reason: reward === null ? 'error' : 'completed', token_ids: [1, 2, 3], logprobs: [-1, -1, -1] },
+  }));
+  const record = { id, fate: 'kept', reason, example: sample.example, prompt, prompt_ids: [7], completions };
+  return `${JSON.stringify(record)}\n`;
+}
+
+const turns = [
+  { role: 'assistant', content: '', toolCalls: [{ id: 'c0', name: 'add', arguments: { numbers: [2, 3] } }] },
+  { role: 'tool', content: hostile, toolCallId: 'c0' },
+  { role: 'assistant', content: 'It is 5.' },
+];
