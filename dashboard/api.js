@@ -3,6 +3,9 @@
 /** @typedef {import('../src/server/dashboard/answers.ts').Fault} Fault */
 /** @typedef {import('../src/server/dashboard/answers.ts').NewLines} NewLines */
 
+/** Milliseconds. */
+const retryPause = 3000;
+
 /** An answer of the server that is an error. */
 export class ApiError extends Error {
   /** @param {Fault} fault */
@@ -74,6 +77,11 @@ export function follow(run, cursor, follower, signal) {
   }
   source.addEventListener('open', () => follower.connection(true));
   source.addEventListener('error', () => {
-    if (!signal.aborted) follower.connection(false);
+    if (signal.aborted) return;
+    follower.connection(false);
+    // An answer that is an error is final for the browser: the run may be there again, or is said to be gone.
+    if (source.readyState !== EventSource.CLOSED) return;
+    const timer = setTimeout(follower.reset, retryPause);
+    signal.addEventListener('abort', () => clearTimeout(timer));
   });
 }

@@ -69,12 +69,15 @@ export class Chart {
     );
     // Drawn when it is seen: a run has dozens of metrics.
     this.isSeen = false;
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      this.isSeen = true;
-      seen.disconnect();
-      this.#draw();
-    });
+    const seen = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        this.isSeen = true;
+        seen.disconnect();
+        this.#draw();
+      },
+      { rootMargin: '400px' },
+    );
     seen.observe(this.element);
     const resized = new ResizeObserver(() => {
       const width = this.place.clientWidth;
@@ -254,6 +257,7 @@ function axisWidth(_, values) {
  */
 function spread(low, high, [fixedLow, fixedHigh]) {
   if (low === null || high === null) return [fixedLow ?? 0, fixedHigh ?? 1];
-  const room = low === high ? Math.max(Math.abs(low) * 0.1, 1e-3) : 0.06 * (high - low);
+  if (low === 0 && high === 0) return [fixedLow ?? 0, fixedHigh ?? 1];
+  const room = low === high ? Math.abs(low) * 0.1 : 0.06 * (high - low);
   return [fixedLow ?? low - room, fixedHigh ?? high + room];
 }

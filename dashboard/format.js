@@ -7,7 +7,7 @@
 export function number(value) {
   if (typeof value !== 'number' || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return minus(value.toExponential(2));
+  if (size !== 0 && (size < 1e-3 || size >= 1e7)) return minus(value.toExponential(2).replace(/\.?0*e\+?/, 'e'));
   if (Number.isInteger(value)) return minus(value.toLocaleString('en'));
   const digits = size >= 100 ? 1 : size >= 10 ? 2 : 3;
   return minus(value.toLocaleString('en', { maximumFractionDigits: digits }));
@@ -23,7 +23,7 @@ export function signed(value) {
 
 /** @param {string} text */
 function minus(text) {
-  return text.replace('-', '−');
+  return text.replaceAll('-', '−');
 }
 
 /** @param {number} bytes */

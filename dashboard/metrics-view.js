@@ -49,11 +49,11 @@ export function metricsView(columns, query, signal) {
 function dataOf(columns, key) {
   const { evaluations } = columns;
   if (columns.byKey.has(key)) {
-    return { steps: columns.steps, series: [{ label: 'value', color: 'blue', values: columns.get(key) }] };
+    return { steps: columns.steps, series: [{ label: '', color: 'blue', values: columns.get(key) }] };
   }
   return {
     steps: evaluations.map(({ step }) => step),
-    series: [{ label: 'value', color: 'blue', values: evaluations.map(({ metrics }) => metrics[key] ?? null) }],
+    series: [{ label: '', color: 'blue', values: evaluations.map(({ metrics }) => metrics[key] ?? null) }],
     whiskers: [evaluations.map(({ intervals }) => intervals[key])],
   };
 }

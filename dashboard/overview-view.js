@@ -172,7 +172,7 @@ export function overview(page, columns, signal) {
     const figures = there.flatMap((panel) => charts.get(panel)?.element ?? []);
     // Putting an element back where it is would close what is open in it.
     if (figures.some((figure, i) => grid.children[i] !== figure)) grid.replaceChildren(...figures);
-    if (figures.length === 0) grid.replaceChildren(h('p', { class: 'quiet' }, 'There are no steps yet.'));
+    if (figures.length === 0) grid.replaceChildren(h('p', { class: 'quiet' }, 'There are no curves to show.'));
   };
   draw();
   return {
@@ -190,8 +190,11 @@ export function overview(page, columns, signal) {
 }
 
 /** @param {RunPage} page */
-function alertList({ alerts }) {
-  if (alerts.length === 0) return h('p', { class: 'quiet' }, 'No alerts.');
+function alertList({ alerts, damage }) {
+  if (alerts.length === 0) {
+    const text = damage.length > 0 ? 'What can be read has caused no alerts.' : 'No alerts.';
+    return h('p', { class: 'quiet' }, text);
+  }
   const open = alerts.filter((alert) => alert.resolved_step === undefined);
   const over = alerts.filter((alert) => alert.resolved_step !== undefined);
   return h(

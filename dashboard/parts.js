@@ -22,11 +22,14 @@ export function pill(word, text = word) {
   return h('span', { class: `pill ${tones[word] ?? 'plain'}` }, text);
 }
 
-/** @param {RunRow['open']} open */
-export function alertCounts(open) {
+/**
+ * What is damaged may have alerts that cannot be told.
+ * @param {Pick<RunRow, 'open' | 'damage'>} row
+ */
+export function alertCounts({ open, damage }) {
   const levels = /** @type {const} */ (['error', 'warning', 'info']);
   const found = levels.filter((level) => open[level] > 0);
-  if (found.length === 0) return h('span', { class: 'quiet' }, 'no alerts');
+  if (found.length === 0) return h('span', { class: 'quiet' }, damage.length > 0 ? '–' : 'no alerts');
   return h(
     'span',
     { class: 'pills' },

@@ -21,13 +21,20 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   const { steps } = /** @type {RolloutSteps} */ (await read(['runs', run, 'rollouts']));
   if (steps.length === 0) return { element: h('p', { class: 'quiet' }, 'No rollouts were kept yet.') };
   const step = askedStep === undefined ? /** @type {number} */ (steps.at(-1)) : nearest(steps, Number(askedStep));
-  const bar = stepBar(run, steps, step);
+  const bar = h('div', {}, stepBar(run, steps, step));
+  const page = async () => {
+    const later = /** @type {RolloutSteps} */ (await read(['runs', run, 'rollouts']));
+    // Nobody loses what they are about to choose.
+    if (later.steps.length > steps.length && !bar.contains(document.activeElement)) {
+      bar.replaceChildren(stepBar(run, later.steps, step));
+    }
+  };
   if (askedGroup !== undefined) {
     const group = /** @type {GroupPage} */ (await read(['runs', run, 'rollouts', step, askedGroup]));
-    return { element: h('div', {}, bar, groupPage(run, group, query)) };
+    return { element: h('div', {}, bar, groupPage(run, group, query)), page };
   }
   const { groups } = /** @type {RolloutStep} */ (await read(['runs', run, 'rollouts', step]));
-  return { element: h('div', {}, bar, groupTable(run, step, groups, query)) };
+  return { element: h('div', {}, bar, groupTable(run, step, groups, query)), page };
 }
 
 /**

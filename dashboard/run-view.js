@@ -20,7 +20,7 @@ import { samplesView } from './samples-view.js';
  * @typedef {object} Tab
  * @property {Node} element
  * @property {() => void} [draw] there is more in the columns
- * @property {(page: RunPage) => void} [page]
+ * @property {(page: RunPage) => void | Promise<void>} [page]
  */
 
 /** Milliseconds until the head is read again after something has happened. */
@@ -94,7 +94,7 @@ function keepUp(run, cursor, { columns, tab, notice, showHead, signal }) {
     const { value } = await attempt(/** @type {Promise<RunPage>} */ (read(['runs', run])));
     if (!value || signal.aborted) return;
     showHead(value);
-    tab.page?.(value);
+    await attempt(Promise.resolve(tab.page?.(value)));
   };
   const soon = () => {
     if (timer === 0) timer = window.setTimeout(readHead, headPause);
@@ -126,7 +126,8 @@ function keepUp(run, cursor, { columns, tab, notice, showHead, signal }) {
 }
 
 /** @param {RunPage} page */
-function runHead({ id, record, isActive, model, verdict, open, damage, summary }) {
+function runHead(page) {
+  const { id, record, isActive, model, verdict, damage, summary } = page;
   const { status, step, max_steps, started, ended, error, stop_reason, backend } = record;
   const seconds = (Date.parse(ended ?? '') - Date.parse(started)) / 1000;
   const facts = [
@@ -143,7 +144,7 @@ function runHead({ id, record, isActive, model, verdict, open, damage, summary }
       pill(status),
       isActive && h('span', { class: 'pulse', title: 'live' }),
       h('span', { class: 'grow' }),
-      alertCounts(open),
+      alertCounts(page),
     ),
     h(
       'p',

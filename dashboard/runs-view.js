@@ -89,7 +89,7 @@ function content({ root, runs, damaged }, chosen) {
  * @param {(name: string, isChosen: boolean) => void} choose
  */
 function runRow(row, isChosen, choose) {
-  const { id, record, reward, spark, accuracy, learning, open, damage, model } = row;
+  const { id, record, reward, spark, accuracy, learning, damage, model } = row;
   const box = h('input', {
     ...{ type: 'checkbox', checked: isChosen, 'aria-label': `compare ${id}` },
     onchange: (event) => choose(id, event.target.checked),
@@ -112,7 +112,7 @@ function runRow(row, isChosen, choose) {
     ),
     accuracyText(accuracy),
     learning ? pill(learning) : h('span', { class: 'quiet' }, '–'),
-    alertCounts(open),
+    alertCounts(row),
     h('span', { class: 'quiet' }, moment(record.started)),
   ];
   return h('tr', {}, ...cells.map((cell) => h('td', {}, cell)));

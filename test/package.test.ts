@@ -25,6 +25,7 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   const [packed] = JSON.parse(run(root, 'npm', 'pack', '--json', '--silent', '--pack-destination', folder));
   const paths: string[] = packed.files.map((file: PackedFile) => file.path);
   assert.ok(paths.includes('dist/index.js') && paths.includes('dist/index.d.ts'), 'the library is in the tarball');
+  assert.ok(paths.includes('dashboard/index.html'), 'so is the page of the dashboard');
   const strays = paths.filter((path) => /^(?!templates\/).*\.test\.|^(src|test|node_modules)\/|\.pyc$/.test(path));
   assert.deepEqual(strays, []);
 

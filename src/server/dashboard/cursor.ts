@@ -11,7 +11,7 @@ export interface Cursor {
 }
 
 export function writerOf({ pid, started }: RunRecord): string {
-  return `${Number(pid)}_${Date.parse(started)}`;
+  return `${Number(pid)}_${started.replaceAll(/\W/g, '')}`;
 }
 
 export function cursorText({ writer, metrics, timings, evaluations, alerts }: Cursor): string {

@@ -97,6 +97,7 @@ describe('what there is', () => {
     assert.ok(curves.keys.includes('grad_norm') && curves.keys.includes('tokens_per_second'));
     const { steps, samples } = await json<{ steps: number[]; samples: object[] }>('/api/runs/toy/samples?step=0');
     assert.ok(steps.includes(0) && samples.length > 0);
+    symlinkSync(join(folder, 'secret.json'), join(root, 'live', 'logs', 'link.log'));
     const { names } = await json<{ names: { name: string }[] }>('/api/runs/live/texts');
     assert.deepEqual(
       names.map(({ name }) => name),
@@ -252,7 +253,8 @@ describe('what it refuses', () => {
     assert.equal(await status('evil.example:6060', '0.0.0.0', 6060), 403);
     assert.equal((await app.request('/api/runs')).status, 403);
     for (const path of ['/', '/main.js', '/api/runs/toy/curves']) {
-      assert.equal((await get(path, { host: 'evil.example' })).status, 403, path);
+      const { status, headers } = await get(path, { host: 'evil.example' });
+      assert.deepEqual([status, headers.get('x-content-type-options')], [403, 'nosniff'], path);
     }
   });
 });

@@ -1,5 +1,5 @@
 // The configuration and the logs of a run as text.
-import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';
 import { runFiles } from '../../runs/layout.ts';
@@ -15,7 +15,8 @@ export function textsOf(directory: string): Texts {
   const names = existsSync(logs) ? readdirSync(logs).map((name) => `${runFiles.logs}/${name}`) : [];
   return {
     names: [...namedFiles, ...names.sort()].flatMap((name) => {
-      const found = statSync(join(directory, name), { throwIfNoEntry: false });
+      // A link could lead anywhere.
+      const found = lstatSync(join(directory, name), { throwIfNoEntry: false });
       return found?.isFile() ? [{ name, bytes: found.size }] : [];
     }),
   };
