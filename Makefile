@@ -23,6 +23,7 @@ test-engines: setup
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
+	-node scripts/fetch-chromium.ts
 	$(run) test:engines
 
 check: setup

@@ -1,0 +1,181 @@
+// The dashboard in a browser: what it draws, that it follows a run, and that text of models stays text.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import { chromium as fetched } from '../scripts/fetch-chromium.ts';
+import { train } from '../src/studio/train.ts';
+import { type DashboardProcess, startDashboard } from './dashboard-process.ts';
+import { addSteps, hostile, writeLiveRun, writeRecord } from './dashboard-runs.ts';
+
+/** The fetched Chromium, or one that is installed. */
+function findChromium(): string | undefined {
+  if (existsSync(fetched.program)) return fetched.program;
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((path) => existsSync(path));
+}
+
+const program = findChromium();
+const skip = program === undefined && 'NO BROWSER: node scripts/fetch-chromium.ts fetches one, or install Chromium';
+
+describe('in a browser', { skip, timeout: 120_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-browser-'));
+  const live = join(folder, 'runs', 'live');
+  let browser: Browser;
+  let server: DashboardProcess;
+  let page: Page;
+  /** What the browser complained about. */
+  const complaints: string[] = [];
+
+  before(async () => {
+    const toy = join(import.meta.dirname, '..', 'configs', 'toy-grpo.yaml');
+    await train(toy, { settings: ['max_steps=30'], out: join(folder, 'runs', 'toy') });
+    await train(toy, { settings: ['max_steps=30', 'learning_rate=2'], out: join(folder, 'runs', 'fast') });
+    writeLiveRun(live);
+    server = await startDashboard(folder, '--json');
+    browser = await playwright.launch({
+      executablePath: program!,
+      env: { ...process.env, LD_LIBRARY_PATH: fetched.libraries },
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    });
+    page = await browser.newPage({ locale: 'en-US', viewport: { width: 1200, height: 900 } });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url)) complaints.push(`it asked for ${request.url()}`);
+    });
+  });
+
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const open = async (hash: string) => {
+    // Between addresses that differ after # only, a browser loads nothing anew.
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/${hash}`);
+    await page.locator('main h1').waitFor();
+  };
+
+  const textOf = async (selector: string) => (await page.locator(selector).allTextContents()).join(' ');
+
+  /** How many charts there are whose curves are painted: more than one colour besides nothing. */
+  const painted = () =>
+    page.evaluate(
+      `[...document.querySelectorAll('canvas')].filter((canvas) => {
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const colors = new Set();
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 200) colors.add(data.slice(i, i + 3).join());
+        return colors.size > 3;
+      }).length`,
+    ) as Promise<number>;
+
+  test('the table leads to a run, whose charts are drawn', async () => {
+    await open('#/runs');
+    assert.deepEqual(await page.locator('tbody .name').allTextContents(), ['fast', 'toy', 'live']);
+    await page.getByRole('link', { name: 'toy', exact: true }).click();
+    await page.locator('canvas').nth(7).waitFor();
+    assert.equal(await painted(), 8);
+    const titles = await page.locator('figcaption strong').allTextContents();
+    assert.deepEqual(titles.slice(0, 3), ['Reward', 'Held-out accuracy', 'Groups']);
+    assert.match(await textOf('.verdict'), /held-out accuracy/);
+  });
+
+  test('a click on a curve leads to the rollouts of the step', async () => {
+    await page.locator('.u-over').first().click();
+    await page.waitForURL(/#\/runs\/toy\/rollouts\/\d+$/);
+    await page.getByRole('link', { name: 'Group 0' }).click();
+    await page.locator('.completion').nth(23).waitFor();
+    assert.equal(await page.locator('.completion').count(), 24);
+  });
+
+  test('what a model wrote is shown as text, wherever it stands', async () => {
+    await open('#/runs/live/rollouts/2/0');
+    await page.locator('.completion').nth(2).waitFor();
+    assert.equal(await page.locator('.completion .text').first().textContent(), hostile);
+    const shown = await textOf('main');
+    // A completion, the answer of a tool, an error of the environment and one of a reward.
+    assert.equal(shown.split('<img src=x onerror=').length - 1, 4);
+    await open('#/runs/live/samples');
+    assert.match(await textOf('.message.assistant'), /<script>globalThis\.pwned=1<\/script>/);
+    assert.equal(await page.locator('main img, main script, main b:not(.legend b)').count(), 0);
+    assert.equal(await page.evaluate('globalThis.pwned'), undefined);
+    assert.deepEqual(await page.locator('.completion').first().locator('dt').allTextContents(), ['correct']);
+  });
+
+  test('a run is followed while it trains, until its end', async () => {
+    await open('#/runs/live/overview');
+    const reward = (text: RegExp) =>
+      page.locator('figure', { hasText: 'Reward' }).locator('.legend b', { hasText: text }).waitFor();
+    await reward(/^0\.02$/);
+    addSteps(live, 3, 30);
+    await reward(/^0\.3$/);
+    writeRecord(live, { status: 'completed', step: 30 });
+    await page.locator('h1 + .pill.good').waitFor();
+    assert.match(await textOf('.facts'), /step 30 of 100/);
+  });
+
+  test('metrics are found by text, and the address says so', async () => {
+    await open('#/runs/toy/metrics');
+    await page.getByRole('searchbox').fill('reward std');
+    await page.locator('figure').nth(1).waitFor();
+    const titles = await page.locator('figcaption strong').allTextContents();
+    assert.deepEqual(titles, ['frac_reward_zero_std', 'reward_std', 'rewards/digit_sum/std']);
+    assert.match(page.url(), /\?filter=reward\+std$/);
+    await page.reload();
+    await page.locator('figure').nth(1).waitFor();
+    assert.equal(await page.locator('figure').count(), 3);
+  });
+
+  test('runs are compared, and files are read', async () => {
+    await open('#/runs');
+    await page.getByLabel('compare toy').check();
+    await page.getByLabel('compare fast').check();
+    await page.getByRole('button', { name: 'Compare 2 runs' }).click();
+    await page.locator('canvas').nth(3).waitFor();
+    assert.equal(await textOf('section tbody tr > *'), 'learning_rate 0.5 2');
+    await open('#/runs/toy/files/config.yaml');
+    assert.match(await textOf('pre.file'), /taskset: digit-sum/);
+  });
+
+  test('at 400 pixels nothing is wider than the screen', async () => {
+    await page.setViewportSize({ width: 400, height: 800 });
+    for (const hash of ['#/runs', '#/runs/toy/overview', '#/runs/live/rollouts/2/0', '#/compare?run=toy&run=fast']) {
+      await open(hash);
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400, hash);
+    }
+    await page.setViewportSize({ width: 1200, height: 900 });
+  });
+
+  test('the browser had nothing to complain about', () => {
+    assert.deepEqual(complaints, []);
+  });
+
+  test('after a break the page goes on where it was', async () => {
+    writeRecord(live, { status: 'running', step: 30 });
+    await open('#/runs/live/overview');
+    await page.locator('.pulse').waitFor();
+    await server.stop();
+    await page.getByText('The server does not answer').waitFor();
+    addSteps(live, 31, 40);
+    server = await startDashboard(folder, '--json', '--port', new URL(server.url).port);
+    const reward = page.locator('figure', { hasText: 'Reward' });
+    await reward.locator('.legend b', { hasText: /^0\.4$/ }).waitFor();
+    await page.getByText('The server does not answer').waitFor({ state: 'hidden' });
+  });
+
+  test('damaged runs and wrong addresses are told', async () => {
+    writeFileSync(join(folder, 'runs', 'fast', 'run.json'), '{');
+    await open('#/runs/fast');
+    assert.match(await textOf('[role=alert]'), /RUN_DAMAGED/);
+    await page.goto(`${server.url}/#/runs/nothing`);
+    await page.getByText('there is no run "nothing"').waitFor();
+  });
+});
