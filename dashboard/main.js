@@ -1,4 +1,5 @@
 // The dashboard: shows the view that the address names.
+import './locale.js';
 import { compareView } from './compare-view.js';
 import { h } from './dom.js';
 import { errorBox } from './faults.js';

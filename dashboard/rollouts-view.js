@@ -105,15 +105,15 @@ function groupTable(run, step, groups, query) {
       const cells = [
         h('a', { class: 'name', href: link(['runs', run, 'rollouts', step, index]) }, `Group ${index}`),
         h('span', { class: 'prompt' }, prompt || '–'),
-        dots(rewards, ends),
         number(mean),
         number(std),
+        dots(rewards, ends),
         String(rewards.length),
         h('span', { class: 'pills' }, pill(fate), h('span', { class: 'quiet' }, words(reason))),
       ];
       return h('tr', {}, ...cells.map((cell) => h('td', {}, cell)));
     });
-    const head = ['Group', 'Prompt', 'Rewards', 'Mean', 'Std', 'Size', 'Fate'];
+    const head = ['Group', 'Prompt', 'Mean', 'Std', 'Rewards', 'Size', 'Fate'];
     place.replaceChildren(table(head, rows, { class: 'groups' }));
   };
   const options = [

@@ -30,7 +30,7 @@ const tabs = ['overview', 'rollouts', 'metrics', 'samples', 'files'];
 
 /** @type {import('./main.js').View} */
 export async function runView({ path, query }, signal) {
-  const [, run = '', asked = 'overview', ...rest] = path;
+  const [, run = '', asked = 'overview', ...below] = path;
   const name = tabs.includes(asked) ? asked : 'overview';
   /** @type {[string, string][]} */
   const wanted = name === 'metrics' ? [] : (name === 'overview' ? overviewKeys : ['']).map((key) => ['key', key]);
@@ -38,6 +38,8 @@ export async function runView({ path, query }, signal) {
   const curves = await attempt(/** @type {Promise<Curves>} */ (read(['runs', run, 'curves'], wanted)));
   // What is no run has nothing more to show; of a damaged one, the files.
   if (page.fault && page.fault.fault?.code !== 'RUN_DAMAGED') throw page.fault;
+  const shown = page.fault ? 'files' : name;
+  const rest = shown === name ? below : [];
   const columns = new Columns(
     curves.value ?? { steps: [], values: {}, evaluations: [], every: 1, keys: [], cursor: '' },
   );
@@ -47,14 +49,14 @@ export async function runView({ path, query }, signal) {
   if (page.value) showHead(page.value);
   else head.replaceChildren(h('h1', {}, run), errorBox(page.fault));
 
-  const tab = await tabOf(name, { run, page: page.value, columns, rest, query, signal }).catch((error) => ({
+  const tab = await tabOf(shown, { run, page: page.value, columns, rest, query, signal }).catch((error) => ({
     element: errorBox(error),
   }));
   if (page.value?.isActive && curves.value) {
     keepUp(run, curves.value.cursor, { columns, tab, notice, showHead, signal });
   }
   const bar = tabs.map((each) =>
-    h('a', { href: link(['runs', run, each]), 'aria-current': each === name ? 'page' : undefined }, each),
+    h('a', { href: link(['runs', run, each]), 'aria-current': each === shown ? 'page' : undefined }, each),
   );
   const isToldAbove = page.value?.damage.some(({ message }) => message === curves.fault?.message);
   return h(

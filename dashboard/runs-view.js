@@ -79,7 +79,9 @@ function content({ root, runs, damaged }, chosen) {
         runs.map((row) => runRow(row, chosen.has(row.id), choose)),
         { class: 'runs' },
       ),
-    ...damaged.map(({ id, fault }) => h('section', {}, h('h2', {}, id), faultBox(fault))),
+    ...damaged.map(({ id, fault }) =>
+      h('section', {}, h('h2', {}, h('a', { href: link(['runs', id]) }, id)), faultBox(fault)),
+    ),
   ].filter((part) => part !== false);
 }
 

@@ -38,10 +38,11 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     server = await startDashboard(folder, '--json');
     browser = await playwright.launch({
       executablePath: program!,
-      env: { ...process.env, LD_LIBRARY_PATH: fetched.libraries },
+      // Without a locale: see dashboard/locale.js.
+      env: { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: fetched.libraries },
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     });
-    page = await browser.newPage({ locale: 'en-US', viewport: { width: 1200, height: 900 } });
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
