@@ -1,4 +1,4 @@
-// gradus dashboard as a process: it says where it listens, answers there, and ends with the code of the signal.
+// gradus dashboard as a process: it says where it listens, answers there, and ends well when it is told to.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -24,10 +24,7 @@ function hashes(directory: string): string[] {
     .map((path) => `${path} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`);
 }
 
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`it answers until ${signal}, and writes nothing`, async () => {
     const before = hashes(folder);
     const { url, result, stop } = await startDashboard(folder, '--json');
@@ -44,7 +41,7 @@ for (const [signal, code] of [
     assert.equal(stream.headers.get('content-type'), 'text/event-stream');
     assert.match(await (await fetch(url)).text(), /<title>Gradus<\/title>/);
     const finished = await stop(signal);
-    assert.equal(finished.code, code, finished.stderr);
+    assert.equal(finished.code, 0, finished.stderr);
     assert.deepEqual(JSON.parse(finished.stdout), result);
     await stream.body?.cancel().catch(() => {});
     assert.deepEqual(hashes(folder), before);

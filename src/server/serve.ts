@@ -10,7 +10,7 @@ import { type Listening, type ListenOptions, listen } from './listen.ts';
 import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
 import { ServedModel } from './openai/served-model.ts';
 
-export interface ServeOptions extends OpenAiAppOptions, Partial<ListenOptions> {
+export interface ServeOptions extends Omit<OpenAiAppOptions, 'host'>, Partial<ListenOptions> {
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
   /** What clients call the model. @default the run's name, or the model of the configuration */
@@ -51,8 +51,8 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const { tokenizer } = await openConfiguredText(config);
     const id = options.name ?? (directory === undefined ? nameOf(config.model) : basename(directory));
     const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer });
-    const { host, port = 8000 } = options;
-    const listening = await listen(openAiApp(served, options), { port, ...(host !== undefined && { host }) });
+    const { host = '127.0.0.1', port = 8000 } = options;
+    const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
       ...{ url: listening.url, model: id },
       ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),

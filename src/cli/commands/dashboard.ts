@@ -1,7 +1,6 @@
 // gradus dashboard: a page that shows runs.
 import { Command } from 'commander';
 import { portNumber } from '../arguments.ts';
-import { ofSignal, type StopSignal } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -36,6 +35,7 @@ async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFl
     output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
     if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     await close();
-    return ofSignal[signal.reason as StopSignal];
+    // Stopping is how a server ends well.
+    return undefined;
   });
 }

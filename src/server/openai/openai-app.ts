@@ -4,7 +4,8 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import type { z } from 'zod';
-import { messageOf } from '../../errors.ts';
+import { GradusError, messageOf } from '../../errors.ts';
+import { ownHost } from '../own-host.ts';
 import { ApiError, parsed } from './api-error.ts';
 import { Buffered } from './buffered.ts';
 import { chatCompletion, chatCompletionChunks } from './chat-completions.ts';
@@ -13,6 +14,8 @@ import { chatRequest, completionRequest } from './requests.ts';
 import type { ServedModel } from './served-model.ts';
 
 export interface OpenAiAppOptions {
+  /** The address that is listened on: without a key, requests for another host are refused. @default they are not */
+  readonly host?: string;
   /** What clients must send as their key. @default none is asked for */
   readonly apiKey?: string;
   /** Told of failures that are not the client's. */
@@ -28,10 +31,11 @@ interface Route<R> {
   pieces(model: ServedModel, request: R, signal: AbortSignal, tell: (chunk: object) => void): Promise<void>;
 }
 
-export function openAiApp(model: ServedModel, { apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
+export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
   const app = new Hono();
   const described = { id: model.id, object: 'model', created: model.created, owned_by: 'gradus' };
   if (apiKey !== undefined) app.use('/v1/*', (c, next) => assertKey(c, apiKey).then(next));
+  else if (host !== undefined) app.use(ownHost(host));
   app.use(
     bodyLimit({
       maxSize: mostBytes,
@@ -59,6 +63,9 @@ export function openAiApp(model: ServedModel, { apiKey, onError = () => {} }: Op
   });
   app.onError((error, c) => {
     if (error instanceof ApiError) return c.json(error.body, error.status);
+    if (error instanceof GradusError && error.kind === 'invalid') {
+      return c.json(new ApiError(400, error.code.toLowerCase(), error.message).body, 400);
+    }
     onError(error);
     return c.json(new ApiError(500, 'internal_error', messageOf(error)).body, 500);
   });

@@ -1,6 +1,7 @@
 // A served model as OpenAI's own client sees it.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -238,6 +239,14 @@ test('a key that is asked for must be sent', async () => {
   } finally {
     await guarded.close();
   }
+});
+
+test('without a key, a page elsewhere whose name points here is not answered', async () => {
+  const { port } = new URL(serving.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.end('GET /v1/models HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
+  const answer = Buffer.concat(await Array.fromAsync(socket)).toString();
+  assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*host_not_allowed/);
 });
 
 test('a port that is taken, and what is no language model', async () => {
