@@ -1,6 +1,6 @@
 // gradus runs show: how a run fared, or its card.
 import { Command } from 'commander';
-import type { RunRecord } from '../../../runs/records.ts';
+import type { RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../main.ts';
 import { evaluationLine } from '../../progress.ts';
@@ -37,6 +37,7 @@ async function show({ output }: Cli, name: string, withCard: boolean) {
     ...evaluations.map((evaluation) => `step ${evaluation.step}: ${evaluationLine(evaluation)}`),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
     ...alerts.map(alertLine),
+    ...Object.entries(record.trackers ?? {}).map(trackerLine),
   ];
   output.result(
     {
@@ -48,6 +49,10 @@ async function show({ output }: Cli, name: string, withCard: boolean) {
     card ?? lines.join('\n'),
   );
   return undefined;
+}
+
+function trackerLine([name, { url, fault }]: [string, TrackedPlaceRecord]): string {
+  return `${name}: ${url}${fault === undefined ? '' : `, which lacks something: ${fault}`}`;
 }
 
 function statusOf({ status, step, max_steps, stop_reason, error }: RunRecord): string {
