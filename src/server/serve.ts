@@ -1,11 +1,13 @@
 // Serves the model of a run or of a configuration: `gradus serve` for programs.
-import { basename } from 'node:path';
+import { existsSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { backends } from '../backends/backends.ts';
-import type { ConfigInput } from '../config/schema.ts';
+import { ggufAt } from '../backends/gguf-file.ts';
+import { type ConfigInput, configDefaults } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { openConfiguredText } from '../studio/model-text.ts';
-import { findSubject } from '../studio/open-subject.ts';
+import { type FoundSubject, findSubject } from '../studio/open-subject.ts';
 import { type Listening, type ListenOptions, listen } from './listen.ts';
 import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
 import { ServedModel } from './openai/served-model.ts';
@@ -29,10 +31,10 @@ export interface Serving extends Listening {
 /**
  * Opens the model, which needs neither data nor rewards, and answers until it is closed. Throws `SERVE_UNSUPPORTED`, `PORT_TAKEN`,
  * `ADDRESS_INVALID`, and what opening a model throws.
- * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
-  const { config, directory, checkpoint } = findSubject(subject, options.checkpoint);
+  const { config, directory, checkpoint } = modelAlone(subject) ?? findSubject(subject, options.checkpoint);
   if (config.model === null) {
     throw new GradusError(
       'SERVE_UNSUPPORTED',
@@ -68,7 +70,14 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
   }
 }
 
+/** A model on this machine, which needs no configuration to be served; undefined if the subject is none. */
+function modelAlone(subject: string | ConfigInput): FoundSubject | undefined {
+  if (typeof subject !== 'string' || !existsSync(subject)) return undefined;
+  const isModel = existsSync(join(subject, 'config.json')) || ggufAt(subject) !== undefined;
+  return isModel ? { config: { ...configDefaults, model: resolve(subject) } } : undefined;
+}
+
 /** An id of the hub as it is, the last part of a path. */
 function nameOf(model: string): string {
-  return /^[./]/.test(model) ? basename(model) : model;
+  return /^[./]/.test(model) ? basename(model, '.gguf') : model;
 }

@@ -10,6 +10,7 @@ import { withStopSignals } from '../signals.ts';
 const examples = `Examples:
   gradus serve latest
   gradus serve runs/small --port 8080 --name my-model
+  gradus serve ./my-model                      a model that export --merge wrote, or any other
   curl http://127.0.0.1:8000/v1/chat/completions -H 'content-type: application/json' \\
     -d '{"model": "small", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}'
 `;
@@ -21,7 +22,7 @@ interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' |
 export function serveCommand(cli: Cli): Command {
   return new Command('serve')
     .description('answer requests of OpenAI’s interface (chat completions, completions, models) with a trained model')
-    .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
+    .argument('<run|config|model>', 'a run (directory, name, latest), a config file, or a model (folder or .gguf file)')
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')
     .option('--port <port>', 'where to listen; 0 takes any that is free (default: 8000)', portNumber)

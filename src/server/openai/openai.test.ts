@@ -228,6 +228,20 @@ test('a client that goes away frees the model for the next', { timeout: 20_000 }
   assert.equal(choices.length, 1);
 });
 
+test('a folder with a model needs no configuration', async () => {
+  const alone = await serve(join(folder, 'tiny'), { port: 0 });
+  try {
+    assert.deepEqual([alone.model, alone.run], ['tiny', undefined]);
+    const other = new OpenAI({ baseURL: `${alone.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const options = { model: 'tiny', messages: [...question], max_tokens: 12, temperature: 0 };
+    const said = await other.chat.completions.create(options);
+    assert.equal(said.choices[0]!.message.content, (await ask({ temperature: 0 })).choices[0]!.message.content);
+  } finally {
+    await alone.close();
+  }
+  await assert.rejects(serve(join(folder, 'nothing'), { port: 0 }), { code: 'RUN_NOT_FOUND' });
+});
+
 test('a key that is asked for must be sent', async () => {
   const guarded = await serve(config, { port: 0, apiKey: 'right' });
   try {
