@@ -33,7 +33,7 @@ export interface EvaluateResult {
   /** Absent if a configuration was evaluated. */
   readonly run?: { readonly dir: string; readonly step: number };
   readonly split: 'eval' | 'train';
-  /** Files of rewards, environments and data that have changed since training; absent if none has. */
+  /** Files of rewards, environments, data and models that have changed since training; absent if none has. */
   readonly changed_files?: readonly string[];
   readonly evaluation: EvaluationRecord;
   /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */

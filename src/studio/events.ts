@@ -44,7 +44,7 @@ export interface StartEvent {
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
   readonly problems: { readonly train: number; readonly eval: number };
-  /** Files of rewards, environments and data that have changed since the run stopped; absent if none has. */
+  /** Files of rewards, environments, data and models that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
 }
 

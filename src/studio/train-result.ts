@@ -29,7 +29,7 @@ export interface TrainResult {
   /** What was required, and what came of it; absent where nothing was. */
   readonly requirements?: readonly CheckedRequirement[];
   readonly artifacts: Readonly<Record<string, string>>;
-  /** Files of rewards, environments and data that had changed when the run went on; absent where there are none. */
+  /** Files of rewards, environments, data and models that had changed when the run went on; absent where there are none. */
   readonly changed_files?: readonly string[];
   /** Commands worth running now. */
   readonly next: readonly string[];

@@ -78,7 +78,7 @@ const status = z.enum(runStatuses).describe('interrupted: the process ended with
 export const changedFiles = z
   .array(z.string())
   .exactOptional()
-  .describe('files of rewards, environments and data that have changed; absent if none has');
+  .describe('files of rewards, environments, data and models that have changed; absent if none has');
 
 /** run.json, and where it lies. */
 const runFields = {
@@ -92,7 +92,7 @@ const runFields = {
   code: z
     .record(z.string(), z.string())
     .exactOptional()
-    .describe('the SHA-256 hashes of files of rewards, environments and data, by path'),
+    .describe('the SHA-256 hashes of files of rewards, environments, data and models, by path'),
   changed_files: z.array(z.string()).exactOptional().describe('the files that had changed when the run was resumed'),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),

@@ -1,5 +1,5 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { splitReference, templateFile } from '../../config/references.ts';
 import { userFunctions } from '../../config/reward-names.ts';
@@ -8,8 +8,8 @@ import { stagesOf } from '../../config/stages.ts';
 import { dataFilesIn } from '../data/data-files.ts';
 
 /**
- * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment, rows or a chat template, by its path. Files that code imports,
- * data sets of the hub and models are not included.
+ * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment, rows, a chat template or a model, by its path; of large files with
+ * weights, that of their size and of samples throughout. Files that code imports, and what comes from the hub, are not included.
  */
 export function hashUserFiles(config: Config): Record<string, string> {
   const configs = stagesOf(config).map((stage) => stage.config);
@@ -20,9 +20,9 @@ export function hashUserFiles(config: Config): Record<string, string> {
   const code = references.map((reference) => splitReference(reference)[0]);
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
-  return Object.fromEntries(
-    [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]),
-  );
+  const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]);
+  const weighed = modelFilesOf(config.model).map((path) => [path, sha256(...samplesOf(path))]);
+  return Object.fromEntries([...read, ...weighed]);
 }
 
 /** The files with rows of a data set, unless it comes from the hub. */
@@ -32,9 +32,39 @@ function filesOf(dataset: string | null): string[] {
   return dataFilesIn(dataset!).map((name) => join(dataset!, name));
 }
 
+/** The description, the tokenizer and the weights of a model, unless it comes from the hub. */
+function modelFilesOf(model: string | null): string[] {
+  const found = model === null ? undefined : statSync(model, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found ? [model!] : [];
+  const names = readdirSync(model!).filter((name) => /\.(json|safetensors|gguf|jinja)$/.test(name));
+  return names.sort().map((name) => join(model!, name));
+}
+
+const sampleCount = 64;
+const sampleBytes = 2 ** 16;
+
+/** A small file whole; of a larger one the size, and samples at equal distances with both ends among them: reading all of it takes too long. */
+function samplesOf(path: string): Uint8Array[] {
+  const { size } = statSync(path);
+  if (size <= sampleCount * sampleBytes) return [readFileSync(path)];
+  const file = openSync(path, 'r');
+  try {
+    const samples = Array.from({ length: sampleCount }, (_, i) => {
+      const sample = new Uint8Array(sampleBytes);
+      readSync(file, sample, 0, sampleBytes, Math.floor((i * (size - sampleBytes)) / (sampleCount - 1)));
+      return sample;
+    });
+    return [new TextEncoder().encode(String(size)), ...samples];
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Loads OpenSSL only when it is called, since that is slow and most configurations have no such file. */
-function sha256(bytes: Uint8Array): string {
-  return process.getBuiltinModule('node:crypto').createHash('sha256').update(bytes).digest('hex');
+function sha256(...parts: readonly Uint8Array[]): string {
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
 }
 
 type Hashes = Readonly<Record<string, string>>;
