@@ -1,7 +1,7 @@
 // Checks a run for signs of trouble, with the same rules and results while it trains and afterwards.
 import { healthRules } from './health-rules.ts';
 import { type HealthSettings, History } from './history.ts';
-import type { Alert, EvaluationRecord, MetricsRecord } from './records.ts';
+import type { Alert, AlertLevel, EvaluationRecord, MetricsRecord } from './records.ts';
 
 /** An alert, and whether it has ended. */
 export interface DiagnosedAlert extends Alert {
@@ -61,6 +61,13 @@ export class HealthMonitor {
     }
     return begun;
   }
+}
+
+/** The number of alerts that have not ended, by level. */
+export function openAlerts(alerts: readonly DiagnosedAlert[]): Record<AlertLevel, number> {
+  const count = (level: AlertLevel) =>
+    alerts.filter((alert) => alert.level === level && alert.resolved_step === undefined).length;
+  return { error: count('error'), warning: count('warning'), info: count('info') };
 }
 
 /** A monitor that has seen a run's records in the order in which they came about. */

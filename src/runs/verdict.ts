@@ -1,5 +1,12 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
-import { bootstrapInterval, changeInterval, type Interval, mean, pairedInterval } from '../intervals.ts';
+import {
+  bootstrapInterval,
+  changeInterval,
+  type Interval,
+  mean,
+  pairedInterval,
+  standardDeviation,
+} from '../intervals.ts';
 import type {
   Change,
   EvaluationRecord,
@@ -52,7 +59,7 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   // If no answer is ever fully correct, the reward can still show a change.
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
   if (rewards.length > 0) {
-    const margin = rewardMargin * deviation(rewards.flat());
+    const margin = rewardMargin * standardDeviation(rewards.flat());
     return {
       ...changeOf(rewards, bootstrapInterval, margin),
       metric: 'eval/sampled_reward',
@@ -147,11 +154,6 @@ function changeOf(
 function paired(before: readonly (number | null)[], after: readonly (number | null)[]): [number, number][] {
   if (before.length !== after.length) return [];
   return before.flatMap((value, i) => (value === null || after[i] === null ? [] : [[value, after[i]!]]));
-}
-
-function deviation(values: readonly number[]): number {
-  const center = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
 }
 
 function heldOutReason(change: HeldOutChange): string {

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineFollower } from '../../runs/follow-lines.ts';
 import { runFiles } from '../../runs/layout.ts';
-import { isActive, isRun, readRun } from '../../runs/read-run.ts';
+import { isActive, readRun } from '../../runs/read-run.ts';
 import type { Alert, EvaluationRecord, MetricsRecord, RunRecord } from '../../runs/records.ts';
 import type { Fault, NewLines } from './answers.ts';
 import { type Cursor, cursorText, writerOf } from './cursor.ts';
 import { curveEvaluation } from './curves.ts';
 import { faultOf } from './faults.ts';
+import { isRunHere } from './runs-in-root.ts';
 
 export type FollowEvent =
   /** run.json, at the beginning and whenever it changes. */
@@ -86,16 +87,8 @@ export async function* followRun(
         yield { event: 'idle' };
       }
     } catch (error) {
-      return yield stillThere(directory) ? { event: 'damaged', data: faultOf(error) } : { event: 'gone' };
+      return yield isRunHere(directory) ? { event: 'damaged', data: faultOf(error) } : { event: 'gone' };
     }
     await sleep(pause, undefined, { signal }).catch(() => {});
-  }
-}
-
-function stillThere(directory: string): boolean {
-  try {
-    return isRun(directory);
-  } catch {
-    return false;
   }
 }

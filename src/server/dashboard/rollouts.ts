@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError, isObject, kindOf } from '../../errors.ts';
-import { mean } from '../../intervals.ts';
+import { mean, standardDeviation } from '../../intervals.ts';
 import { damaged } from '../../runs/files.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
 import { readRollouts } from '../../runs/read-run.ts';
@@ -70,11 +70,7 @@ function faultOfGroup({ prompt, completions }: RolloutRecord): string | undefine
 function groupRow({ id, fate, reason, prompt, completions }: RolloutRecord, index: number): GroupRow {
   const rewards = completions.map(({ reward }) => (typeof reward === 'number' ? reward : null));
   const given = rewards.filter((reward) => reward !== null);
-  const center = given.length > 0 ? mean(given) : 0;
-  const spread = given.length > 0 && {
-    mean: center,
-    std: Math.sqrt(mean(given.map((reward) => (reward - center) ** 2))),
-  };
+  const spread = given.length > 0 && { mean: mean(given), std: standardDeviation(given) };
   const last = prompt.at(-1)?.content;
   const text = typeof last === 'string' ? last.slice(0, promptCharacters) : '';
   return { index, id: String(id), fate, reason, prompt: text, rewards, ...spread };

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { isObject } from '../../errors.ts';
 import { mean } from '../../intervals.ts';
-import { type DiagnosedAlert, replay } from '../../runs/health.ts';
+import { openAlerts, replay } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import {
   isActive,
@@ -44,8 +44,6 @@ export function runPage(directory: string): RunPage {
   const verdict = attempt(() => learningVerdict(metrics, evaluations), undefined);
   const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
   const accuracy = lastAccuracy(evaluations);
-  const open = (level: DiagnosedAlert['level']) =>
-    alerts.filter((alert) => alert.level === level && alert.resolved_step === undefined).length;
   return {
     id: basename(directory),
     ...{ record, isActive: isActive(record), model: typeof config?.model === 'string' ? config.model : null },
@@ -53,8 +51,7 @@ export function runPage(directory: string): RunPage {
     spark: spark(metrics),
     ...(accuracy && { accuracy }),
     ...(verdict && { learning: verdict.learning, verdict }),
-    open: { error: open('error'), warning: open('warning'), info: open('info') },
-    ...{ alerts, damage, summary: config ? summaryOf(config) : [] },
+    ...{ open: openAlerts(alerts), alerts, damage, summary: config ? summaryOf(config) : [] },
   };
 }
 

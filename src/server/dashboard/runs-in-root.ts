@@ -21,7 +21,7 @@ export function runNamed(root: string, name: string): string {
 }
 
 /** A run may be removed between two looks at it. */
-function isRunHere(directory: string): boolean {
+export function isRunHere(directory: string): boolean {
   try {
     return isRun(directory);
   } catch {

@@ -1,6 +1,6 @@
 // Reads everything that a run directory says about a run, which may still be training.
 import type { Config } from '../../config/schema.ts';
-import { type DiagnosedAlert, replay } from '../../runs/health.ts';
+import { type DiagnosedAlert, openAlerts, replay } from '../../runs/health.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
@@ -43,13 +43,11 @@ export interface RunSummary extends RunRecord {
 
 export function summarizeRun(run: InspectedRun): RunSummary {
   const reward = metricWindows(run.metrics, 'reward');
-  const count = (level: DiagnosedAlert['level']) =>
-    run.alerts.filter((alert) => alert.level === level && alert.resolved_step === undefined).length;
   return {
     ...run.record,
     dir: run.directory,
     model: run.config?.model ?? null,
     ...(reward && { reward }),
-    alerts: { error: count('error'), warning: count('warning'), info: count('info') },
+    alerts: openAlerts(run.alerts),
   };
 }
