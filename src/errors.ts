@@ -41,6 +41,12 @@ export class GradusError extends Error {
   }
 }
 
+/** The stable code of anything that was thrown: `UNEXPECTED` for what has none of our kind. */
+export function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'UNEXPECTED';
+}
+
 /** The message of anything that was thrown, even if it is not an `Error`; the beginning of a very long one. */
 export function messageOf(error: unknown): string {
   try {

@@ -1,5 +1,5 @@
 // Who may write where: results on stdout, everything else on stderr; under --json stdout holds one object and nothing else.
-import { GradusError, messageOf } from '../errors.ts';
+import { codeOf, GradusError, messageOf } from '../errors.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { withoutControls } from './formatting.ts';
 import { systemError } from './system-error.ts';
@@ -93,18 +93,18 @@ export interface DescribedError {
 
 /** Any error as a code, one line and a hint. */
 export function describeError(error: unknown): DescribedError {
-  const { code, hint } = error as { code?: unknown; hint?: unknown };
+  const { hint } = error as { hint?: unknown };
+  const code = codeOf(error);
   const message = withoutControls(
     messageOf(error)
       .trim()
       .replaceAll(/\s*\n\s*/g, ' '),
   );
-  const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code);
   return {
-    code: known ? code : 'UNEXPECTED',
+    code,
     message,
     ...(typeof hint === 'string' && { hint }),
-    ...(!known && { hint: 'set GRADUS_DEBUG=1 to see where it happened' }),
+    ...(code === 'UNEXPECTED' && { hint: 'set GRADUS_DEBUG=1 to see where it happened' }),
     ...(error instanceof GradusError && error.path !== undefined && { path: error.path }),
   };
 }

@@ -1,12 +1,11 @@
 // Errors as the dashboard tells them: of requests, and of files that it cannot read.
-import { GradusError, messageOf } from '../../errors.ts';
+import { codeOf, GradusError, messageOf } from '../../errors.ts';
 import type { Fault } from './answers.ts';
 
 export function faultOf(error: unknown): Fault {
-  const { code, hint } = error as { code?: unknown; hint?: unknown };
-  const known = typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code);
+  const { hint } = error as { hint?: unknown };
   return {
-    code: known ? code : 'UNEXPECTED',
+    code: codeOf(error),
     message: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
     ...(typeof hint === 'string' && { hint }),
   };
@@ -16,7 +15,7 @@ export function faultOf(error: unknown): Fault {
 const statuses = { HOST_NOT_ALLOWED: 403 } as const;
 
 export function statusOf(error: unknown): 400 | 403 | 404 | 500 {
-  const { code } = faultOf(error);
+  const code = codeOf(error);
   if (code in statuses) return statuses[code as keyof typeof statuses];
   if (code.endsWith('_NOT_FOUND')) return 404;
   const isKnown = error instanceof GradusError || (error instanceof Error && error.name === 'FormatError');
