@@ -1,5 +1,5 @@
 // Runs the `gradus` command as a process of its own, stdout and stderr apart.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 
 const launcher = join(import.meta.dirname, '..', 'bin', 'gradus');
@@ -17,7 +17,18 @@ export interface GradusOptions {
   readonly onStderr?: (text: string, process: ChildProcess) => void;
 }
 
-export function gradus(args: readonly string[], { cwd, env, onStderr }: GradusOptions): Promise<Finished> {
+export interface Started {
+  readonly process: ChildProcessWithoutNullStreams;
+  /** What it has printed so far. */
+  readonly texts: { readonly stdout: string; readonly stderr: string };
+  readonly finished: Promise<Finished>;
+}
+
+export function gradus(args: readonly string[], options: GradusOptions): Promise<Finished> {
+  return startGradus(args, options).finished;
+}
+
+export function startGradus(args: readonly string[], { cwd, env, onStderr }: GradusOptions): Started {
   // Tests download nothing. The launcher is run by the Node that runs the tests; there is no terminal.
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
   const child = spawn(process.execPath, [launcher, ...args], {
@@ -32,10 +43,11 @@ export function gradus(args: readonly string[], { cwd, env, onStderr }: GradusOp
     texts.stderr += chunk;
     onStderr?.(texts.stderr, child);
   });
-  return new Promise((resolve, reject) => {
+  const finished = new Promise<Finished>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, ...texts }));
   });
+  return { process: child, texts, finished };
 }
 
 /** The one JSON object that stdout holds; throws if it holds anything else. */

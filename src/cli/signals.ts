@@ -17,3 +17,17 @@ export async function withStopSignals<T>(work: (signal: AbortSignal) => Promise<
     for (const name of names) process.off(name, stop);
   }
 }
+
+/** Serves until a signal comes, which is how a server ends well. */
+export function serveUntilStopped<S extends { close(): Promise<void> }>(
+  open: (signal: AbortSignal) => Promise<S>,
+  tell: (server: S) => void,
+): Promise<undefined> {
+  return withStopSignals(async (signal) => {
+    const server = await open(signal);
+    tell(server);
+    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await server.close();
+    return undefined;
+  });
+}

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { portNumber } from '../arguments.ts';
 import type { Cli } from '../main.ts';
-import { withStopSignals } from '../signals.ts';
+import { serveUntilStopped } from '../signals.ts';
 
 const examples = `Examples:
   gradus dashboard                             the runs under runs/, at http://127.0.0.1:6060
@@ -29,13 +29,11 @@ export function dashboardCommand(cli: Cli): Command {
 async function serveDashboard({ output }: Cli, { root, host, port }: DashboardFlags) {
   const { dashboard } = await import('../../server/dashboard/dashboard.ts');
   const { listen } = await import('../../server/listen.ts');
-  return withStopSignals(async (signal) => {
-    const { url, close } = await listen(dashboard({ root, host }), { host, port });
-    const result = { ok: true, schema: 'dashboard.result/1', command: 'dashboard', url, root };
-    output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    await close();
-    // Stopping is how a server ends well.
-    return undefined;
-  });
+  return serveUntilStopped(
+    () => listen(dashboard({ root, host }), { host, port }),
+    ({ url }) => {
+      const result = { ok: true, schema: 'dashboard.result/1', command: 'dashboard', url, root };
+      output.result(result, `${url} shows the runs under ${root}/; Ctrl-C ends it`);
+    },
+  );
 }

@@ -5,7 +5,7 @@ import type { ServeOptions } from '../../server/serve.ts';
 import { given, portNumber } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 import { describeError } from '../output.ts';
-import { withStopSignals } from '../signals.ts';
+import { serveUntilStopped } from '../signals.ts';
 
 const examples = `Examples:
   gradus serve latest
@@ -38,19 +38,14 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
   const apiKey = apiKeyEnv === undefined ? undefined : keyIn(apiKeyEnv);
   const { checkpoint, host, port, name } = flags;
   const onError = (error: unknown) => output.errorLine(describeError(error));
-  return withStopSignals(async (signal) => {
-    const serving = await serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError });
-    const { url, model, run } = serving;
-    const base_url = `${url}/v1`;
-    output.result(
-      { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model, ...(run && { run }) },
-      `${model} answers at ${base_url}; Ctrl-C ends it`,
-    );
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    await serving.close();
-    // Stopping is how a server ends well.
-    return undefined;
-  });
+  return serveUntilStopped(
+    (signal) => serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError }),
+    ({ url, model, run }) => {
+      const base_url = `${url}/v1`;
+      const result = { ok: true, schema: 'serve.result/1', command: 'serve', url, base_url, model };
+      output.result({ ...result, ...(run && { run }) }, `${model} answers at ${base_url}; Ctrl-C ends it`);
+    },
+  );
 }
 
 function keyIn(variable: string): string {
