@@ -21,23 +21,22 @@ export function hashUserFiles(config: Config): Record<string, string> {
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
   const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]);
-  const weighed = modelFilesOf(config.model).map((path) => [path, sha256(...samplesOf(path))]);
+  const weighed = filesOf(config.model, modelFilesIn).map((path) => [path, sha256(...samplesOf(path))]);
   return Object.fromEntries([...read, ...weighed]);
 }
 
-/** The files with rows of a data set, unless it comes from the hub. */
-function filesOf(dataset: string | null): string[] {
-  const found = dataset === null ? undefined : statSync(dataset, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) return found ? [dataset!] : [];
-  return dataFilesIn(dataset!).map((name) => join(dataset!, name));
+/** A file, or of a folder those that count: the ones with rows of a data set. None of what comes from the hub. */
+function filesOf(path: string | null, namesIn: (folder: string) => readonly string[] = dataFilesIn): string[] {
+  const found = path === null ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (!found?.isDirectory()) return found ? [path!] : [];
+  return namesIn(path!).map((name) => join(path!, name));
 }
 
-/** The description, the tokenizer and the weights of a model, unless it comes from the hub. */
-function modelFilesOf(model: string | null): string[] {
-  const found = model === null ? undefined : statSync(model, { throwIfNoEntry: false });
-  if (!found?.isDirectory()) return found ? [model!] : [];
-  const names = readdirSync(model!).filter((name) => /\.(json|safetensors|gguf|jinja)$/.test(name));
-  return names.sort().map((name) => join(model!, name));
+/** The description, the tokenizer and the weights of a model. */
+function modelFilesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => /\.(json|safetensors|gguf|jinja)$/.test(name))
+    .sort();
 }
 
 const sampleCount = 64;
