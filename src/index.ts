@@ -25,7 +25,7 @@ export {
   type StepsOptions,
   trainingSequence,
 } from './grpo-trainer.ts';
-export { type Metrics, type MetricsLogger, meanMetrics } from './logging.ts';
+export { type Metrics, type MetricsLogger, meanMetrics, type TrackedPlace } from './logging.ts';
 export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
 export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
 export {
@@ -58,7 +58,7 @@ export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOpt
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';
-export type { StartTracking, TrackedEnd, TrackedPlace, TrackedRun, Tracker } from './trackers/tracker.ts';
+export type { StartTracking, TrackedEnd, TrackedRun, Tracker } from './trackers/tracker.ts';
 
 // The algorithm, and statistics of what came of it.
 

@@ -8,6 +8,14 @@ export interface MetricsLogger {
   close?(): void | Promise<void>;
 }
 
+/** Where a run can be followed besides its own files. */
+export interface TrackedPlace {
+  /** A folder or an address. */
+  readonly url: string;
+  /** What the tracker calls the run. */
+  readonly id?: string;
+}
+
 /** The mean of each name over the records that have it. */
 export function meanMetrics(records: readonly Metrics[]): Record<string, number> {
   const sums = new Map<string, { total: number; count: number }>();

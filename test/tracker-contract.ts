@@ -1,7 +1,8 @@
 // What every tracker must do, as tests: a test file of the tracker calls this with a way to read what has arrived, in the tracker's own words.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StartTracking, TrackedPlace, TrackedRun } from '../src/trackers/tracker.ts';
+import type { TrackedPlace } from '../src/logging.ts';
+import type { StartTracking, TrackedRun } from '../src/trackers/tracker.ts';
 
 export interface TrackerContract {
   readonly name: string;
@@ -37,7 +38,13 @@ export function trackerContract({ name, connect, folder, read, spelt, textOf }: 
       await tracker.settle();
       await tracker.close();
       const tracked = await read(tracker.place);
-      assert.deepEqual([...valuesOf(tracked, 'reward')], [[1, 0.25], [2, 0.5]]); // biome-ignore format: pairs
+      assert.deepEqual(
+        [...valuesOf(tracked, 'reward')],
+        [
+          [1, 0.25],
+          [2, 0.5],
+        ],
+      );
       assert.deepEqual([...valuesOf(tracked, 'eval/pass@8')], [[1, 0.5]]);
       assert.deepEqual([...valuesOf(tracked, 'rewards/größe/mean')], [[1, 1]]);
       assert.deepEqual([valuesOf(tracked, 'kl').size, valuesOf(tracked, 'loss').size], [0, 0]);
@@ -64,7 +71,16 @@ export function trackerContract({ name, connect, folder, read, spelt, textOf }: 
       assert.equal(tracker.place.id, first.place.id);
       assert.equal(tracker.place.url, first.place.url);
       const values = valuesOf(await read(tracker.place), 'reward');
-      assert.deepEqual([...values], [[1, 1], [2, 2], [3, 30], [4, 40], [5, 50]]); // biome-ignore format: pairs
+      assert.deepEqual(
+        [...values],
+        [
+          [1, 1],
+          [2, 2],
+          [3, 30],
+          [4, 40],
+          [5, 50],
+        ],
+      );
     });
   });
 }

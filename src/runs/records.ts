@@ -1,4 +1,5 @@
 // The types of the lines and files in a run directory.
+import type { TrackedPlace } from '../logging.ts';
 import type { Message } from '../message.ts';
 import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
 
@@ -39,11 +40,7 @@ export interface RunRecord {
   readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
 }
 
-export interface TrackedPlaceRecord {
-  /** A folder or an address. */
-  readonly url: string;
-  /** What the tracker calls the run. */
-  readonly id?: string;
+export interface TrackedPlaceRecord extends TrackedPlace {
   /** Why not everything has arrived there. */
   readonly fault?: string;
 }

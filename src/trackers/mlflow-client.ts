@@ -1,6 +1,7 @@
 // The part of MLflow's REST interface that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import { GradusError, messageWithCause } from '../errors.ts';
 import { RefusedError } from './outbox.ts';
+import type { Environment } from './tracker.ts';
 
 /** Address and credentials, from the variables that MLflow's own client reads. */
 export interface MlflowSettings {
@@ -176,8 +177,6 @@ function faultOf(status: number, text: string): { reason: string; message: strin
     return { reason: `HTTP_${status}`, message: `HTTP ${status} ${text.slice(0, 200)}` };
   }
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`, `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`.

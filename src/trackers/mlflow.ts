@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
-import type { Metrics } from '../logging.ts';
+import type { Metrics, TrackedPlace } from '../logging.ts';
 import {
   MlflowClient,
   type MlflowMetric,
@@ -14,9 +14,7 @@ import {
   mostParameters,
 } from './mlflow-client.ts';
 import { Outbox } from './outbox.ts';
-import type { StartedTracker, TrackedEnd, TrackedPlace, TrackedRun, Tracker } from './tracker.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment, StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 
 /** The longest value of a parameter that all versions of the server take. */
 const longestValue = 500;

@@ -1,5 +1,5 @@
 // The protocol of trackers: where else than in its own files a run's progress can be followed.
-import type { Metrics, MetricsLogger } from '../logging.ts';
+import type { Metrics, MetricsLogger, TrackedPlace } from '../logging.ts';
 
 /**
  * Takes what a run reports and returns at once, whatever becomes of it: a tracker that fails never fails the run, and says so in `fault`.
@@ -17,14 +17,6 @@ export interface Tracker extends MetricsLogger {
   settle(): Promise<void>;
   /** Says how the run ended. Nothing may be logged afterwards. */
   close(end?: TrackedEnd): Promise<void>;
-}
-
-/** Where a run can be followed. */
-export interface TrackedPlace {
-  /** A folder or an address. */
-  readonly url: string;
-  /** What the tracker calls the run. */
-  readonly id?: string;
 }
 
 export interface TrackedRun {
@@ -47,14 +39,14 @@ export interface TrackedEnd {
   readonly files: readonly string[];
 }
 
+/** The environment variables, from which trackers take addresses and credentials. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
  * Checks that a tracker can be reached, before anything costly is opened, and returns what starts to track a run.
  * Throws a `GradusError` if it cannot.
  */
-export type ConnectTracker = (
-  environment: Readonly<Record<string, string | undefined>>,
-  signal?: AbortSignal,
-) => Promise<StartTracking>;
+export type ConnectTracker = (environment: Environment, signal?: AbortSignal) => Promise<StartTracking>;
 
 /** Throws a `GradusError` if it fails. */
 export type StartTracking = (run: TrackedRun) => Promise<StartedTracker>;

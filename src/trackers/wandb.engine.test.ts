@@ -7,9 +7,9 @@ import { after, test } from 'node:test';
 import { type Tracked, trackerContract } from '../../test/tracker-contract.ts';
 import { askOracle, uvxEnvironment } from '../../test/uvx.ts';
 import type { GradusError } from '../errors.ts';
+import type { TrackedPlace } from '../logging.ts';
 import { readMetrics, readRun } from '../runs/read-run.ts';
 import { train } from '../studio/train.ts';
-import type { TrackedPlace } from './tracker.ts';
 import { connectWandb } from './wandb.ts';
 
 interface WandbRun extends Tracked {

@@ -1,15 +1,15 @@
 // Weights & Biases, whose client is for Python: a worker runs it, with the tags that transformers' trainers use.
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
-import type { Metrics } from '../logging.ts';
+import type { Metrics, TrackedPlace } from '../logging.ts';
+import { pythonFolder } from '../workers/python-folder.ts';
 import { startWorker, type Worker } from '../workers/worker.ts';
 import { Outbox, RefusedError } from './outbox.ts';
-import type { StartedTracker, TrackedEnd, TrackedPlace, TrackedRun, Tracker } from './tracker.ts';
+import type { StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 import { trainerTags } from './trainer-tags.ts';
 
 /** The version of the client that Gradus was tested with; `uvx` fetches it when it is first needed. */
 const client = ['--from', 'wandb==0.31.0', 'python', '-m', 'gradus_worker.wandb_tracker'] as const;
-const pythonFolder = join(import.meta.dirname, '..', '..', 'python');
 const endLimit = 60_000; // ms, in which the client sends what it still has
 const mostPoints = 200;
 

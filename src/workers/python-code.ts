@@ -1,5 +1,5 @@
 // Runs Python code of users in a worker process. It makes one call at a time, and replaces a process that hangs or exits.
-import { fileURLToPath } from 'node:url';
+import { pythonFolder } from './python-folder.ts';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 
 export interface PythonCodeOptions {
@@ -11,7 +11,6 @@ export interface PythonCodeOptions {
 
 /** Puts our packages in place of the working directory, whose files could otherwise hide modules of Python's library. */
 const program = 'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start()';
-const packages = fileURLToPath(new URL('../../python', import.meta.url));
 
 /** Ends the process of a `PythonCode` that has been garbage-collected. */
 const abandoned = new FinalizationRegistry<Worker>((worker) => worker.close());
@@ -54,7 +53,7 @@ export class PythonCode {
   async #start(): Promise<Worker> {
     const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', handlers } = this.#options;
     const worker = await startWorker({
-      ...{ name: 'python', command: interpreter, args: ['-c', program, packages] },
+      ...{ name: 'python', command: interpreter, args: ['-c', program, pythonFolder] },
       stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',

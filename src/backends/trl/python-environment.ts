@@ -4,13 +4,11 @@ import { readFileSync } from 'node:fs';
 import { homedir, platform } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { pythonFolder } from '../../workers/python-folder.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { trainingProcesses } from './mapping.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The folder that ships with the package: workers, and the projects with their locks. */
-const pythonFolder = join(import.meta.dirname, '..', '..', '..', 'python');
 
 /** Milliseconds to import PyTorch and TRL: seconds on an idle machine, minutes on a busy one or from a disk in the network. */
 const startLimit = 600_000;
