@@ -4,6 +4,7 @@ import type { Model } from '../model.ts';
 import type { Architecture } from '../models/families.ts';
 import type { Renderer } from '../rendering.ts';
 import type { SessionRun } from '../runtime/recording.ts';
+import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import type { ModelPlace } from './find-model.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
@@ -27,6 +28,8 @@ export interface ModelInterface {
   /** Between messages and the model's tokens. */
   readonly renderer: Renderer;
   readonly template: TemplateUse;
+  /** Absent where there is no language model. */
+  readonly tokenizer?: Tokenizer;
   /** Tokens that the model can hold, prompt and completion together. */
   readonly contextLength: number;
 }

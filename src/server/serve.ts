@@ -6,7 +6,6 @@ import { ggufAt } from '../backends/gguf-file.ts';
 import { type ConfigInput, configDefaults } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
-import { openConfiguredText } from '../studio/model-text.ts';
 import { type FoundSubject, findSubject } from '../studio/open-subject.ts';
 import { type Listening, type ListenOptions, listen } from './listen.ts';
 import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
@@ -35,23 +34,22 @@ export interface Serving extends Listening {
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
   const { config, directory, checkpoint } = modelAlone(subject) ?? findSubject(subject, options.checkpoint);
-  if (config.model === null) {
-    throw new GradusError(
-      'SERVE_UNSUPPORTED',
-      `backend ${config.backend} learns a table of logits: there is no language model to serve`,
-      {
-        hint: 'serve a run of backend native or trl',
-        path: 'backend',
-      },
-    );
-  }
   // Unsupported backends were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
-  const { model, renderer } = await backend.open(config, options.signal);
+  const { model, renderer, tokenizer } = await backend.open(config, options.signal);
   try {
+    if (!tokenizer) {
+      throw new GradusError(
+        'SERVE_UNSUPPORTED',
+        `backend ${config.backend} learns a table of logits: there is no language model to serve`,
+        {
+          hint: 'serve a run of backend native or trl',
+          path: 'backend',
+        },
+      );
+    }
     if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
-    const { tokenizer } = await openConfiguredText(config);
-    const id = options.name ?? (directory === undefined ? nameOf(config.model) : basename(directory));
+    const id = options.name ?? (directory === undefined ? nameOf(config.model!) : basename(directory));
     const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer });
     const { host = '127.0.0.1', port = 8000 } = options;
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
