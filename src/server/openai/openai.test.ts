@@ -125,7 +125,13 @@ describe('chat completions', () => {
   test('take messages of all roles, in parts or whole', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'developer', content: 'be short' },
-      { role: 'user', content: [{ type: 'text', text: 'what is ' }, { type: 'text', text: '2 + 3' }] }, // biome-ignore format: one line
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'what is ' },
+          { type: 'text', text: '2 + 3' },
+        ],
+      },
       { role: 'assistant', content: '5' },
       { role: 'user', content: 'and 3 + 4' },
     ];
