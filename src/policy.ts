@@ -34,9 +34,12 @@ export interface SampleRequest {
 
 export interface Completion {
   readonly ids: readonly number[];
-  /** Log-probability of each id under the distribution from which it was drawn, after temperature, top-k, top-p and min-p. */
+  /**
+   * Log-probability of each id after temperature, but before top-k, top-p and min-p: what a trainer's log-probabilities, which know no filters,
+   * can be compared with. 0 if the choice was greedy.
+   */
   readonly logprobs: readonly number[];
-  /** Log-probability of each id under the model itself, with temperature 1 and without filters. */
+  /** Log-probability of each id under the model itself, with temperature 1. */
   readonly plainLogprobs: readonly number[];
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }

@@ -72,7 +72,7 @@ export interface TurnTokens {
   readonly promptIds: readonly number[];
   /** The sampled tokens, including the end token. */
   readonly completionIds: readonly number[];
-  /** Log-probability of each sampled token under the distribution it was drawn from (after temperature and filters). */
+  /** Log-probability of each sampled token after temperature, before filters such as top-p. */
   readonly logprobs: readonly number[];
 }
 

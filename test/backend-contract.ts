@@ -91,6 +91,20 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       }
     });
 
+    test('filters take tokens away, but change nothing of the log-probabilities of the others', async () => {
+      const requests = [0, 1, 2].map((seed) => ({ promptIds: promptIds(), seed }));
+      const sampling = { maxTokens: 4, stopIds: opened.renderer.stopIds };
+      const policy = opened.model.policy();
+      const [greedy] = await policy.sample(requests.slice(0, 1), { ...sampling, temperature: 0 });
+      for (const filter of [{ topK: 1 }, { topP: 1e-6 }]) {
+        for (const { ids, logprobs, plainLogprobs } of await policy.sample(requests, { ...sampling, ...filter })) {
+          assert.deepEqual(ids, greedy!.ids);
+          for (const [t, logprob] of logprobs.entries()) assert.ok(Math.abs(plainLogprobs[t]! - logprob) < tolerance);
+          assert.ok(logprobs.some((logprob) => logprob < -0.01));
+        }
+      }
+    });
+
     test('makes what was better more likely, and leaves the reference as it was', async () => {
       const sequences = sequencesOf(await sampleSeeds([0, 1, 2, 3])).map((sequence, i, { length }) => ({
         ...sequence,

@@ -8,7 +8,7 @@ import type { ConfigInput } from '../src/config/schema.ts';
 import { configDefaults } from '../src/config/schema.ts';
 import { GradusError } from '../src/errors.ts';
 import { lastCheckpoint } from '../src/runs/checkpoints.ts';
-import { readMetrics, readRun } from '../src/runs/read-run.ts';
+import { readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
 import { assertSamplerAgrees, samplerTolerance } from '../src/studio/sampler-gate.ts';
 import { train } from '../src/studio/train.ts';
 import { tinyConfig } from './tiny-model.ts';
@@ -60,6 +60,19 @@ test('how far the sampler is from the trainer is logged each step, with and with
     await train({ ...config, importance_sampling_correction, max_steps: 3 }, { out, ...options });
     for (const metrics of readMetrics(out)) assert.ok(metrics['sampling/sampling_logp_difference/mean']! < 1e-4);
   }
+});
+
+test('tokens that filters take away do not weigh down the others: importance ratios stay 1', async () => {
+  const out = join(folder, 'filtered');
+  const open = join(folder, 'logged-true');
+  await train({ ...config, temperature: 1.2, top_p: 0.5, top_k: 5, min_p: 0.1, max_steps: 3 }, { out, ...options });
+  for (const metrics of readMetrics(out)) {
+    assert.ok(metrics['sampling/sampling_logp_difference/max']! < 1e-3);
+    assert.ok(Math.abs(metrics['sampling/importance_sampling_ratio/mean']! - 1) < 1e-3);
+  }
+  const leastLikely = (run: string) =>
+    Math.min(...readRollouts(run, 1).flatMap(({ completions }) => completions.flatMap(({ logprobs }) => logprobs)));
+  assert.ok(leastLikely(out) > leastLikely(open));
 });
 
 test('a sampler that is further off than five times what rounding explains stops the run', () => {

@@ -13,6 +13,12 @@ export function positiveInteger(text: string): number {
   throw new InvalidArgumentError('expected a whole number above 0.');
 }
 
+export function wholeNumber(text: string): number {
+  const value = nonNegativeNumber(text);
+  if (Number.isInteger(value)) return value;
+  throw new InvalidArgumentError('expected a whole number, at least 0.');
+}
+
 export function nonNegativeNumber(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value;
@@ -24,6 +30,12 @@ export function portNumber(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value < 2 ** 16) return value;
   throw new InvalidArgumentError('expected a port, 0 to 65535.');
+}
+
+export function fraction(text: string): number {
+  const value = nonNegativeNumber(text);
+  if (value <= 1) return value;
+  throw new InvalidArgumentError('expected a number between 0 and 1.');
 }
 
 /** Of nucleus sampling: above 0, at most 1. */

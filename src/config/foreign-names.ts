@@ -26,6 +26,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['max_new_tokens', 'max_tokens', 'max_response_length', 'max_output_tokens', 'rl_max_new_tokens'],
   ),
   ...aliases('temperature', 'temp', 'rl_temperature'),
+  ...aliases('top_p', 'rl_top_p', 'nucleus_p'),
+  ...aliases('top_k', 'rl_top_k'),
   ...aliases('mask_truncated_completions', 'overlong_filtering', 'mask_truncated'),
   ...aliases('overlong_buffer', 'overlong_buffer_len', 'overlong_buffer_cfg', 'soft_overlong_punishment'),
   ...aliases('group_policy', 'dynamic_sampling', 'filter_groups', 'filter_zero_variance', 'drop_zero_variance_groups'),
@@ -94,10 +96,6 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['warmup_steps', 'num_warmup_steps'],
   ),
   ...aliases('weights are in reward: [{name: NAME, weight: NUMBER}]', 'reward_weights'),
-  ...aliases(
-    'training samples from all tokens, as temperature weighs them; gradus sample takes --top-p',
-    ...['top_p', 'top_k', 'min_p'],
-  ),
   ...aliases('sampling penalises nothing; the reward repetition_penalty does', 'repetition_penalty'),
   ...aliases(
     'a chat template gets no variables of yours; chat_template may be the path of a Jinja file that sets them',

@@ -121,9 +121,7 @@ describe('an unknown key is an error that names ours', () => {
     'gradient_accumulation_steps: 4': /^prompts_per_step is the whole batch/,
     'steps_per_generation: 4': /^every step samples .*num_iterations/,
     'generation_batch_size: 64': /^every step samples .*num_iterations/,
-    'top_p: 0.9': /^training samples from all tokens/,
-    'top_k: 20': /^training samples from all tokens/,
-    'min_p: 0.1': /^training samples from all tokens/,
+    'rl_top_k: 50': /called top_k/,
     'repetition_penalty: 1.1': /the reward repetition_penalty/,
     'chat_template_kwargs: {enable_thinking: false}': /chat_template may be the path of a Jinja file/,
     'output_dir: out': /--out DIR/,
@@ -188,6 +186,13 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
   test('what it would not read is fine at another engine’s key', () => {
     assert.equal(load(withLine('trl: {use_vllm: true}')).config.trl.use_vllm, true);
   });
+});
+
+test('vLLM hides log-probabilities before filters: a filter needs the correction to be off', () => {
+  const filtered = withLine('backend: trl\ntrl: {use_vllm: true}\ntop_p: 0.9');
+  assert.match(refusal(filtered).message, /top_p: 0\.9: backend trl .*importance_sampling_correction/);
+  assert.equal(load(`${filtered}importance_sampling_correction: false\n`).config.top_p, 0.9);
+  assert.equal(load(withLine('backend: trl\ntop_p: 0.9')).config.top_p, 0.9);
 });
 
 describe('keys that contradict or lack one another', () => {

@@ -167,6 +167,14 @@ const keys = {
   num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
   max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
   temperature: positive.default(1).describe('temperature of sampling'),
+  top_p: z
+    .number()
+    .positive()
+    .max(1)
+    .default(1)
+    .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
+  top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
+  min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
   beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the initial model'),
   log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
   kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3').describe('how the KL divergence of a token is estimated'),

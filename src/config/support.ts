@@ -27,6 +27,13 @@ const noModel: Limitation = { why: 'learns a table of logits: it has no model' }
 const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
 const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
+const hiddenByVllm: Limitation = {
+  why: 'learns nothing of log-probabilities before filters from vLLM, so that importance_sampling_correction would weigh down all tokens: set it to false, or sample without vLLM',
+  accepts: ({ trl, importance_sampling_correction }) => !trl.use_vllm || !importance_sampling_correction,
+};
+const noFilter: Limitation = {
+  why: 'learns from samples of the whole distribution; sample takes --top-p, --top-k and --min-p',
+};
 const noEntropy: Limitation = { why: 'makes plain REINFORCE steps: it has no part that goes by entropy' };
 const noOptimizer: Limitation = { why: 'follows the plain gradient: learning_rate alone scales a step' };
 
@@ -35,7 +42,11 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     compute: inThisProcess,
   },
-  trl: {},
+  trl: {
+    top_p: hiddenByVllm,
+    top_k: hiddenByVllm,
+    min_p: hiddenByVllm,
+  },
   builtin: {
     compute: inThisProcess,
     stages: noSupervision,
@@ -52,6 +63,9 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     overlong_prompts: noPrompt,
     max_prompt_tokens: noPrompt,
     temperature: { why: 'learns from samples at temperature 1; sample and eval take --temperature' },
+    top_p: noFilter,
+    top_k: noFilter,
+    min_p: noFilter,
     loss_type: noRatio,
     importance_sampling_level: noRatio,
     importance_sampling_correction: noRatio,

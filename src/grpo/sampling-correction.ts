@@ -1,4 +1,4 @@
-// Importance-sampling correction for a sampler that differs from the trained model: quantised weights, other kernels, filters.
+// Importance-sampling correction for a sampler that differs from the trained model: quantised weights, other kernels.
 import type { Tensor } from '../tensor/graph.ts';
 import {
   abs,

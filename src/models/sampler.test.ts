@@ -1,4 +1,4 @@
-// Picking tokens: which of them the filters keep, what they are worth then, and how often each is drawn.
+// Picking tokens: which of them the filters keep, what they are worth before, and how often each is drawn.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RandomStream, randomStream } from '../random.ts';
@@ -33,13 +33,36 @@ const kept: Record<string, [filters: SamplingFilters | undefined, ids: number[]]
 for (const [what, [filters, expected]] of Object.entries(kept)) {
   test(`tokens are drawn from ${what}`, () => {
     assert.deepEqual(drawn(filters), expected);
-    const total = expected.reduce((sum, id) => sum + probabilities[id]!, 0);
     for (let i = 0; i < 100; i++) {
       const { id, logprob } = sampleToken(probabilities, always(i / 100), filters);
-      assert.ok(Math.abs(Math.exp(logprob) - probabilities[id]! / total) < 1e-6);
+      assert.equal(logprob, Math.log(probabilities[id]!));
     }
   });
 }
+
+test('few tokens are sorted, and still the same are kept as by sorting all', () => {
+  const random = randomStream(3);
+  const scores = Float64Array.from({ length: 5000 }, () => Math.exp(20 * random.uniform()));
+  const sum = scores.reduce((a, b) => a + b);
+  const many = Float32Array.from(scores, (score) => score / sum);
+  const sorted = [...many.keys()].sort((a, b) => many[b]! - many[a]! || a - b);
+  const total = many.reduce((a, b) => a + b, 0);
+  for (const topP of [0.1, 0.5, 0.9, 0.99, 0.9999]) {
+    const nucleus: number[] = [];
+    for (let reached = 0; reached < topP * total; reached += many[nucleus.at(-1)!]!) {
+      nucleus.push(sorted[nucleus.length]!);
+    }
+    const seen = Array.from({ length: 200 }, () => sampleToken(many, random, { topP }).id);
+    assert.ok(
+      seen.every((id) => nucleus.includes(id)),
+      `top-p ${topP}`,
+    );
+    assert.equal(sampleToken(many, always(1 - 2 ** -53), { topP }).id, nucleus.at(-1), `top-p ${topP}`);
+  }
+  for (const topK of [1, 7, 300, 4999, 5000]) {
+    assert.equal(sampleToken(many, always(1 - 2 ** -53), { topK }).id, sorted[topK - 1], `top-k ${topK}`);
+  }
+});
 
 test('every token is drawn as often as it is likely, and one number of the stream is used for each', () => {
   for (const filters of [undefined, { topK: 3 }]) {

@@ -15,7 +15,7 @@ export interface SamplingFilters {
 
 export interface Pick {
   readonly id: number;
-  /** The log-probability under the distribution that remains after the filters. */
+  /** Its log-probability before the filters. */
   readonly logprob: number;
 }
 
@@ -47,27 +47,47 @@ export function likeliestToken(scores: Floats): number {
 
 /** The ids that pass the filters, likeliest first; equally likely ones in the order of their ids. */
 function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<SamplingFilters>): number[] {
-  const threshold = minP * probabilities[likeliestToken(probabilities)]!;
+  const largest = probabilities[likeliestToken(probabilities)]!;
+  const lowest = minP * largest;
+  // Top-p treats the tokens that top-k left as the whole distribution.
+  const enough = topP < 1 && topK === 0 ? topP * totalFrom(lowest, probabilities) : Number.POSITIVE_INFINITY;
+  const most = topK > 0 ? topK : Number.POSITIVE_INFINITY;
+  // Few tokens are likely. Sorting only these, and more only where they do not suffice, takes a hundredth of sorting a vocabulary.
   let kept: number[] = [];
-  for (let id = 0; id < probabilities.length; id++) {
-    if (probabilities[id]! > 0 && probabilities[id]! >= threshold) kept.push(id);
-  }
+  let bound = largest;
+  do {
+    bound = bound > largest * 2 ** -32 ? bound / 16 : 0;
+    kept = idsFrom(Math.max(bound, lowest), probabilities);
+  } while (bound > lowest && kept.length < most && total(kept, probabilities) < enough);
   kept.sort((a, b) => probabilities[b]! - probabilities[a]! || a - b);
   if (topK > 0) kept = kept.slice(0, topK);
   if (topP >= 1) return kept;
-  // Top-p treats the tokens that top-k left as the whole distribution.
-  const enough = firstReaching(topP, kept, probabilities);
-  return kept.slice(0, enough + 1);
+  const reached = firstReaching(topK > 0 ? topP * total(kept, probabilities) : enough, kept, probabilities);
+  return kept.slice(0, reached + 1);
+}
+
+/** The ids of tokens that can occur and are at least as likely as this. */
+function idsFrom(bound: number, probabilities: Floats): number[] {
+  const ids: number[] = [];
+  for (let id = 0; id < probabilities.length; id++) {
+    if (probabilities[id]! >= bound && probabilities[id]! > 0) ids.push(id);
+  }
+  return ids;
+}
+
+function totalFrom(bound: number, probabilities: Floats): number {
+  let sum = 0;
+  for (let id = 0; id < probabilities.length; id++) if (probabilities[id]! >= bound) sum += probabilities[id]!;
+  return sum;
 }
 
 function drawFrom(kept: readonly number[], probabilities: Floats, point: number): Pick {
-  const id = kept[firstReaching(point, kept, probabilities)]!;
-  return { id, logprob: Math.log(probabilities[id]! / total(kept, probabilities)) };
+  const id = kept[firstReaching(point * total(kept, probabilities), kept, probabilities)]!;
+  return { id, logprob: Math.log(probabilities[id]!) };
 }
 
-/** The index of the first token at which the running sum reaches a fraction of the total. */
-function firstReaching(fraction: number, ids: readonly number[], probabilities: Floats): number {
-  const goal = fraction * total(ids, probabilities);
+/** The index of the first token at which the running sum reaches a goal. */
+function firstReaching(goal: number, ids: readonly number[], probabilities: Floats): number {
   let reached = 0;
   for (const [i, id] of ids.entries()) {
     reached += probabilities[id]!;

@@ -167,7 +167,7 @@ export interface RolloutCompletion {
   readonly error?: string | undefined;
   readonly stack?: string | undefined;
   readonly token_ids: readonly number[];
-  /** The log-probability of each token under the distribution it was sampled from, with 7 significant digits. */
+  /** The log-probability of each token at the temperature of sampling, before filters, with 7 significant digits. */
   readonly logprobs: readonly number[];
 }
 

@@ -24,8 +24,12 @@ export interface SampleOptions {
   readonly system?: string;
   /** @default the configuration's */
   readonly temperature?: number;
-  /** @default 1 */
+  /** Sample from the likeliest tokens that together reach this probability. @default the configuration's */
   readonly topP?: number;
+  /** Sample from this many of the likeliest tokens; 0: from all. @default the configuration's */
+  readonly topK?: number;
+  /** Sample no token less likely than this fraction of the likeliest. @default the configuration's */
+  readonly minP?: number;
   /** @default the configuration's max_completion_length */
   readonly maxTokens?: number;
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
@@ -54,6 +58,8 @@ const optionSchema = z.object({
   system: z.string(),
   temperature,
   topP: z.number().positive().max(1),
+  topK: z.int().nonnegative(),
+  minP: z.number().min(0).max(1),
   maxTokens: z.int().min(1),
   checkpoint: checkpointName,
   signal: z.instanceof(AbortSignal),
@@ -65,7 +71,7 @@ const optionSchema = z.object({
  */
 export async function sample(subject: string | ConfigInput, options: SampleOptions = {}): Promise<SampleResult> {
   checkOptions(optionSchema, options);
-  const { n = 4, seed = 0, prompt, topP, maxTokens, signal } = options;
+  const { n = 4, seed = 0, prompt, signal } = options;
   if (options.system !== undefined && prompt === undefined) {
     throw new GradusError('OPTION_INVALID', 'system: it goes with a prompt of your own, and there is none', {
       hint: 'give prompt too, or set system_prompt in the configuration',
@@ -81,8 +87,10 @@ export async function sample(subject: string | ConfigInput, options: SampleOptio
     if (checkpoint) await model.load(checkpoint.folder);
     const sampling = {
       temperature: options.temperature ?? config.temperature,
-      maxTokens: maxTokens ?? config.max_completion_length,
-      ...(topP !== undefined && { topP }),
+      topP: options.topP ?? config.top_p,
+      topK: options.topK ?? config.top_k,
+      minP: options.minP ?? config.min_p,
+      maxTokens: options.maxTokens ?? config.max_completion_length,
     };
     const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
     const own = prompt !== undefined;

@@ -104,7 +104,7 @@ export function rolloutOptions(config: Config): RolloutOptions {
   const { environment, max_turns, max_episode_tokens, rollout } = config;
   return {
     maxTokens: config.max_completion_length,
-    temperature: config.temperature,
+    ...{ temperature: config.temperature, topP: config.top_p, topK: config.top_k, minP: config.min_p },
     ...(environment !== null && {
       maxTurns: max_turns,
       stepTimeout: milliseconds(rollout.step_timeout),

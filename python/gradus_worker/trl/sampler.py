@@ -23,7 +23,7 @@ class Row:
 
 @torch.no_grad()
 def sample(model, requests, options, is_cancelled):
-    """Completions in the order of the requests, with the log-probability of each id as drawn and under the model itself."""
+    """Completions in the order of the requests, with the log-probability of each id after temperature and under the model itself."""
     rows = [Row(**request) for request in requests]
     for start in range(0, len(rows), ROWS):
         sample_together(model, rows[start : start + ROWS], options, is_cancelled)
@@ -86,15 +86,15 @@ def forward(model, ids, mask, cache):
 
 
 def pick(logits, point, options):
-    """One token a row, and its log-probability under the distribution it was drawn from. `point`: a number in [0, 1) a row."""
+    """One token a row, and its log-probability after temperature, before filters. `point`: a number in [0, 1) a row."""
     if options["temperature"] == 0:
         ids = logits.argmax(-1)
         return ids, torch.zeros_like(point)
-    probabilities = filtered((logits / options["temperature"]).softmax(-1), options).double()
-    reached = probabilities.cumsum(-1)
+    logprobs = (logits / options["temperature"]).log_softmax(-1)
+    reached = filtered(logprobs.exp(), options).double().cumsum(-1)
     total = reached[:, -1]
     ids = torch.searchsorted(reached, (point * total)[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
-    return ids, (probabilities.gather(-1, ids[:, None])[:, 0] / total).log()
+    return ids, logprobs.gather(-1, ids[:, None])[:, 0]
 
 
 def filtered(probabilities, options):

@@ -66,16 +66,22 @@ const distributionsOf: Record<string, Partial<SamplingOptions>> = {
 };
 
 for (const [name, sampling] of Object.entries(distributionsOf)) {
-  test(`log-probabilities are those of the distribution that tokens are drawn from: ${name}`, async () => {
+  test(`log-probabilities are those of the model at that temperature, before what filters take away: ${name}`, async () => {
     using model = await adapted();
     const wanted = { ...options, ...sampling };
     const completions = await model.policy().sample(requests.slice(0, 2), wanted);
     for (const [i, completion] of completions.entries()) {
       const rows = await distributions(model, requests[i]!, completion);
       const plain = rows.map((row, position) => row[completion.ids[position]!]!);
-      const drawn = rows.map((row, position) => filtered(row, wanted)[completion.ids[position]!]!);
+      const { temperature = 1 } = wanted;
+      const tempered = rows.map(
+        (row, position) => filtered(row, { ...options, temperature })[completion.ids[position]!]!,
+      );
+      for (const [position, id] of completion.ids.entries()) {
+        assert.ok(filtered(rows[position]!, wanted)[id]! > -Infinity, 'a token that the filters take away was drawn');
+      }
       assert.ok(largestDifference(completion.plainLogprobs, plain) <= 1e-4);
-      assert.ok(largestDifference(completion.logprobs, drawn) <= 1e-4);
+      assert.ok(largestDifference(completion.logprobs, tempered) <= 1e-4);
     }
   });
 }

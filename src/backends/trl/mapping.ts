@@ -110,6 +110,9 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   max_turns: episodes,
   max_episode_tokens: episodes,
   max_error_fraction: episodes,
+  top_p: episodes,
+  top_k: episodes,
+  min_p: episodes,
 
   chat_template: text,
   system_prompt: data,

@@ -2,7 +2,15 @@
 import { Command } from 'commander';
 import type { SampleRecord } from '../../runs/records.ts';
 import type { SampleOptions } from '../../studio/sample.ts';
-import { completionCount, given, nonNegativeNumber, positiveInteger, probability } from '../arguments.ts';
+import {
+  completionCount,
+  fraction,
+  given,
+  nonNegativeNumber,
+  positiveInteger,
+  probability,
+  wholeNumber,
+} from '../arguments.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -24,7 +32,21 @@ export function sampleCommand(cli: Cli): Command {
     .option('--prompt <text>', 'a prompt of your own, sampled without rewards')
     .option('--system <text>', 'system prompt for --prompt')
     .option('--temperature <t>', 'sampling temperature; 0 is greedy (default: the configuration’s)', nonNegativeNumber)
-    .option('--top-p <p>', 'nucleus sampling: keep the most likely tokens up to this total probability', probability)
+    .option(
+      '--top-p <p>',
+      'from the likeliest tokens that together reach this (default: the configuration’s)',
+      probability,
+    )
+    .option(
+      '--top-k <count>',
+      'from this many of the likeliest tokens; 0: all (default: the configuration’s)',
+      wholeNumber,
+    )
+    .option(
+      '--min-p <p>',
+      'from tokens at least this fraction as likely as the likeliest (default: the configuration’s)',
+      fraction,
+    )
     .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')
@@ -34,8 +56,8 @@ export function sampleCommand(cli: Cli): Command {
 
 async function runSampling({ output }: Cli, subject: string, flags: SampleFlags) {
   const { sample } = await import('../../studio/sample.ts');
-  const { n, seed, prompt, system, temperature, topP, maxTokens, checkpoint } = flags;
-  const options = given({ n, seed, prompt, system, temperature, topP, maxTokens, checkpoint });
+  const { n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint } = flags;
+  const options = given({ n, seed, prompt, system, temperature, topP, topK, minP, maxTokens, checkpoint });
   const result = await withStopSignals((signal) => sample(subject, { ...options, signal }));
   output.result(result, result.samples.map(sampleText).join('\n'));
   return undefined;

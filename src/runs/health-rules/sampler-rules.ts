@@ -10,8 +10,7 @@ export const samplerRules: readonly HealthRule[] = [
     condition: ({ steps }) =>
       `log-probabilities of sampler and trainer differed in the last ${steps} steps by more than rounding explains: 0.05 nats per token, or 0.5 with a quantised sampler; five times that in a single step ends the run`,
     why: 'Gradients are computed as if the trainer had sampled the tokens. The more the sampler differs, the more they are biased.',
-    suggestion:
-      'Sample with higher precision (native.rollout_dtype) and without top_p or top_k, or set importance_sampling_correction.',
+    suggestion: 'Sample with higher precision (native.rollout_dtype), or set importance_sampling_correction.',
     check: (history, { steps }) => mismatchText(history, steps, history.settings.samplerTolerance),
   }),
   rule({
