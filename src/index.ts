@@ -9,6 +9,7 @@ export { z } from 'zod';
 export type { Config, ConfigInput } from './config/schema.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
 export type { TimedEvent, TrainEvent } from './studio/events.ts';
+export type { GivenParts, ProgramConfig } from './studio/program-values.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/train-result.ts';

@@ -7,7 +7,7 @@ import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
 import { configError } from './issues.ts';
 import { merged, type PresetName, presetNames, presetValues } from './presets.ts';
-import { templateFile } from './references.ts';
+import { isProgramReference, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
@@ -186,7 +186,8 @@ function parseSetting(text: string): Setting {
 
 /** Makes paths in the configuration absolute, so that they no longer depend on its folder. */
 function withAbsolutePaths(config: Config, folder: string): Config {
-  const file = <T extends string | null>(path: T) => (path === null ? path : resolve(folder, path));
+  const file = <T extends string | null>(path: T) =>
+    path === null || isProgramReference(path) ? path : resolve(folder, path);
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;

@@ -1,10 +1,10 @@
 // What the items of `reward` are called, and which of them are functions of the user's.
-import { splitReference } from './references.ts';
+import { isProgramReference, splitReference } from './references.ts';
 import type { Config, RewardConfig } from './schema.ts';
 
-/** Whether a reward's name is a reference such as `path/to/file.ts:name`. */
+/** Whether a reward's name is a reference such as `path/to/file.ts:name`, or to a function of a program. */
 export function isUserFunction(name: string): boolean {
-  return /\.([cm]?[jt]s|py)(:[\w$]+)?$/.test(name);
+  return isProgramReference(name) || /\.([cm]?[jt]s|py)(:[\w$]+)?$/.test(name);
 }
 
 /** The name in metrics: `as`, or else of a function what it is exported as, or its file. */

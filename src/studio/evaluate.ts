@@ -1,6 +1,6 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
 import { z } from 'zod';
-import type { Config, ConfigInput } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
@@ -9,6 +9,7 @@ import { checkOptions, checkpointName, sampleSize, temperature } from './call-op
 import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluate-policy.ts';
 import { openSubject } from './open-subject.ts';
+import type { ProgramConfig } from './program-values.ts';
 import { changesOf } from './train-result.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 
@@ -23,6 +24,8 @@ export interface EvaluateOptions {
   readonly checkpoint?: string;
   /** The temperature of samples. @default the configuration's */
   readonly temperature?: number;
+  /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
+  readonly config?: ProgramConfig;
   readonly signal?: AbortSignal;
 }
 
@@ -47,6 +50,7 @@ const optionSchema = z.object({
   split: z.enum(['eval', 'train']),
   checkpoint: checkpointName,
   temperature,
+  config: z.looseObject({}),
   signal: z.instanceof(AbortSignal),
 } satisfies Record<keyof EvaluateOptions, z.ZodType>);
 
@@ -54,11 +58,15 @@ const optionSchema = z.object({
  * Throws `OPTION_INVALID`.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
-export async function evaluate(subject: string | ConfigInput, options: EvaluateOptions = {}): Promise<EvaluateResult> {
+export async function evaluate(
+  subject: string | ProgramConfig,
+  options: EvaluateOptions = {},
+): Promise<EvaluateResult> {
   checkOptions(optionSchema, options);
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    ...(options.config && { config: options.config }),
     ...(signal && { signal }),
     change: (config) => withEvaluation(config, options),
   });
@@ -82,7 +90,7 @@ export async function evaluate(subject: string | ConfigInput, options: EvaluateO
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
     const verdict = learningVerdict([], [baseline, evaluation]);
-    const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config));
+    const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
     return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), evaluation, baseline, verdict };
   } finally {
     setup.dispose();

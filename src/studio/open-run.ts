@@ -61,12 +61,16 @@ export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
 }
 
 /** Opens what `assertRunPlace` found fit. */
-export function openRun(loaded: LoadedConfig, setup: Pick<Setup, 'problems' | 'versions'>, place: RunPlace): RunStore {
+export function openRun(
+  loaded: LoadedConfig,
+  setup: Pick<Setup, 'problems' | 'versions' | 'values'>,
+  place: RunPlace,
+): RunStore {
   const { config, text } = loaded;
   const versions = { ...ownVersions(), ...setup.versions };
   const directory = runDirectory(loaded, place);
   const max_steps = stepCount(config, setup.problems);
-  const code = hashUserFiles(config);
+  const code = hashUserFiles(config, setup.values);
   if (!place.resume) {
     const record = {
       ...{ backend: config.backend, versions, started: new Date().toISOString(), max_steps, code },

@@ -5,6 +5,7 @@ import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { type Checkpoint, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
 import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
+import { type ProgramConfig, withoutValues } from './program-values.ts';
 import { openSetup, type Setup } from './setup.ts';
 
 export interface FoundSubject {
@@ -26,16 +27,20 @@ export interface SubjectOptions {
   readonly change?: (config: Config) => Config;
   /** Ends a download. */
   readonly signal?: AbortSignal;
+  /** With a run: the configuration that a program trained it with, if that held values. */
+  readonly config?: ProgramConfig;
 }
 
 /**
  * Whoever opens a subject disposes of its setup. Throws what `findSubject` and opening a configuration throw.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
-export async function openSubject(subject: string | ConfigInput, options: SubjectOptions = {}): Promise<Subject> {
+export async function openSubject(subject: string | ProgramConfig, options: SubjectOptions = {}): Promise<Subject> {
   const { change = (config) => config, signal } = options;
-  const { config, ...found } = findSubject(subject, options.checkpoint);
-  return { ...found, setup: await openSetup(change(config), signal) };
+  const given = typeof subject === 'string' ? options.config : subject;
+  const { config: plain, values } = given ? withoutValues(given) : {};
+  const { config, ...found } = findSubject(typeof subject === 'string' ? subject : plain!, options.checkpoint);
+  return { ...found, setup: await openSetup(change(config), { signal, values }) };
 }
 
 /**

@@ -1,6 +1,5 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
-import type { ConfigInput } from '../config/schema.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -11,6 +10,7 @@ import type { SampleRecord } from '../runs/records.ts';
 import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
 import { openSubject } from './open-subject.ts';
+import type { ProgramConfig } from './program-values.ts';
 import { samplePolicy } from './sample-policy.ts';
 
 export interface SampleOptions {
@@ -34,6 +34,8 @@ export interface SampleOptions {
   readonly maxTokens?: number;
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
+  /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
+  readonly config?: ProgramConfig;
   readonly signal?: AbortSignal;
 }
 
@@ -62,6 +64,7 @@ const optionSchema = z.object({
   minP: z.number().min(0).max(1),
   maxTokens: z.int().min(1),
   checkpoint: checkpointName,
+  config: z.looseObject({}),
   signal: z.instanceof(AbortSignal),
 } satisfies Record<keyof SampleOptions, z.ZodType>);
 
@@ -69,7 +72,7 @@ const optionSchema = z.object({
  * Throws `OPTION_INVALID`.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
-export async function sample(subject: string | ConfigInput, options: SampleOptions = {}): Promise<SampleResult> {
+export async function sample(subject: string | ProgramConfig, options: SampleOptions = {}): Promise<SampleResult> {
   checkOptions(optionSchema, options);
   const { n = 4, seed = 0, prompt, signal } = options;
   if (options.system !== undefined && prompt === undefined) {
@@ -80,6 +83,7 @@ export async function sample(subject: string | ConfigInput, options: SampleOptio
   }
   const { setup, directory, checkpoint } = await openSubject(subject, {
     ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    ...(options.config && { config: options.config }),
     ...(signal && { signal }),
   });
   try {

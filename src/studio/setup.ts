@@ -13,8 +13,9 @@ import { type Generator, RolloutGenerator, type RolloutOptions } from '../rollou
 import { promptOf, stageProblems } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
 import { evaluationMetricNames } from './evaluate-policy.ts';
+import type { ProgramValues } from './program-values.ts';
 import { openStagedModel, type StagedModel } from './staged-model.ts';
-import { openings, openStageTask, openTask, type Task } from './task.ts';
+import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
 import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
 export interface Setup extends Task {
@@ -25,6 +26,8 @@ export interface Setup extends Task {
   readonly template: TemplateUse;
   /** The versions of the backend's libraries, by name. */
   readonly versions: Readonly<Record<string, string>>;
+  /** What a program gave in place of names. */
+  readonly values: ProgramValues | undefined;
   /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs(folder: string): void;
   /** Plays episodes as training does, except for `options`. */
@@ -37,13 +40,18 @@ export interface Setup extends Task {
   dispose(): void;
 }
 
-/**
- * Opens the model for the first stage. The caller must dispose of the setup.
- * @param signal cancels a download
- */
-export async function openSetup(config: Config, signal?: AbortSignal): Promise<Setup> {
+export interface SetupOptions {
+  /** Cancels a download. */
+  readonly signal?: AbortSignal | undefined;
+  /** What a program gave in place of names. @default nothing */
+  readonly values?: ProgramValues | undefined;
+}
+
+/** Opens the model for the first stage. The caller must dispose of the setup. */
+export async function openSetup(config: Config, { signal, values }: SetupOptions = {}): Promise<Setup> {
   const calls = new PolicyCalls(config);
-  const task = await openTask(config, calls);
+  const parts = { calls, values };
+  const task = await openTask(config, parts);
   assertMetricExists(config, task.rewardNames);
   // Unsupported backends were refused when the configuration was loaded.
   const backend = await backends[config.backend as SupportedBackend]();
@@ -51,25 +59,27 @@ export async function openSetup(config: Config, signal?: AbortSignal): Promise<S
   // Errors in later stages should show now, not after the stages before them.
   for (const stage of stages) {
     backend.check?.(stage.config);
-    if (stage.name !== undefined) await openStageTask(stage, calls);
+    if (stage.name !== undefined) await openStageTask(stage, parts);
   }
   const model = await openStagedModel(backend, stages[0]!, signal);
   calls.policy = () => model.opened.model.policy();
   try {
-    return await setupOf(config, task, model, calls);
+    return await setupOf(config, task, model, parts);
   } catch (error) {
     model.opened.model.dispose();
     throw error;
   }
 }
 
+type Parts = TaskParts & { readonly calls: PolicyCalls };
+
 /** The setup of a run or of one of its stages, with the model as it is open now. */
-async function setupOf(config: Config, task: Task, model: StagedModel, calls: PolicyCalls): Promise<Setup> {
+async function setupOf(config: Config, task: Task, model: StagedModel, parts: Parts): Promise<Setup> {
   const { renderer, template, contextLength, versions } = model.opened;
   const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
   if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
   return {
-    ...{ ...task, ...fitted, config, template, versions },
+    ...{ ...task, ...fitted, config, template, versions, values: parts.values },
     get model() {
       return model.opened.model;
     },
@@ -79,13 +89,13 @@ async function setupOf(config: Config, task: Task, model: StagedModel, calls: Po
     async enter(stage) {
       if (stage.name === undefined) return this;
       await model.enter(stage);
-      const own = await openStageTask(stage, calls);
+      const own = await openStageTask(stage, parts);
       const problems = stageProblems(stage.config, own.problems, config, task.problems);
-      return setupOf(stage.config, { ...own, problems }, model, calls);
+      return setupOf(stage.config, { ...own, problems }, model, parts);
     },
     dispose() {
       model.opened.model.dispose();
-      calls.policy = undefined;
+      parts.calls.policy = undefined;
     },
   };
 }

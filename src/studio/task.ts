@@ -16,6 +16,7 @@ import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { requireColumns } from './data/data-files.ts';
 import { loadProblems, type Problems, promptOf } from './data/problems.ts';
+import type { ProgramValues } from './program-values.ts';
 import { openEnvironment } from './user-code/environments/open-environment.ts';
 import type { PolicyCalls } from './user-code/environments/policy-calls.ts';
 import { type OpenReward, openRewards } from './user-code/rewards/open-rewards.ts';
@@ -32,14 +33,22 @@ export interface Task {
   readonly rewardWeights: Readonly<Record<string, number>>;
 }
 
-/**
- * Throws the errors of opening environments, rewards and data.
- * @param calls through which environments in Python use the model, if there will be one
- */
-export async function openTask(config: Config, calls?: PolicyCalls): Promise<Task> {
-  const own = await openEnvironment(config, calls);
-  const { rewards, columns, scoreWeights } = await openRewards(config, own?.scores);
-  const problems = await loadProblems(config, columns, own);
+export interface TaskParts {
+  /** Through which environments in Python use the model, if there will be one. */
+  readonly calls?: PolicyCalls;
+  /** What a program gave in place of names. @default nothing */
+  readonly values?: ProgramValues | undefined;
+}
+
+/** Throws the errors of opening environments, rewards and data. */
+export async function openTask(config: Config, parts: TaskParts = {}): Promise<Task> {
+  const { values } = parts;
+  const own = await openEnvironment(config, parts);
+  const { rewards, columns, scoreWeights } = await openRewards(config, {
+    values,
+    ...(own?.scores && { scores: own.scores }),
+  });
+  const problems = await loadProblems(config, columns, { values, ...(own && { environment: own }) });
   const environment: Environment = own ?? singleTurn({ prompt: promptOf(config) });
   const { scores = [] } = environment;
   const taken = rewards.find(({ name }) => scores.includes(name));
@@ -65,8 +74,8 @@ export async function openTask(config: Config, calls?: PolicyCalls): Promise<Tas
 }
 
 /** The task of a stage. Also throws if a supervised stage has no column with answers. */
-export async function openStageTask(stage: Stage, calls?: PolicyCalls): Promise<Task> {
-  const task = await openTask(stage.config, calls);
+export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Task> {
+  const task = await openTask(stage.config, parts);
   if (stage.method === 'sft') {
     const { dataset, taskset } = stage.config;
     requireColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Profiler } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
-import type { Config, ConfigInput } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import { GradusError, messageOf } from '../errors.ts';
@@ -18,6 +18,7 @@ import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
+import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
 import type { Tracking } from './tracking.ts';
@@ -44,12 +45,13 @@ export interface TrainOptions extends RunPlace {
  * Trains to the end, or until the signal is aborted. The result of a run that was stopped has `ok: false`.
  *
  * ```ts
- * const result = await train({ model: './models/tiny', taskset: 'arithmetic', reward: 'numeric_match' }, { name: 'first' });
+ * const short: RewardFunction = ({ completions }) => completions.map((text) => -text.length);
+ * const result = await train({ model: './models/tiny', dataset: rows, reward: ['numeric_match', short] }, { name: 'first' });
  * ```
  *
- * @param config the path of a config file, or its contents
+ * @param config the path of a config file, or its contents, in which rows, functions and environments may stand in place of their names
  */
-export async function train(config: string | ConfigInput, options: TrainOptions = {}): Promise<TrainResult> {
+export async function train(config: string | ProgramConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const events = trainEvents(config, options);
   for (;;) {
     const { done, value } = await events.next();
@@ -60,13 +62,15 @@ export async function train(config: string | ConfigInput, options: TrainOptions 
 
 /** Like `train`, as a stream of events that returns the result. Leaving the loop stops the run without a checkpoint. */
 export async function* trainEvents(
-  config: string | ConfigInput,
+  config: string | ProgramConfig,
   options: TrainOptions = {},
 ): AsyncGenerator<TimedEvent, TrainResult> {
   const loaded = loadConfig(config, options.settings);
+  const { values } = loaded;
   const requirements = (options.require ?? []).map(parseRequirement);
   assertMeasurable(requirements, loaded.config);
   if (loaded.config.compute === 'modal') {
+    assertNamesOnly(values);
     const { assertConfirmed } = await import('./modal/rental.ts');
     assertConfirmed(loaded.config, options.yes ?? false);
   }
@@ -79,7 +83,7 @@ export async function* trainEvents(
       return yield* trainAtModal(loaded, { ...options, requirements });
     }
     const tracking = await connectTrackers(loaded.config, options.signal);
-    setup = await openSetup(loaded.config, options.signal);
+    setup = await openSetup(loaded.config, { signal: options.signal, values });
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
@@ -109,6 +113,16 @@ export async function* trainEvents(
   } finally {
     setup?.dispose();
   }
+}
+
+/** Throws `CONFIG_UNSUPPORTED`: values of this process cannot travel. */
+function assertNamesOnly(values: ProgramValues = new Map()): void {
+  const [reference] = values.keys();
+  if (reference === undefined) return;
+  throw new GradusError('CONFIG_UNSUPPORTED', `${reference}: a rented machine has no values of this program`, {
+    hint: 'name files in the configuration: dataset: rows.jsonl, reward_fn: rewards.ts:score',
+    path: 'compute',
+  });
 }
 
 /** Throws `PREFLIGHT_FAILED`. */
@@ -145,8 +159,14 @@ async function openProfile(profiler: Profiler, store: RunStore): Promise<StepPro
   return new StepProfile(profiler, store);
 }
 
-export function loadConfig(config: string | ConfigInput, settings: readonly string[] = []): LoadedConfig {
-  return typeof config === 'string' ? loadConfigFile(config, settings) : loadConfigObject(config, settings);
+/** What `train` is given, with what it holds besides names. */
+export function loadConfig(
+  config: string | ProgramConfig,
+  settings: readonly string[] = [],
+): LoadedConfig & { readonly values?: ProgramValues } {
+  if (typeof config === 'string') return loadConfigFile(config, settings);
+  const { config: plain, values } = withoutValues(config);
+  return { ...loadConfigObject(plain, settings), values };
 }
 
 type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;

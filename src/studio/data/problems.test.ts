@@ -76,7 +76,9 @@ test('no row is trained on that asks what a held-out one asks, whatever else it 
 test('where an environment makes the prompts, rows are the same only if all of them is', async () => {
   const alike = rows.map((row) => ({ ...row, problem: 'Book a room.' }));
   const config = configOf({ dataset: saveList(alike), environment: 'env.ts:Env', eval: {}, prompt_column: 'question' });
-  const problems = await loadProblems(config, [], { build: () => assert.fail('nothing is played') });
+  const problems = await loadProblems(config, [], {
+    environment: { build: () => assert.fail('nothing is played') },
+  });
   assert.deepEqual([problems.train.length, problems.eval.length, problems.leftOut], [36, 4, 0]);
 });
 

@@ -16,6 +16,7 @@ import { existingNames, named } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example, Group } from '../../rl.ts';
 import { isCorrect } from '../evaluate-policy.ts';
+import { type ProgramValues, programRows } from '../program-values.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 import { rowMessages } from './row-messages.ts';
 
@@ -30,6 +31,13 @@ export interface Problems {
   readonly leftOut?: number;
 }
 
+export interface ProblemSources {
+  /** Which may bring problems of its own. @default none */
+  readonly environment?: Environment;
+  /** The rows that a program gave. @default none */
+  readonly values?: ProgramValues | undefined;
+}
+
 /**
  * Returns the problems of a configuration: from its data set, its task set, or its environment. Some are held out for evaluations.
  * Throws the errors of `loadRows`, `chooseRows`, `splitRows` and `openTaskset`, and `CONFIG_CONFLICT`, `CONFIG_MISSING`, `COLUMN_MISSING` or
@@ -39,14 +47,14 @@ export interface Problems {
 export async function loadProblems(
   config: Config,
   columns: readonly string[],
-  environment?: Environment,
+  { environment, values }: ProblemSources = {},
 ): Promise<Problems> {
   const { dataset, taskset } = config;
   const made = openTaskset(config);
   const problems = made
     ? makeProblems(made, config)
     : dataset !== null
-      ? await readProblems(dataset, config)
+      ? await readProblems(dataset, config, values)
       : await bringProblems(environment, config);
   const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
   for (const rows of [problems.train, problems.eval]) {
@@ -106,12 +114,13 @@ async function bringProblems(environment: Environment | undefined, config: Confi
   return heldOut ? apart(train, heldOut, config) : split(train, config);
 }
 
-async function readProblems(dataset: string, config: Config): Promise<Problems> {
+async function readProblems(dataset: string, config: Config, values?: ProgramValues): Promise<Problems> {
   const { dataset_config, dataset_split, eval_dataset, eval_split } = config;
   const { chooseRows } = await import('./choose-rows.ts');
   const from = dataset_config === null ? {} : { config: dataset_config };
   const load = async (path: string, choice: LoadRowsOptions) => {
-    const chosen = chooseRows(await loadRows(path, { ...from, ...choice }), config, path);
+    const rows = programRows(path, values) ?? (await loadRows(path, { ...from, ...choice }));
+    const chosen = chooseRows(rows, config, path);
     if (config.environment === null) {
       for (const [i, row] of chosen.entries()) conversationIn(row, config, `row ${i + 1} of ${path}`);
     }

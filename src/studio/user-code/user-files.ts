@@ -1,28 +1,41 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { splitReference, templateFile } from '../../config/references.ts';
+import { isProgramReference, splitReference, templateFile } from '../../config/references.ts';
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
 import { dataFilesIn } from '../data/data-files.ts';
+import type { ProgramValues } from '../program-values.ts';
 
 /**
  * The SHA-256 hash, in hexadecimal, of each file with a reward, an environment, rows, a chat template or a model, by its path; of large files with
- * weights, that of their size and of samples throughout. Files that code imports, and what comes from the hub, are not included.
+ * weights, that of their size and of samples throughout; and of each value of a program, by its reference. Files that code imports, and what comes from the
+ * hub, are not included.
  */
-export function hashUserFiles(config: Config): Record<string, string> {
+export function hashUserFiles(config: Config, values: ProgramValues = new Map()): Record<string, string> {
   const configs = stagesOf(config).map((stage) => stage.config);
   const references = configs.flatMap(({ environment, ...config }) => [
     ...userFunctions(config),
     ...(typeof environment === 'string' ? [environment] : Object.values(environment ?? {})),
   ]);
-  const code = references.map((reference) => splitReference(reference)[0]);
+  const code = references.filter((reference) => !isProgramReference(reference)).map((path) => splitReference(path)[0]);
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
   const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]);
   const weighed = filesOf(config.model, modelFilesIn).map((path) => [path, sha256(...samplesOf(path))]);
-  return Object.fromEntries([...read, ...weighed]);
+  const given = [...values].map(([reference, value]) => [reference, sha256(new TextEncoder().encode(textOf(value)))]);
+  return Object.fromEntries([...read, ...weighed, ...given]);
+}
+
+/** Rows as JSON, functions as they are written, of other objects their functions. What functions refer to is not in it. */
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return JSON.stringify(value);
+  return typeof value === 'function'
+    ? String(value)
+    : Object.values(value as object)
+        .map(String)
+        .join('\n');
 }
 
 /** A file, or of a folder those that count: the ones with rows of a data set. None of what comes from the hub. */

@@ -23,8 +23,20 @@ const wanted: UserExport = {
  * Throws `ENVIRONMENT_LOAD_FAILED` if the file does not load or exports no environment, and `CONFIG_INVALID` if the settings do not match
  * its schema.
  */
-export async function loadEnvironment({ reference, settings, path }: NamedEnvironment): Promise<Environment> {
-  const { file, value } = await loadExport(reference, wanted);
+export async function loadEnvironment(named: NamedEnvironment): Promise<Environment> {
+  const { file, value } = await loadExport(named.reference, wanted);
+  return createEnvironment(value, named, file);
+}
+
+/**
+ * The environment that a value is, or that it makes of the settings. Throws like `loadEnvironment`.
+ * @param file where it comes from
+ */
+export function createEnvironment(
+  value: unknown,
+  { reference, settings, path }: NamedEnvironment,
+  file = reference,
+): Environment {
   if (isConfigurable(value)) return checked(file, createAt(value, settings, path));
   const environment = checked(file, value);
   const [key] = Object.keys(settings);

@@ -76,5 +76,5 @@ test('settings for a function, and a file that is missing, are refused', async (
 
 test('a score of the environment keeps its name', async () => {
   const config = configure([{ name: 'speed', as: 'pace', weight: 0.5 }]);
-  await assert.rejects(openRewards(config, ['speed']), { code: 'CONFIG_INVALID', path: 'reward.0.as' });
+  await assert.rejects(openRewards(config, { scores: ['speed'] }), { code: 'CONFIG_INVALID', path: 'reward.0.as' });
 });

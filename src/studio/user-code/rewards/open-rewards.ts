@@ -1,10 +1,12 @@
 // Opens the rewards of a configuration: built-in rewards, and the user's function.
+import { isProgramReference } from '../../../config/references.ts';
 import { functionName, isUserFunction, rewardName } from '../../../config/reward-names.ts';
 import type { Config } from '../../../config/schema.ts';
 import { GradusError } from '../../../errors.ts';
 import { finalWeight } from '../../../reward-weights.ts';
-import type { NamedReward } from '../../../rewards.ts';
+import type { NamedReward, RewardFunction } from '../../../rewards.ts';
 import { openTaskset } from '../../data/problems.ts';
+import { type ProgramValues, programValue } from '../../program-values.ts';
 import { isPython } from '../user-files.ts';
 import type { createBuiltinReward } from './builtin-reward.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
@@ -27,19 +29,25 @@ export interface OpenRewards {
   readonly scoreWeights: Readonly<Record<string, number>>;
 }
 
+export interface RewardSources {
+  /** What the environment scores itself: under these names the configuration only tells weights. @default nothing */
+  readonly scores?: readonly string[];
+  /** The functions that a program gave. @default none */
+  readonly values?: ProgramValues | undefined;
+}
+
 /**
  * Those that the configuration names, built in or brought by its task set. Functions of the user's, and built-in rewards with regular expressions
  * of the user's, run in `native.reward_workers` processes of their own, where an endless loop can be stopped. Throws `CONFIG_MISSING` without any reward, `CONFIG_INVALID` for
  * names and settings that do not exist, `REWARD_LOAD_FAILED` for a file of the user's, `SANDBOX_UNAVAILABLE` for code that cannot be run.
- * @param scores what the environment scores itself: under these names the configuration only tells weights
  */
-export async function openRewards(config: Config, scores: readonly string[] = []): Promise<OpenRewards> {
+export async function openRewards(config: Config, { scores = [], values }: RewardSources = {}): Promise<OpenRewards> {
   const { answer_column } = config;
   const processes = await openProcesses(config);
   const ofTaskset = rewardsOfTaskset(config);
   const known = [...scores, ...ofTaskset.map(({ name }) => name)];
   const workers = Math.max(1, config.native.reward_workers);
-  const options = { processes, workers, conversational: config.chat_template !== 'none' };
+  const options = { processes, workers, conversational: config.chat_template !== 'none', values };
   const named: OpenReward[] = [];
   for (const [i, part] of config.reward.entries()) {
     if (scores.includes(part.name)) {
@@ -131,15 +139,18 @@ interface UserRewardOptions {
   readonly conversational?: boolean;
   /** Processes for a function in Python. @default 1 */
   readonly workers?: number;
+  /** The functions that a program gave. @default none */
+  readonly values?: ProgramValues | undefined;
 }
 
 /** A function of the user's, called what it is exported as, or else as its file. */
 export async function userReward(
   reference: string,
   answerColumn: string,
-  { processes, conversational = true, workers = 1 }: UserRewardOptions = {},
+  { processes, conversational = true, workers = 1, values }: UserRewardOptions = {},
 ): Promise<OpenReward> {
   const open = async () => {
+    if (isProgramReference(reference)) return programValue(reference, values) as RewardFunction;
     if (isPython(reference)) {
       const { loadPythonReward } = await import('./python-reward.ts');
       return loadPythonReward(reference, { conversational, processes: workers });

@@ -1,0 +1,105 @@
+// What a program gives in a configuration where a file would give a name: rows, reward functions and environments.
+import { isProgramReference, programReference } from '../config/references.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import type { Configurable } from '../configurable.ts';
+import type { Environment } from '../environment.ts';
+import { GradusError, isObject } from '../errors.ts';
+import type { RewardFunction } from '../rewards.ts';
+import type { Example } from '../rl.ts';
+
+type Rewards = Exclude<NonNullable<ConfigInput['reward']>, string | readonly unknown[]>;
+type Reward = string | RewardFunction | (Omit<Rewards, 'name'> & { readonly name: string | RewardFunction });
+type ProgramEnvironment = Environment | Configurable<Environment>;
+
+/** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
+export interface GivenParts {
+  /** What a file would name, or rows: plain data, as JSON could hold it. */
+  readonly dataset?: string | readonly Example[] | null | undefined;
+  readonly eval_dataset?: string | readonly Example[] | null | undefined;
+  /** Also functions, in the list or as the `name` of an entry with a weight. In metrics they have the names of the functions. */
+  readonly reward?: Reward | readonly Reward[] | undefined;
+  readonly reward_fn?: string | RewardFunction | null | undefined;
+  readonly environment?:
+    | string
+    | ProgramEnvironment
+    | Readonly<Record<string, string | ProgramEnvironment>>
+    | null
+    | undefined;
+}
+
+/** A configuration that a program makes. Stages may have the same parts. */
+export type ProgramConfig = Omit<ConfigInput, keyof GivenParts> & GivenParts;
+
+/** By the references that stand for them in the configuration. */
+export type ProgramValues = ReadonlyMap<string, unknown>;
+
+/** The same configuration with a reference in place of each value, and the values. What is neither a value nor a name is left for the schema to refuse. */
+export function withoutValues(config: ProgramConfig): { readonly config: ConfigInput; readonly values: ProgramValues } {
+  const values = new Map<string, unknown>();
+  const refer = (value: object, name: string): string => {
+    const known = values.entries().find(([, other]) => other === value);
+    if (known) return known[0];
+    let reference = programReference(name);
+    for (let i = 2; values.has(reference); i++) reference = programReference(`${name}_${i}`);
+    values.set(reference, value);
+    return reference;
+  };
+  const rows = (value: unknown, key: string) => (Array.isArray(value) ? refer(value, key) : value);
+  const scorer = (value: unknown, key: string) =>
+    typeof value === 'function' ? refer(value, value.name.replaceAll(/[^\w$]/g, '_') || key) : value;
+  const reward = (part: unknown) =>
+    isObject(part) ? { ...part, name: scorer(part.name, 'reward') } : scorer(part, 'reward');
+  const environment = (value: unknown, name: string) => (isEnvironment(value) ? refer(value, name) : value);
+  const environments = (value: unknown) =>
+    isObject(value) && !isEnvironment(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, environment(one, name)]))
+      : environment(value, 'environment');
+  const replace: Record<keyof GivenParts, (value: unknown) => unknown> = {
+    dataset: (value) => rows(value, 'dataset'),
+    eval_dataset: (value) => rows(value, 'eval_dataset'),
+    reward: (value) => (Array.isArray(value) ? value.map(reward) : reward(value)),
+    reward_fn: (value) => scorer(value, 'reward_fn'),
+    environment: environments,
+  };
+  const replaced = (part: Readonly<Record<string, unknown>>) => {
+    const given = Object.entries(replace).filter(([key]) => Object.hasOwn(part, key));
+    return { ...part, ...Object.fromEntries(given.map(([key, of]) => [key, of(part[key])])) };
+  };
+  const { stages } = config;
+  const plain = {
+    ...replaced({ ...config }),
+    ...(Array.isArray(stages) && { stages: stages.map((stage) => (isObject(stage) ? replaced(stage) : stage)) }),
+  };
+  return { config: plain as ConfigInput, values };
+}
+
+/** Throws `PROGRAM_VALUE_MISSING`: a run that a program trained may be opened by another one, or by the command, which do not have its functions. */
+export function programValue(reference: string, values: ProgramValues = new Map()): unknown {
+  if (values.has(reference)) return values.get(reference);
+  throw new GradusError('PROGRAM_VALUE_MISSING', `${reference} is a value of the program that made the configuration`, {
+    hint: 'in that program, give evaluate() and sample() its configuration: { config }',
+    path: reference,
+  });
+}
+
+/** The rows that a program gave, if that is what the reference stands for. Throws `PROGRAM_VALUE_MISSING`, `DATASET_EMPTY`, `DATASET_MALFORMED`. */
+export function programRows(reference: string, values?: ProgramValues): readonly Example[] | undefined {
+  if (!isProgramReference(reference)) return undefined;
+  const rows = programValue(reference, values) as readonly unknown[];
+  if (rows.length === 0) {
+    throw new GradusError('DATASET_EMPTY', `${reference} has no rows`, {
+      hint: 'give at least one row',
+      path: reference,
+    });
+  }
+  const odd = rows.findIndex((row) => !isObject(row) || Array.isArray(row));
+  if (odd < 0) return rows as readonly Example[];
+  throw new GradusError('DATASET_MALFORMED', `row ${odd + 1} of ${reference} is no object`, {
+    hint: "a row holds its columns by name: { question: '2+3=', answer: '5' }",
+    path: reference,
+  });
+}
+
+function isEnvironment(value: unknown): value is object {
+  return isObject(value) && [value.build, value.create].some((member) => typeof member === 'function');
+}
