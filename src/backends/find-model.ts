@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
+import { ADAPTER_FILES, holdsAdapter } from '../hub/adapter-files.ts';
 import {
   cachedModel,
   type FetchModelOptions,
@@ -10,6 +11,7 @@ import {
 } from '../hub/fetch-model.ts';
 import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { type Environment, hubSettings } from '../hub/hub-settings.ts';
+import { readJson } from '../runs/files.ts';
 
 /**
  * The path that a name means: itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, letter
@@ -83,7 +85,10 @@ export async function describableModel(
 
 /** The path, or the id of what is not here; undefined for a path that leads nowhere. */
 function lookFor(name: string, environment: Environment): string | HubId | undefined {
-  if (existsSync(name)) return resolve(name);
+  if (existsSync(name)) {
+    assertNoAdapter(name);
+    return resolve(name);
+  }
   const id = isAbsolute(name) ? undefined : parseHubId(name);
   if (id === undefined) return undefined;
   const isMain = id.revision === 'main';
@@ -93,6 +98,18 @@ function lookFor(name: string, environment: Environment): string | HubId | undef
     (isMain ? inModelsFolder(folderName, environment) : undefined) ??
     id
   );
+}
+
+/** Throws `MODEL_WITHOUT_WEIGHTS` for a folder with nothing but an adapter. */
+function assertNoAdapter(folder: string): void {
+  if (!holdsAdapter(folder) || existsSync(join(folder, 'config.json'))) return;
+  const { base_model_name_or_path: base } = readJson<{ base_model_name_or_path?: string }>(
+    join(folder, ADAPTER_FILES[0]),
+  );
+  throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${folder} is an adapter, not a model`, {
+    hint: `set model: ${base ?? 'its base'} and adapter: ${folder}`,
+    path: 'model',
+  });
 }
 
 function inModelsFolder(id: string, { GRADUS_MODELS: folder }: Environment): string | undefined {

@@ -73,6 +73,12 @@ interface Contradiction {
 
 const contradictions: readonly Contradiction[] = [
   {
+    key: 'adapter',
+    fault: 'training goes on with an adapter, and lora: null trains none',
+    hint: 'leave lora: null out, or merge the adapter into its model first, with gradus export --merge or PEFT',
+    holds: ({ lora, adapter }) => lora === null && adapter !== null,
+  },
+  {
     key: 'trainable',
     fault: 'what adapters train is lora.target_modules and lora.modules_to_save',
     hint: 'set lora: null to train parts of the model itself',

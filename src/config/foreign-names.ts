@@ -72,6 +72,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ...aliases('lora.alpha', 'lora_alpha', 'lora.lora_alpha'),
   ...aliases('lora.dropout', 'lora_dropout', 'lora.lora_dropout'),
   ...aliases('lora.target_modules', 'target_modules', 'lora_target_modules', 'lora.targets', 'lora.modules'),
+  ...aliases('adapter', 'adapter_name_or_path', 'adapter_path', 'peft_model', 'lora_path', 'lora.path'),
   ...aliases('native.device', 'device'),
   ...aliases('native.threads', 'threads', 'num_threads'),
   ...aliases('trl.use_vllm', 'use_vllm'),

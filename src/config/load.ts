@@ -201,6 +201,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return {
     ...taught(config),
     model: fileOrId(config.model),
+    adapter: fileOrId(config.adapter),
     eval_dataset: fileOrId(config.eval_dataset),
     chat_template: file(templateFile(config.chat_template)) ?? config.chat_template,
     stages: config.stages.map((stage) => ({ ...stage, ...taught(stage as Partial<Config>) })),

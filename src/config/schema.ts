@@ -175,7 +175,11 @@ const keys = {
     .describe('sample from the likeliest tokens that together reach this probability; 1: from all'),
   top_k: z.int().nonnegative().default(0).describe('sample from this many of the likeliest tokens; 0: from all'),
   min_p: fraction.default(0).describe('sample no token less likely than this fraction of the likeliest; 0: from all'),
-  beta: z.number().nonnegative().default(0).describe('weight of the KL divergence from the initial model'),
+  beta: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('weight of the KL divergence from the initial model, its adapter included'),
   log_kl: z.boolean().default(false).describe('measure the KL divergence even if beta is 0'),
   kl_estimator: z.enum(['k1', 'k2', 'k3']).default('k3').describe('how the KL divergence of a token is estimated'),
   use_bias_correction_kl: z
@@ -283,6 +287,13 @@ const keys = {
     .default(null)
     .describe('passes over the data, instead of max_steps; may be fractional'),
   lora: lora.nullable().prefault({}).describe('low-rank adapters; null: full fine-tuning'),
+  adapter: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe(
+      'a LoRA adapter in PEFT’s format to start from, which lora must describe: a folder, a run, or a Hugging Face id; null: adapters that change nothing',
+    ),
   trainable: names
     .nullable()
     .default(null)
@@ -305,7 +316,7 @@ const keys = {
 
 /** Keys that are the same in all stages: what the run is, and how it is evaluated and saved. */
 const ofTheRun = [
-  ...['backend', 'compute', 'seed', 'model', 'chat_template', 'lora', 'trainable'],
+  ...['backend', 'compute', 'seed', 'model', 'chat_template', 'lora', 'adapter', 'trainable'],
   ...['eval_dataset', 'eval_split', 'eval_fraction'],
   ...['preset', 'max_steps', 'num_train_epochs', 'max_error_fraction', 'eval', 'save'],
   ...['sample_every_steps', 'trackers', 'native', 'trl', 'modal'],

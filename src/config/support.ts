@@ -52,6 +52,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
     stages: noSupervision,
     model: noModel,
     lora: { ...noModel, works: [null] },
+    adapter: noModel,
     trainable: noModel,
     chat_template: { ...noModel, works: ['none'] },
     dataset: oneProblem,

@@ -28,6 +28,7 @@ OPEN = {
     "grpo": dict,
     "lora": (dict, None),
     "quantization": (dict, None),
+    "adapter": (str, None),
     "trainable": ([str], None),
     "kl_estimator": str,
 }

@@ -1,9 +1,11 @@
-# What must hold of an adapter on disk before PEFT loads it: another one would load in part, or be scaled wrongly.
+# Adapters on disk: what must hold of one before PEFT loads it, for another would load in part or be scaled wrongly; and the one that training
+# started from, which is the reference.
 import json
 import os
 
 from peft import get_peft_model_state_dict
 from safetensors import safe_open
+from trl.trainer.utils import use_adapter
 
 from ..channel import WorkerError
 
@@ -27,6 +29,29 @@ def assert_fits(directory, model):
             raise mismatch(f"{directory}: {name} " + (f"has shape {shape}, not {list(weight.shape)}" if shape else "is missing"))
     if found:
         raise mismatch(f"{directory} holds {len(found)} tensors that have no place here, such as {next(iter(found))}")
+
+
+REFERENCE = "ref"  # the name by which TRL looks for it
+
+
+def keep_reference(model):
+    """Adds a frozen copy of the adapter, as TRL does for a model that comes with one."""
+    model.add_adapter(REFERENCE, model.peft_config["default"])
+    for name, parameter in list(model.named_parameters()):
+        if ".default." in name:
+            model.get_parameter(name.replace(".default.", f".{REFERENCE}.")).data.copy_(parameter.data)
+    for name, parameter in model.named_parameters():
+        if is_reference(name):
+            parameter.requires_grad = False
+
+
+def is_reference(parameter):
+    return f".{REFERENCE}." in parameter
+
+
+def as_at_the_start(model):
+    """With the adapter that training started from, or else without any."""
+    return use_adapter(model, adapter_name=REFERENCE if REFERENCE in model.peft_config else None)
 
 
 def shapes(path):

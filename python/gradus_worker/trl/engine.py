@@ -20,11 +20,11 @@ from .sampler import sample
 from .stepwise_trainer import StepwiseTrainer
 
 # What a trainer writes beside weights and state, and checkpoints of ours do without.
-UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"}
+UNWANTED = {"README.md", "training_args.bin", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja", adapters.REFERENCE}
 
 
 class Engine:
-    def open(self, model, name, grpo, lora, quantization, trainable, kl_estimator):
+    def open(self, model, name, grpo, lora, quantization, adapter, trainable, kl_estimator):
         """Reads the model; the trainer begins with the first step."""
         on_gpu = torch.cuda.is_available()
         if not on_gpu and (grpo["bf16"] is True or grpo["use_vllm"] or quantization):
@@ -51,10 +51,12 @@ class Engine:
         if trainable is not None and not self.replicated:
             hint = "leave one of them out"
             raise WorkerError("CONFIG_CONFLICT", "trainable does not go with models that are split among processes (trl.accelerate_config)", hint)
+        if adapter is not None:
+            self._start_from(adapter)
         self.reference = None
         self.thread = None
         # Of modules that are saved with adapters there is a copy, which is trained.
-        parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name]
+        parameters = [p for name, p in self.trainer.model.named_parameters() if ".original_module." not in name and not adapters.is_reference(name)]
         return {
             "parameters": {
                 "total": sum(p.numel() for p in parameters),
@@ -93,7 +95,7 @@ class Engine:
             if weights == "current":
                 return self._scores(self.trainer.model, sequences)
             if self.is_peft:
-                with self.trainer.accelerator.unwrap_model(self.trainer.model).disable_adapter():
+                with adapters.as_at_the_start(self.trainer.accelerator.unwrap_model(self.trainer.model)):
                     return self._scores(self.trainer.model, sequences)
             return self._scores(self._reference(), sequences)
 
@@ -136,6 +138,14 @@ class Engine:
             self.trainer._load_rng_state(directory)
         else:
             self.trainer._load_from_checkpoint(directory)
+
+    def _start_from(self, adapter):
+        if not self.replicated:
+            hint = "merge the adapter into the model, and start from that"
+            raise WorkerError("CONFIG_CONFLICT", "adapter does not go with models that are split among processes (trl.accelerate_config)", hint)
+        adapters.assert_fits(adapter, self.trainer.model)
+        self.trainer._load_from_checkpoint(adapter)
+        adapters.keep_reference(self.trainer.model)
 
     @contextlib.contextmanager
     def _resting(self):

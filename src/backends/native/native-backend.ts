@@ -8,6 +8,7 @@ import { startRecording, stopRecording, takeRecording } from '../../runtime/reco
 import type { Backend } from '../backend.ts';
 import { describableModel, obtainModel } from '../find-model.ts';
 import { openModelText } from '../open-renderer.ts';
+import { startAdapter } from '../start-adapter.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { loraSettings } from './lora-settings.ts';
 import { memoryPlan } from './memory-plan.ts';
@@ -21,12 +22,14 @@ export const nativeBackend: Backend = {
     const { path, place } = await describableModel(config.model!);
     // Refuses rollouts in bfloat16 where they are impossible; for others, nothing is compiled before a run.
     if (config.native.rollout_dtype === 'bfloat16') kernelOptions(productOptions(config), await readArchitecture(path));
-    return { ...(await describeNativeModel(config, path)), place };
+    const description = await describeNativeModel(config, path);
+    await startAdapter(config, description.architecture!);
+    return { ...description, place };
   },
   async open(config, signal) {
     const modelPath = await obtainModel(config.model!, { inspect: readArchitecture, ...(signal && { signal }) });
     const text = await openModelText(modelPath, config.chat_template);
-    const model = await openModel(config, modelPath);
+    const model = await openModel(config, modelPath, signal);
     const versions = { onnxruntime: loadOnnxRuntime().version, ...operatorVersion(config, model.architecture) };
     return { ...text, model, versions, contextLength: model.architecture.config.contextLength };
   },
@@ -48,12 +51,15 @@ function productOptions({ native }: Config) {
   };
 }
 
-async function openModel(config: Config, modelPath: string): Promise<NativeModel> {
+async function openModel(config: Config, modelPath: string, signal?: AbortSignal): Promise<NativeModel> {
   const { native, model: modelName, temperature, seed, trainable } = config;
+  const architecture = await readArchitecture(modelPath);
+  const adapter = await startAdapter(config, architecture, signal);
   return openNativeModel({
     modelPath,
     modelName: modelName!,
     lora: loraSettings(config),
+    ...(adapter !== undefined && { adapter }),
     trainable,
     loss: lossSettings(config),
     temperature,
@@ -65,7 +71,7 @@ async function openModel(config: Config, modelPath: string): Promise<NativeModel
       maxGradNorm: config.max_grad_norm,
     },
     seed,
-    memory: memoryPlan(await readArchitecture(modelPath), config),
+    memory: memoryPlan(architecture, config),
     ...productOptions(config),
     ...(native.threads !== 'auto' && { threads: native.threads }),
   });

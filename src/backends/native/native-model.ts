@@ -42,6 +42,8 @@ export interface NativeModelOptions {
   readonly modelName?: string;
   /** Adapters to train; `null` trains the model's own parameters. */
   readonly lora: LoraSettings | null;
+  /** A folder with an adapter in PEFT's format, of these settings, to start from. @default adapters that change nothing */
+  readonly adapter?: string;
   /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
   readonly trainable?: string | readonly string[] | null;
   readonly loss: LossSettings;
@@ -86,7 +88,9 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
       device: values.layout.device,
       ownOperators: kernels.kernels !== undefined,
     });
-    return new Engine({ ...options, ...kernels }, architecture, trained, values, frozen);
+    const engine = new Engine({ ...options, ...kernels }, architecture, trained, values, frozen);
+    if (options.adapter !== undefined) await engine.startFrom(options.adapter);
+    return engine;
   } finally {
     await files.close();
   }
@@ -104,7 +108,7 @@ class Engine implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** The trained parameters as they were at the start: the original weights, or adapters of zeros, which change nothing. */
+  /** The trained parameters as they were at the start: the original weights, or adapters, of zeros unless some were given. */
   readonly #reference: Arena;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
   /** Whether the weights have been updated since they were read. */
@@ -130,12 +134,22 @@ class Engine implements NativeModel {
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
     this.#reference = new Arena(layout);
-    for (const { name } of trained.own) this.#reference.values(name).set(values.values(name));
-    this.#reference.upload();
+    this.#keepAsReference(trained.own);
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
       shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
     const trainable = count(layout.entries);
     this.parameters = { total: count(architecture.parameters) + trainable - count(trained.own), trainable };
+  }
+
+  /** Replaces the adapters that training starts from, and those of the reference. Disposes of the model if that fails. */
+  async startFrom(adapter: string): Promise<void> {
+    try {
+      await loadCheckpoint(adapter, this.#checkpoint(), true);
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+    this.#keepAsReference(this.#values.layout.entries);
   }
 
   policy(): Policy {
@@ -183,6 +197,11 @@ class Engine implements NativeModel {
     for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
     for (const parameter of [...this.#frozen.tensors.values(), ...(this.#quantizedWeights?.values() ?? [])])
       free(parameter);
+  }
+
+  #keepAsReference(parameters: readonly { readonly name: string }[]): void {
+    for (const { name } of parameters) this.#reference.values(name).set(this.#values.values(name));
+    this.#reference.upload();
   }
 
   async #step(

@@ -67,6 +67,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
   'lora.alpha_pattern': lora('alpha_pattern'),
   'lora.use_rslora': lora('use_rslora'),
   'lora.modules_to_save': lora('modules_to_save'),
+  adapter: gradus('the worker, which loads it, and keeps a copy as PEFT’s adapter `ref`, the reference'),
   trainable: gradus('the worker, which freezes all other parameters and leaves them out of the optimiser'),
 
   'trl.bf16': onGpu(grpo('bf16')),

@@ -9,6 +9,7 @@ import type { Backend } from '../backend.ts';
 import { describableModel, obtainModel } from '../find-model.ts';
 import { readArchitecture } from '../native/model-files.ts';
 import { openModelText } from '../open-renderer.ts';
+import { startAdapter } from '../start-adapter.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
 import { workerOptions } from './python-environment.ts';
 import { describeTrlModel } from './trl-description.ts';
@@ -18,7 +19,9 @@ export const trlBackend: Backend = {
   check: assertDivides,
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    return { ...(await describeTrlModel(config, withoutGguf(path))), place };
+    const description = await describeTrlModel(config, withoutGguf(path));
+    await startAdapter(config, description.architecture!);
+    return { ...description, place };
   },
   async open(config, signal) {
     const folder = withoutGguf(await obtainModel(config.model!, signal && { signal }));
@@ -26,7 +29,7 @@ export const trlBackend: Backend = {
     const worker = await startWorker(workerOptions(config));
     try {
       const model = await openTrlModel(worker, {
-        open: await openArguments(config, folder),
+        open: await openArguments(config, folder, signal),
         completions: config.prompts_per_step * config.num_generations,
         scoresReference: config.beta > 0,
         klEstimator: config.kl_estimator,
@@ -44,12 +47,13 @@ export const trlBackend: Backend = {
 };
 
 /** What the worker's `open` takes. */
-export async function openArguments(config: Config, folder: string) {
+export async function openArguments(config: Config, folder: string, signal?: AbortSignal) {
   return {
     ...{ model: folder, name: config.model! },
     grpo: grpoArguments(config),
     lora: loraArguments(config),
     quantization: quantizationArguments(config),
+    adapter: (await startAdapter(config, await readArchitecture(folder), signal)) ?? null,
     trainable: await trainedNames(config, folder),
     kl_estimator: config.kl_estimator,
   };

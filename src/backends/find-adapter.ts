@@ -1,0 +1,47 @@
+// Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
+import { existsSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import { holdsAdapter } from '../hub/adapter-files.ts';
+import { parseHubId } from '../hub/hub-id.ts';
+import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
+import { isRun } from '../runs/read-run.ts';
+
+/**
+ * The folder of the adapter that a configuration names, which is downloaded if it is on the hub alone; undefined if it names none.
+ * Throws `ADAPTER_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what requests to the hub throw.
+ */
+export async function obtainAdapter({ adapter }: Config, signal?: AbortSignal): Promise<string | undefined> {
+  if (adapter === null) return undefined;
+  const folder = localAdapter(adapter);
+  if (folder !== undefined) return folder;
+  const id = existsSync(adapter) ? undefined : parseHubId(adapter);
+  if (id) {
+    const { fetchAdapter } = await import('../hub/fetch-adapter.ts');
+    const { hubSettings } = await import('../hub/hub-settings.ts');
+    return fetchAdapter(hubSettings(process.env), id, signal);
+  }
+  throw new GradusError('ADAPTER_NOT_FOUND', `${adapter} is no LoRA adapter`, {
+    hint: 'give a folder with adapter_config.json and adapter_model.safetensors, the directory of a run that trained one, or an id on the hub',
+    path: 'adapter',
+  });
+}
+
+/** The folder, if it is on this machine: itself, the best checkpoint of a run or else its latest, or one that `checkpoints/best` stands for. */
+export function localAdapter(name: string): string | undefined {
+  if (holdsAdapter(name)) return resolve(name);
+  if (isRun(name)) {
+    const which = readCheckpointPointer(name, 'best') === undefined ? 'latest' : 'best';
+    return holding(findCheckpoint(name, which).folder);
+  }
+  const [run, which] = [dirname(dirname(resolve(name))), basename(name)];
+  if (existsSync(name) && isRun(run) && (which === 'best' || which === 'latest')) {
+    return holding(findCheckpoint(run, which).folder);
+  }
+  return undefined;
+}
+
+function holding(folder: string): string | undefined {
+  return holdsAdapter(folder) ? folder : undefined;
+}

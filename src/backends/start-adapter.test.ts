@@ -1,0 +1,123 @@
+// Runs that start from an adapter: of a folder, of another run, of the hub; and adapters that lora does not describe.
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { startHubServer } from '../../test/hub-server.ts';
+import { fixturePath, LORA, openModel, randomSequences } from '../../test/native-models.ts';
+import { tinyConfig } from '../../test/tiny-model.ts';
+import type { ConfigInput } from '../config/schema.ts';
+import { readEvaluations, readMetrics } from '../runs/read-run.ts';
+import { train } from '../studio/train.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
+after(() => rmSync(folder, { recursive: true }));
+const adapter = fixturePath('tiny-llama-a', 'adapter');
+const config = {
+  ...tinyConfig(folder),
+  ...{ lora: { r: 4, alpha: 8 }, max_steps: 2, eval: { limit: 8, every_steps: 2 }, save: { best: null } },
+} as ConfigInput;
+const options = { preflight: false };
+
+test('a model starts from an adapter, which is its reference too, and stays so', async () => {
+  const sequences = randomSequences({ 5: [4, 6], 3: [7] });
+  const plain = await openModel();
+  const loaded = await openModel();
+  const started = await openModel({ adapter });
+  try {
+    await loaded.load(adapter);
+    const wanted = await loaded.logprobs(sequences, 'current');
+    assert.notDeepEqual(await plain.logprobs(sequences, 'current'), wanted);
+    for (const weights of ['current', 'reference'] as const) {
+      assert.deepEqual(await started.logprobs(sequences, weights), wanted);
+    }
+    assert.deepEqual(await loaded.logprobs(sequences, 'reference'), await plain.logprobs(sequences, 'reference'));
+    await started.update({ sequences }, { learningRate: 0.1 });
+    assert.notDeepEqual(await started.logprobs(sequences, 'current'), wanted);
+    assert.deepEqual(await started.logprobs(sequences, 'reference'), wanted);
+  } finally {
+    for (const model of [plain, loaded, started]) model.dispose();
+  }
+});
+
+test('a run goes on where another one ended: its directory, or one of its checkpoints, is the adapter', async () => {
+  const first = join(folder, 'first');
+  await train(config, { out: first, ...options });
+  const ended = readEvaluations(first).at(-1)!.metrics;
+  for (const [i, named] of [
+    first,
+    join(first, 'checkpoints/latest'),
+    join(first, 'checkpoints/step_000002'),
+  ].entries()) {
+    const out = join(folder, `next-${i}`);
+    await train({ ...config, adapter: named, beta: 0.1 }, { out, ...options });
+    assert.deepEqual(readEvaluations(out)[0]!.metrics, ended);
+    const [begin, later] = readMetrics(out).map(({ kl }) => kl!);
+    assert.ok(Math.abs(begin!) < 1e-6 && later! > 1e-4, `${begin}, ${later}`);
+  }
+});
+
+test('an adapter of the hub is downloaded once, its two files alone', async (t) => {
+  const files = Object.fromEntries(
+    ['adapter_config.json', 'adapter_model.safetensors'].map((name) => [name, readFileSync(join(adapter, name))]),
+  );
+  using server = await startHubServer({
+    'models/org/lora': { files: { ...files, 'optimizer.pt': 'x' }, large: ['adapter_model.safetensors'] },
+    'models/org/tiny': { files: { 'config.json': '{}' } },
+  });
+  const environment = { HF_ENDPOINT: server.endpoint, HF_HOME: join(folder, 'hugging-face') };
+  const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]));
+  Object.assign(process.env, environment);
+  t.after(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  for (const out of ['hub', 'again'])
+    await train({ ...config, adapter: 'org/lora' }, { out: join(folder, out), ...options });
+  const downloads = server.requests.filter((request) => request.includes('/resolve/'));
+  // What lies in large-file storage is asked for twice: it is elsewhere.
+  assert.deepEqual(
+    downloads.map((request) => request.split('/').at(-1)),
+    ['adapter_config.json', 'adapter_model.safetensors', 'adapter_model.safetensors'],
+  );
+  assert.deepEqual(readMetrics(join(folder, 'hub')), readMetrics(join(folder, 'again')));
+  for (const named of ['org/tiny', folder, join(folder, 'nowhere')]) {
+    await assert.rejects(train({ ...config, adapter: named }, { out: join(folder, 'none'), ...options }), {
+      code: 'ADAPTER_NOT_FOUND',
+    });
+  }
+});
+
+test('an adapter that lora does not describe is refused, with the section that would', async () => {
+  const attention = join(folder, 'attention');
+  mkdirSync(attention);
+  cpSync(adapter, attention, { recursive: true });
+  const json = JSON.parse(readFileSync(join(adapter, 'adapter_config.json'), 'utf8'));
+  const fewer = { ...json, target_modules: ['q_proj', 'v_proj'], use_rslora: true, alpha_pattern: { v_proj: 16 } };
+  writeFileSync(join(attention, 'adapter_config.json'), JSON.stringify(fewer));
+  const refused: [changes: ConfigInput, hint: RegExp][] = [
+    [{ adapter, lora: {} }, /set lora: \{"r":4,"alpha":8,"target_modules":\["q_proj",.*"down_proj"\]\}$/],
+    [{ adapter, lora: { r: 4, alpha: 16 } }, /"alpha":8/],
+    [
+      { adapter: attention },
+      /set lora: \{"r":4,"alpha":8,"target_modules":\["q_proj","v_proj"\],"alpha_pattern":\{"v_proj":16\},"use_rslora":true\}$/,
+    ],
+  ];
+  for (const [changes, hint] of refused) {
+    await assert.rejects(train({ ...config, ...changes }, { out: join(folder, 'refused'), ...options }), {
+      ...{ code: 'ADAPTER_MISMATCH', path: 'lora', hint },
+    });
+  }
+  await assert.rejects(train({ ...config, model: adapter }), {
+    ...{ code: 'MODEL_WITHOUT_WEIGHTS', hint: `set model: tiny-llama-a and adapter: ${adapter}` },
+  });
+  await assert.rejects(train({ ...config, adapter, lora: null }), { code: 'CONFIG_CONFLICT', path: 'adapter' });
+  const damaged = join(folder, 'damaged');
+  mkdirSync(damaged);
+  cpSync(adapter, damaged, { recursive: true });
+  writeFileSync(join(damaged, 'adapter_model.safetensors'), 'x');
+  await assert.rejects(openModel({ adapter: damaged, lora: LORA }), { name: 'GradusError' });
+});

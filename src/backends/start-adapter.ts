@@ -1,0 +1,44 @@
+// Whether the adapter that a configuration starts from is like the ones that it trains.
+import type { Config } from '../config/schema.ts';
+import { GradusError } from '../errors.ts';
+import type { Architecture } from '../models/families.ts';
+import { type LoraSettings, loraAdapters } from '../models/lora.ts';
+import { obtainAdapter } from './find-adapter.ts';
+import { readAdapterSettings } from './native/checkpoint.ts';
+import { loraSettings } from './native/lora-settings.ts';
+
+/**
+ * The folder of the adapter to start from; undefined if the configuration names none. Throws `ADAPTER_MISMATCH` unless it has the ranks, scales and
+ * layers of the configuration's adapters, and what finding and reading it throws.
+ */
+export async function startAdapter(
+  config: Config,
+  { parameters }: Architecture,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const folder = await obtainAdapter(config, signal);
+  if (folder === undefined) return undefined;
+  const stored = await readAdapterSettings(folder);
+  if (shapeOf(parameters, stored) === shapeOf(parameters, loraSettings(config)!)) return folder;
+  throw new GradusError('ADAPTER_MISMATCH', `${folder} has other ranks, scales or layers than lora says`, {
+    hint: `set lora: ${asConfigured(stored)}`,
+    path: 'lora',
+  });
+}
+
+function shapeOf(parameters: Architecture['parameters'], settings: LoraSettings): string {
+  const adapters = [...loraAdapters(parameters, settings)].map(([name, { a, scale }]) => [name, a.shape[0], scale]);
+  return JSON.stringify([adapters, [...(settings.modulesToSave ?? [])].sort()]);
+}
+
+/** As the section `lora` of a configuration, what is not a default. */
+function asConfigured(settings: LoraSettings): string {
+  const { r, alpha, targetModules, rankPattern = {}, alphaPattern = {}, rslora, modulesToSave = [] } = settings;
+  const patterns = { rank_pattern: rankPattern, alpha_pattern: alphaPattern };
+  return JSON.stringify({
+    ...{ r, alpha, target_modules: targetModules },
+    ...Object.fromEntries(Object.entries(patterns).filter(([, pattern]) => Object.keys(pattern).length > 0)),
+    ...(rslora && { use_rslora: true }),
+    ...(modulesToSave.length > 0 && { modules_to_save: modulesToSave }),
+  });
+}

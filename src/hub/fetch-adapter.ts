@@ -1,0 +1,30 @@
+// Downloads an adapter: of its repository, PEFT's two files.
+import { GradusError } from '../errors.ts';
+import { ADAPTER_FILES, holdsAdapter } from './adapter-files.ts';
+import { cachedSnapshot } from './hub-cache.ts';
+import type { HubId } from './hub-id.ts';
+import { fetchFiles, openHubRepo } from './hub-repo.ts';
+import { described, type HubSubject } from './hub-request.ts';
+import type { HubSettings } from './hub-settings.ts';
+
+/** The folder of an adapter in the cache; what is missing is downloaded. Throws `ADAPTER_NOT_FOUND`, and what requests to the hub throw. */
+export async function fetchAdapter(settings: HubSettings, id: HubId, signal?: AbortSignal): Promise<string> {
+  const cached = cachedSnapshot(settings.cache, 'model', id);
+  if (cached !== undefined && holdsAdapter(cached)) return cached;
+  const subject: HubSubject = { ...id, type: 'model' };
+  if (settings.offline) {
+    throw notFound(
+      subject,
+      'is not on this machine',
+      'unset HF_HUB_OFFLINE to download it, or give the path of a copy',
+    );
+  }
+  const repo = await openHubRepo(settings, subject, signal);
+  const files = repo.files.filter(({ path }) => ADAPTER_FILES.some((name) => name === path));
+  if (files.length === ADAPTER_FILES.length) return fetchFiles(settings, repo, files, signal);
+  throw notFound(subject, 'is no LoRA adapter', `it needs ${ADAPTER_FILES.join(' and ')}`);
+}
+
+function notFound(subject: HubSubject, what: string, hint: string): GradusError {
+  return new GradusError('ADAPTER_NOT_FOUND', `${described(subject)} ${what}`, { hint, path: 'adapter' });
+}
