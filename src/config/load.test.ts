@@ -188,13 +188,6 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
   });
 });
 
-test('vLLM hides log-probabilities before filters: a filter needs the correction to be off', () => {
-  const filtered = withLine('backend: trl\ntrl: {use_vllm: true}\ntop_p: 0.9');
-  assert.match(refusal(filtered).message, /top_p: 0\.9: backend trl .*importance_sampling_correction/);
-  assert.equal(load(`${filtered}importance_sampling_correction: false\n`).config.top_p, 0.9);
-  assert.equal(load(withLine('backend: trl\ntop_p: 0.9')).config.top_p, 0.9);
-});
-
 describe('keys that contradict or lack one another', () => {
   const cases = {
     'taskset: arithmetic': /taskset and dataset exclude/,

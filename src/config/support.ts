@@ -6,6 +6,13 @@ import { short, valueAt } from './values.ts';
 
 export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
+/** Engines that have a name in configurations, and why they cannot be used. */
+const missingEngines: Readonly<Record<Exclude<Config['backend'], SupportedBackend>, string>> = {
+  unsloth: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
+  verl: 'it needs GPUs, and samples and trains in a loop of its own',
+  tinker: 'it is a service that trains elsewhere',
+};
+
 interface Limitation {
   /** Completes the sentence `backend native …`. */
   readonly why: string;
@@ -27,10 +34,6 @@ const noModel: Limitation = { why: 'learns a table of logits: it has no model' }
 const oneProblem: Limitation = { why: 'learns one problem, that of a task set such as digit-sum' };
 const noPrompt: Limitation = { why: 'learns a table of logits: it reads no prompt' };
 const noRatio: Limitation = { why: 'makes one REINFORCE step with fresh samples: it has no ratio to weigh or clip' };
-const hiddenByVllm: Limitation = {
-  why: 'learns nothing of log-probabilities before filters from vLLM, so that importance_sampling_correction would weigh down all tokens: set it to false, or sample without vLLM',
-  accepts: ({ trl, importance_sampling_correction }) => !trl.use_vllm || !importance_sampling_correction,
-};
 const noFilter: Limitation = {
   why: 'learns from samples of the whole distribution; sample takes --top-p, --top-k and --min-p',
 };
@@ -42,11 +45,7 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   native: {
     compute: inThisProcess,
   },
-  trl: {
-    top_p: hiddenByVllm,
-    top_k: hiddenByVllm,
-    min_p: hiddenByVllm,
-  },
+  trl: {},
   builtin: {
     compute: inThisProcess,
     stages: noSupervision,
@@ -97,10 +96,15 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
   const { backend } = config;
   if (!(backend in limitations)) {
-    throw new GradusError('CONFIG_UNSUPPORTED', `${placeOf(['backend'])}: backend ${backend} is not supported yet`, {
-      hint: `set backend to ${Object.keys(limitations).join(' or ')}`,
-      path: 'backend',
-    });
+    const why = missingEngines[backend as keyof typeof missingEngines];
+    throw new GradusError(
+      'CONFIG_UNSUPPORTED',
+      `${placeOf(['backend'])}: backend ${backend} is not supported yet: ${why}`,
+      {
+        hint: `set backend to ${Object.keys(limitations).join(' or ')}`,
+        path: 'backend',
+      },
+    );
   }
   for (const [key, { why, works = [], accepts }] of Object.entries(limitations[backend as SupportedBackend])) {
     const path = key.split('.');

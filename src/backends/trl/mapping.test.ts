@@ -20,6 +20,7 @@ const conflicts: [path: string, settings: ConfigInput][] = [
   ['trl.per_device_train_batch_size', { trl: { per_device_train_batch_size: 7 } }],
   ['trl.vllm_server_gpus', { trl: { use_vllm: true, vllm_mode: 'server', num_processes: 1, vllm_server_gpus: 1 } }],
   ['trl.load_in_4bit', { trl: { load_in_4bit: true } }],
+  ['top_p', { trl: { use_vllm: true }, top_p: 0.9 }],
 ];
 for (const [path, settings] of conflicts) {
   test(`refuses ${JSON.stringify(settings)}`, () => {
@@ -27,6 +28,13 @@ for (const [path, settings] of conflicts) {
     assert.throws(() => assertDivides(config), { code: 'CONFIG_CONFLICT', path });
   });
 }
+
+test('vLLM hides log-probabilities before filters: they go with it only where nothing is corrected by them', () => {
+  const filtered = { ...common, min_p: 0.1 };
+  for (const settings of [{}, { trl: { use_vllm: true }, importance_sampling_correction: false }]) {
+    assert.doesNotThrow(() => assertDivides(loadConfigObject({ ...filtered, ...settings }).config));
+  }
+});
 
 test('refuses what does not divide in a later stage before the first begins', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gradus-mapping-'));

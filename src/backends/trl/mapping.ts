@@ -1,6 +1,6 @@
 // Where each key of a configuration goes when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, or Gradus itself.
 // The table of docs/backends.md is made of it.
-import type { Config } from '../../config/schema.ts';
+import { type Config, configDefaults } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 
@@ -214,6 +214,14 @@ export function assertDivides(config: Config): void {
   }
   if (trl.load_in_4bit && config.lora === null) {
     conflict('trl.load_in_4bit', 'needs adapters: weights in 4 bits cannot be trained', 'set lora, or leave it out');
+  }
+  const filters = (['top_p', 'top_k', 'min_p'] as const).filter((key) => config[key] !== configDefaults[key]);
+  if (trl.use_vllm && config.importance_sampling_correction && filters.length > 0) {
+    conflict(
+      filters[0]!,
+      'hides what vLLM’s tokens were worth before it: the correction would weigh all of them down',
+      'set importance_sampling_correction: false, or trl.use_vllm: false',
+    );
   }
 }
 

@@ -133,7 +133,27 @@ test('prompts in parts are texts, and fields that no message has are left out', 
   );
 });
 
+test('calls of tools may be written as OpenAI and chat templates write them', () => {
+  const written = (calls: readonly unknown[]) => [
+    { role: 'user', content: 'What is 2 + 2?', tool_calls: null },
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', content: '4', tool_call_id: 'call_0', name: 'add' },
+  ];
+  const read = [
+    { role: 'user', content: 'What is 2 + 2?' },
+    { role: 'assistant', content: '', toolCalls: [{ id: 'call_0', name: 'add', arguments: { a: 2, b: 2 } }] },
+    { role: 'tool', content: '4', toolCallId: 'call_0' },
+  ];
+  for (const call of [
+    { id: 'call_0', type: 'function', function: { name: 'add', arguments: '{"a": 2, "b": 2}' } },
+    { type: 'function', function: { name: 'add', arguments: { a: 2, b: 2 } } },
+  ]) {
+    assert.deepEqual(promptOf(configOf({}))({ problem: written([call]) }), read);
+  }
+});
+
 const user = { role: 'user', content: 'a' };
+const call = { id: '1', function: { name: 'add', arguments: '{"a": 2' } };
 for (const [what, problem, message] of [
   ['nothing', [], /it has no messages/],
   ['an object', { messages: [user] }, /it is an object, not a list/],
@@ -145,6 +165,11 @@ for (const [what, problem, message] of [
   ['a picture', [{ role: 'user', content: [{ type: 'image_url' }] }], /message 1 has content that is an array/],
   ['calls that are a number', [{ ...user, toolCalls: 5 }], /message 1 has toolCalls that are no list/],
   ['calls without names', [{ ...user, toolCalls: [{ id: '1', arguments: {} }] }], /toolCalls that are no list/],
+  [
+    'calls of OpenAI with arguments that are no JSON',
+    [{ ...user, tool_calls: [call] }],
+    /has tool_calls that are no list/,
+  ],
   ['a call by number', [{ ...user, role: 'tool', toolCallId: 5 }], /message 1 has a toolCallId that is a number/],
 ] as const) {
   test(`a prompt that is nearly a conversation is an error with its row: ${what}`, async () => {

@@ -5,7 +5,8 @@ import type { Message, Role, ToolCall } from '../../message.ts';
 const roles: readonly Role[] = ['system', 'user', 'assistant', 'tool'];
 
 /**
- * Copies what is known of messages; other fields are left out. Content in parts, as OpenAI writes it, becomes one text. Throws `COLUMN_INVALID`.
+ * Copies what is known of messages; other fields are left out. Content in parts and calls of tools may be written as OpenAI writes them. Throws
+ * `COLUMN_INVALID`.
  * @param value a list, or an object, which is none
  * @param column of the prompt
  * @param where the row, for errors
@@ -28,13 +29,19 @@ export function rowMessages(value: object, column: string, where = 'a row'): rea
 /** A message, or what is wrong with it. Parquet writes null for fields that are absent. */
 function messageIn(item: unknown): Message | string {
   if (!isObject(item)) return `is ${kindOf(item)}`;
-  const { role, toolCalls = null, toolCallId = null } = item;
+  const { role, toolCalls: ours = null, tool_calls: theirs = null } = item;
+  const toolCalls = ours ?? (theirs && openAiCalls(theirs));
+  const toolCallId = item.toolCallId ?? item.tool_call_id ?? null;
   if (role === undefined) return `has no role, only ${Object.keys(item).join(', ') || 'nothing'}`;
   if (!isRole(role)) return `has the role ${JSON.stringify(role)}`;
   // What an assistant says besides its calls may be nothing.
-  const content = toolCalls !== null && item.content === null ? '' : textIn(item.content);
+  const content = toolCalls !== null && (item.content ?? null) === null ? '' : textIn(item.content);
   if (content === undefined) return `has content that is ${kindOf(item.content)}, not a text`;
-  if (toolCalls !== null && !isToolCalls(toolCalls)) return 'has toolCalls that are no list of {id, name, arguments}';
+  if (toolCalls !== null && !isToolCalls(toolCalls)) {
+    return ours === null
+      ? 'has tool_calls that are no list of {id, function: {name, arguments}}'
+      : 'has toolCalls that are no list of {id, name, arguments}';
+  }
   if (toolCallId !== null && typeof toolCallId !== 'string') return `has a toolCallId that is ${kindOf(toolCallId)}`;
   return { role, content, ...(toolCalls && { toolCalls }), ...(toolCallId !== null && { toolCallId }) };
 }
@@ -48,6 +55,24 @@ function textIn(content: unknown): string | undefined {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : undefined;
   const texts = content.map((part: unknown) => (isObject(part) && part.type === 'text' ? part.text : undefined));
   return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined;
+}
+
+/** From OpenAI's spelling, in which arguments are JSON, or as templates take it, objects, and ids may be missing. What is no call stays what it is. */
+function openAiCalls(calls: unknown): unknown {
+  if (!Array.isArray(calls)) return calls;
+  return calls.map((call: unknown, i) => {
+    if (!isObject(call) || !isObject(call.function)) return call;
+    const { name, arguments: given } = call.function;
+    return { id: call.id ?? `call_${i}`, name, arguments: typeof given === 'string' ? parsed(given) : given };
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function isToolCalls(value: unknown): value is readonly ToolCall[] {
