@@ -1,5 +1,5 @@
 // Dialogues with a policy: sequences of requests for completions, many of which are held at the same time.
-import type { Dialogue, Policy, SampleRequest, SamplingOptions } from './policy.ts';
+import type { ConverseOptions, Dialogue, Policy, SampleRequest } from './policy.ts';
 
 /**
  * Holds dialogues to their ends, and tells what came of each: as the policy does it, or else in step, all that are not over taking their turns in
@@ -8,13 +8,18 @@ import type { Dialogue, Policy, SampleRequest, SamplingOptions } from './policy.
 export async function converse<T>(
   policy: Policy,
   dialogues: readonly Dialogue<T>[],
-  options: SamplingOptions,
+  options: ConverseOptions<T>,
   onEnd: (result: T, index: number) => void,
 ): Promise<void> {
   if (policy.converse) return policy.converse(dialogues, options, onEnd);
-  let speaking = [...dialogues.keys()];
-  let heard = await Promise.all(await begin(dialogues, (dialogue) => dialogue.next()));
+  const all = [...dialogues];
+  let speaking = [...all.keys()];
+  let heard = await Promise.all(await begin(all, (dialogue) => dialogue.next()));
   while (true) {
+    const arrived = options.arrivals?.() ?? [];
+    speaking.push(...arrived.map((_, i) => all.length + i));
+    all.push(...arrived);
+    heard.push(...(await Promise.all(await begin(arrived, (dialogue) => dialogue.next()))));
     const requests: SampleRequest[] = [];
     speaking = speaking.filter((index, i) => {
       const { done, value } = heard[i]!;
@@ -24,7 +29,7 @@ export async function converse<T>(
     });
     if (requests.length === 0) return;
     const completions = await policy.sample(requests, options);
-    heard = await Promise.all(await begin(speaking, (index, i) => dialogues[index]!.next(completions[i]!)));
+    heard = await Promise.all(await begin(speaking, (index, i) => all[index]!.next(completions[i]!)));
   }
 }
 

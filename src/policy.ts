@@ -58,9 +58,14 @@ export interface Policy {
    */
   converse?<T>(
     dialogues: readonly Dialogue<T>[],
-    options: SamplingOptions,
+    options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void>;
+}
+
+export interface ConverseOptions<T> extends SamplingOptions {
+  /** Asked before each run for dialogues that have come meanwhile, which are held together with the others; their indices follow. @default none */
+  readonly arrivals?: () => readonly Dialogue<T>[];
 }
 
 /** Ends completions at any of the given texts, even if they begin or end inside a token. */

@@ -1,7 +1,7 @@
 // Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
 import { begin } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
-import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+import type { Completion, ConverseOptions, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { DecodingSession, type DecodingSessionOptions } from './decoding-session.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
@@ -56,27 +56,34 @@ export class NativePolicy implements Policy {
   /** Keys and values live as long as the call, so that none are used after an update of the weights. */
   async converse<T>(
     dialogues: readonly Dialogue<T>[],
-    options: SamplingOptions,
+    options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
+    const speakers: Dialogue<T>[] = [];
     const batchOptions = { session: this.#session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
     const pending: PendingAnswer<T>[] = [];
     const deliver = async (turns: readonly Turn[], due: number) => {
       const answers = await begin(turns, ({ dialogue, completion }) => {
-        const speaker = dialogues[dialogue]!;
+        const speaker = speakers[dialogue]!;
         return completion ? speaker.next(completion) : speaker.next();
       });
       // A failure is thrown when the answer is awaited; until then it must not count as unhandled.
       for (const answer of answers) answer.catch(() => {});
       pending.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
+      pending.sort((a, b) => a.due - b.due);
     };
     let runs = 0;
-    await deliver(
-      dialogues.map((_, dialogue) => ({ dialogue })),
-      runs,
-    );
+    const enter = (arrived: readonly Dialogue<T>[]) => {
+      const first = speakers.push(...arrived) - arrived.length;
+      return deliver(
+        arrived.map((_, i) => ({ dialogue: first + i })),
+        runs,
+      );
+    };
+    await enter(dialogues);
     while (pending.length > 0 || !batch.isEmpty) {
+      if (options.arrivals) await enter(options.arrivals());
       if (batch.isEmpty) runs = Math.max(runs, pending[0]!.due);
       while (pending.length > 0 && pending[0]!.due <= runs) {
         const { dialogue, answer } = pending.shift()!;

@@ -1,5 +1,6 @@
-// Samples for several clients with one policy: one batch at a time, of all requests that wait and want to be sampled alike.
-import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+// Samples for several clients with one policy: one batch at a time, which requests join and leave.
+import { converse } from '../../dialogue.ts';
+import type { Completion, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 
 /** How completions are sampled; requests that agree in all of this share a batch. */
 export type SharedOptions = Pick<SamplingOptions, 'temperature' | 'topP' | 'topK' | 'minP'>;
@@ -12,6 +13,9 @@ export interface QueuedRequest {
 }
 
 interface Waiting extends QueuedRequest {
+  readonly completions: Completion[];
+  /** Completions that have not ended. */
+  open: number;
   readonly answer: PromiseWithResolvers<Completion[]>;
 }
 
@@ -24,6 +28,7 @@ export interface SamplingQueueOptions {
 
 export class SamplingQueue {
   readonly #options: Required<SamplingQueueOptions>;
+  /** In the order in which they came. */
   readonly #waiting: Waiting[] = [];
   #sampling: Promise<void> | undefined;
 
@@ -34,7 +39,7 @@ export class SamplingQueue {
   /** Completions in the order of the requests. Throws what the policy throws; where the client has gone, what has been sampled until then. */
   sample(request: QueuedRequest): Promise<Completion[]> {
     const answer = Promise.withResolvers<Completion[]>();
-    this.#waiting.push({ ...request, answer });
+    this.#waiting.push({ ...request, answer, completions: [], open: request.requests.length });
     this.#sampling ??= this.#run().finally(() => {
       this.#sampling = undefined;
     });
@@ -49,48 +54,48 @@ export class SamplingQueue {
   async #run(): Promise<void> {
     // Requests that arrive together are answered together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const batch = this.#nextBatch();
-      try {
-        const completions = await this.#sampleBatch(batch);
-        for (const { requests, answer } of batch) answer.resolve(completions.splice(0, requests.length));
-      } catch (error) {
-        for (const { answer } of batch) answer.reject(error);
+    while (this.#waiting.length > 0) await this.#sampleBatch(this.#waiting[0]!.options);
+  }
+
+  /** Samples what waits, and what comes meanwhile and is to be sampled alike, until something else is first. */
+  async #sampleBatch(shared: SharedOptions): Promise<void> {
+    const { policy, stopIds, largestBatch } = this.#options;
+    const alike = JSON.stringify(shared);
+    const inBatch = new Set<Waiting>();
+    const gone = new AbortController();
+    const look = () => {
+      if ([...inBatch].every(({ signal }) => signal.aborted)) gone.abort();
+    };
+    const arrivals = () => {
+      const dialogues: Dialogue<void>[] = [];
+      while (!gone.signal.aborted) {
+        const [next] = this.#waiting;
+        const open = [...inBatch].reduce((sum, { open }) => sum + open, 0);
+        if (!next || JSON.stringify(next.options) !== alike) break;
+        if (open > 0 && open + next.open > largestBatch) break;
+        this.#waiting.shift();
+        inBatch.add(next);
+        next.signal.addEventListener('abort', look, { once: true });
+        dialogues.push(...next.requests.map((_, i) => answered(next, i, () => inBatch.delete(next))));
       }
+      return dialogues;
+    };
+    const first = arrivals();
+    look();
+    try {
+      const sampling = { ...shared, stopIds, maxTokens: policy.contextLength, signal: gone.signal };
+      await converse(policy, first, { ...sampling, arrivals }, () => {});
+    } catch (error) {
+      for (const { answer } of inBatch) answer.reject(error);
     }
-  }
-
-  #nextBatch(): Waiting[] {
-    const first = this.#waiting.shift()!;
-    const batch = [first];
-    const alike = JSON.stringify(first.options);
-    let size = first.requests.length;
-    for (const other of [...this.#waiting]) {
-      if (JSON.stringify(other.options) !== alike) continue;
-      if (size + other.requests.length > this.#options.largestBatch) continue;
-      this.#waiting.splice(this.#waiting.indexOf(other), 1);
-      batch.push(other);
-      size += other.requests.length;
-    }
-    return batch;
-  }
-
-  #sampleBatch(batch: readonly Waiting[]): Promise<Completion[]> {
-    const { policy, stopIds } = this.#options;
-    return policy.sample(
-      batch.flatMap(({ requests }) => requests),
-      { ...batch[0]!.options, stopIds, maxTokens: policy.contextLength, signal: allGone(batch) },
-    );
   }
 }
 
-/** Aborted once none of the clients waits any more. */
-function allGone(batch: readonly Waiting[]): AbortSignal {
-  const gone = new AbortController();
-  const look = () => {
-    if (batch.every(({ signal }) => signal.aborted)) gone.abort();
-  };
-  for (const { signal } of batch) signal.addEventListener('abort', look, { once: true });
-  look();
-  return gone.signal;
+/** Asks for one of the completions of a request, and answers it with the last of them. */
+async function* answered(waiting: Waiting, index: number, onEnd: () => void): Dialogue<void> {
+  waiting.completions[index] = yield waiting.requests[index]!;
+  waiting.open--;
+  if (waiting.open > 0) return;
+  onEnd();
+  waiting.answer.resolve(waiting.completions);
 }
