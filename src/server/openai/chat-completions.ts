@@ -40,7 +40,6 @@ export async function chatCompletionChunks(
   const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
     tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
   const grows = toolsOf(request).length === 0 && !request.logprobs;
-  const told: string[] = [];
   let begun = false;
   const begin = () => {
     if (begun) return;
@@ -52,7 +51,6 @@ export async function chatCompletionChunks(
     ...(grows && {
       onText: (index: number, text: string) => {
         begin();
-        told[index] = (told[index] ?? '') + text;
         piece(index, { content: text });
       },
     }),
@@ -60,7 +58,7 @@ export async function chatCompletionChunks(
   begin();
   for (const [index, completion] of completions.entries()) {
     const { content, toolCalls = [] } = answerOf(model, request, completion);
-    const rest = content.slice(told[index]?.length ?? 0);
+    const rest = grows ? completion.untold : content;
     const logprobs = request.logprobs ? chatLogprobs(model.tokenizer, completion) : null;
     if (rest !== '' || logprobs) piece(index, { content: rest }, null, logprobs);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));

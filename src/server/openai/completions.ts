@@ -26,20 +26,17 @@ export async function completionChunks(
 ): Promise<void> {
   const asked = askedOf(model, request, signal);
   const head = headOf(model, 'text_completion');
-  const told: string[] = [];
   const grows = !request.logprobs;
   const completions = await model.complete({
     ...asked,
     ...(grows && {
       onText: (index: number, text: string) => {
-        told[index] = (told[index] ?? '') + text;
         tell({ ...head, choices: [{ index, text, logprobs: null, finish_reason: null }] });
       },
     }),
   });
   for (const [index, each] of completions.entries()) {
-    const text = each.text.slice(told[index]?.length ?? 0);
-    tell({ ...head, choices: [choice(model, request, each, index, text)] });
+    tell({ ...head, choices: [choice(model, request, each, index, each.untold)] });
   }
   if (request.stream_options?.include_usage) {
     tell({ ...head, choices: [], usage: usageOf(asked.prompts, completions) });

@@ -22,6 +22,8 @@ export interface ServedModelOptions {
 export interface ServedCompletion extends Completion {
   /** Without special tokens, and up to the first stop text. */
   readonly text: string;
+  /** The end of the text, what `onText` has not been told. */
+  readonly untold: string;
 }
 
 export interface Asked {
@@ -59,17 +61,25 @@ export class ServedModel {
     for (const prompt of prompts) this.#assertRoom(prompt.length);
     const first = seed ?? randomInt(2 ** 31);
     const stop = stopsOf(request);
+    const told: number[] = [];
+    const tell = (index: number) => (text: string) => {
+      told[index] = (told[index] ?? 0) + text.length;
+      onText!(index, text);
+    };
     const requests = prompts.flatMap((promptIds, p) =>
       Array.from({ length: n ?? 1 }, (_, i) => ({
         promptIds,
         seed: streamSeed(first, `${p} ${i}`),
         maxTokens: Math.min(maxTokens ?? this.#contextLength, this.#contextLength - promptIds.length),
-        stopWhen: this.#end(stop, { signal }, onText && ((text) => onText(p * (n ?? 1) + i, text))),
+        stopWhen: this.#end(stop, { signal }, onText && tell(p * (n ?? 1) + i)),
       })),
     );
     const options = { temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0 };
     const completions = await this.#queue.sample({ requests, options, signal });
-    return completions.map((completion) => this.#served(completion, stop));
+    return completions.map((completion, i) => {
+      const { text, ...served } = this.#served(completion, stop);
+      return { ...served, text, untold: text.slice(told[i] ?? 0) };
+    });
   }
 
   /** Returns when nothing is sampled any more. */
@@ -90,7 +100,7 @@ export class ServedModel {
     throw new ApiError(400, 'context_length_exceeded', said);
   }
 
-  #served(completion: Completion, stop: readonly string[]): ServedCompletion {
+  #served(completion: Completion, stop: readonly string[]): Omit<ServedCompletion, 'untold'> {
     const { stopIds } = this.renderer;
     const ends = stopIds.has(completion.ids.at(-1)!);
     const text = this.tokenizer.decode(ends ? completion.ids.slice(0, -1) : completion.ids, {
