@@ -1,6 +1,6 @@
 // Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { holdsAdapter } from '../hub/adapter-files.ts';
@@ -16,13 +16,14 @@ export async function obtainAdapter({ adapter }: Config, signal?: AbortSignal): 
   if (adapter === null) return undefined;
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
-  const id = existsSync(adapter) ? undefined : parseHubId(adapter);
+  const id = isAbsolute(adapter) ? undefined : parseHubId(adapter);
   if (id) {
     const { fetchAdapter } = await import('../hub/fetch-adapter.ts');
     const { hubSettings } = await import('../hub/hub-settings.ts');
     return fetchAdapter(hubSettings(process.env), id, signal);
   }
-  throw new GradusError('ADAPTER_NOT_FOUND', `${adapter} is no LoRA adapter`, {
+  const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';
+  throw new GradusError('ADAPTER_NOT_FOUND', `${adapter} ${fault}`, {
     hint: 'give a folder with adapter_config.json and adapter_model.safetensors, the directory of a run that trained one, or an id on the hub',
     path: 'adapter',
   });

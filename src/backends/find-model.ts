@@ -12,6 +12,7 @@ import {
 import { type HubId, parseHubId } from '../hub/hub-id.ts';
 import { type Environment, hubSettings } from '../hub/hub-settings.ts';
 import { readJson } from '../runs/files.ts';
+import { isRun } from '../runs/read-run.ts';
 
 /**
  * The path that a name means: itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, letter
@@ -100,8 +101,14 @@ function lookFor(name: string, environment: Environment): string | HubId | undef
   );
 }
 
-/** Throws `MODEL_WITHOUT_WEIGHTS` for a folder with nothing but an adapter. */
+/** Throws `MODEL_WITHOUT_WEIGHTS` for a run, and for a folder with nothing but an adapter. */
 function assertNoAdapter(folder: string): void {
+  if (isRun(folder)) {
+    throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${folder} is a run, not a model`, {
+      hint: `set adapter: ${folder} beside its model, or give what gradus export wrote`,
+      path: 'model',
+    });
+  }
   if (!holdsAdapter(folder) || existsSync(join(folder, 'config.json'))) return;
   const { base_model_name_or_path: base } = readJson<{ base_model_name_or_path?: string }>(
     join(folder, ADAPTER_FILES[0]),

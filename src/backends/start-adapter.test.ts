@@ -9,6 +9,8 @@ import { fixturePath, LORA, openModel, randomSequences } from '../../test/native
 import { tinyConfig } from '../../test/tiny-model.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
+import { evaluate } from '../studio/evaluate.ts';
+import { sample } from '../studio/sample.ts';
 import { train } from '../studio/train.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
@@ -56,6 +58,30 @@ test('a run goes on where another one ended: its directory, or one of its checkp
     const [begin, later] = readMetrics(out).map(({ kl }) => kl!);
     assert.ok(Math.abs(begin!) < 1e-6 && later! > 1e-4, `${begin}, ${later}`);
   }
+});
+
+test('a run keeps a copy of the adapter: the run that it comes from may go on, move, or be overwritten by it', async () => {
+  const [from, out] = [join(folder, 'from'), join(folder, 'kept')];
+  await train(config, { out: from, ...options });
+  const continued = { ...config, adapter: from, beta: 0.1 } as ConfigInput;
+  const unbroken = join(folder, 'unbroken');
+  await train({ ...continued, max_steps: 4 }, { out: unbroken, ...options });
+  await train(continued, { out, ...options });
+  const before = (await evaluate(out)).baseline!.metrics;
+  await train({ ...config, max_steps: 6 }, { out: from, resume: true });
+  assert.deepEqual((await evaluate(out)).baseline!.metrics, before);
+  rmSync(from, { recursive: true });
+  assert.equal((await sample(out, { n: 2 })).samples.length, 2);
+  await train({ ...continued, max_steps: 4 }, { out, resume: true });
+  assert.deepEqual(readMetrics(out).at(-1), readMetrics(unbroken).at(-1));
+  await assert.rejects(train(continued, { out: from, ...options }), {
+    ...{ code: 'ADAPTER_NOT_FOUND', message: `${from} does not exist` },
+  });
+
+  const own = { ...config, adapter: out } as ConfigInput;
+  const ended = (await evaluate(out, { checkpoint: 'latest' })).evaluation.metrics;
+  await train(own, { out, ...options, overwrite: true });
+  assert.deepEqual((await evaluate(out)).baseline!.metrics['eval/sampled_reward'], ended['eval/sampled_reward']);
 });
 
 test('an adapter of the hub is downloaded once, its two files alone', async (t) => {

@@ -191,6 +191,11 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
+  // A run that is gone is not looked for on the hub: its folder of runs is still there.
+  const runOrId = (path: string | null) =>
+    path !== null && existsSync(resolve(folder, dirname(path))) && dirname(path) !== '.'
+      ? resolve(folder, path)
+      : fileOrId(path);
   const taught = <T extends Partial<Config>>(part: T): T => ({
     ...part,
     ...(part.dataset && { dataset: fileOrId(part.dataset) }),
@@ -201,7 +206,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   return {
     ...taught(config),
     model: fileOrId(config.model),
-    adapter: fileOrId(config.adapter),
+    adapter: runOrId(config.adapter),
     eval_dataset: fileOrId(config.eval_dataset),
     chat_template: file(templateFile(config.chat_template)) ?? config.chat_template,
     stages: config.stages.map((stage) => ({ ...stage, ...taught(stage as Partial<Config>) })),

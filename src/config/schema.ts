@@ -333,7 +333,7 @@ const overrides = Object.fromEntries(
     const bare = schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ? schema.unwrap() : schema;
     return [key, (bare as z.ZodType).describe(schema.description ?? '').exactOptional()];
   }),
-) as Record<StageKey, z.ZodExactOptional<z.ZodUnknown>>;
+) as { [K in StageKey]: z.ZodExactOptional<z.ZodType<z.output<(typeof keys)[K]>, z.input<(typeof keys)[K]>>> };
 
 const stage = z.strictObject({
   name: z.string(),

@@ -13,6 +13,7 @@
 //   rollouts/step_000010.jsonl      the groups of a step, a line each
 //   checkpoints/step_000100/  the model's files, the optimizer, state.json
 //   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
+//   start_adapter/            a copy of the adapter that the run started from, if it did
 //   failed_batch.jsonl        the sequences of an update that came to NaN or infinity, and was not made
 //   profile/trace.json        what `--profile` recorded, for chrome://tracing and Perfetto; profile.md says it in tables
 //   tensorboard/, wandb/      what these trackers write, where the configuration names them
@@ -42,6 +43,7 @@ export const runFiles = {
   modal: 'modal',
   profile: 'profile',
   tensorboard: 'tensorboard',
+  startAdapter: 'start_adapter',
 } as const;
 
 /** The files of the profile. */

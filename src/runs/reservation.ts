@@ -82,10 +82,15 @@ export function emptyRun(directory: string): void {
   for (const name of names) rmSync(join(directory, name), { recursive: true });
 }
 
-/** Throws `RUN_ACTIVE` if another process writes the run. */
+/** The directories of runs that this process is writing. What run.json says of it may also be left over, or be a reservation for it. */
+export const written = new Set<string>();
+
+/** Throws `RUN_ACTIVE` if another process writes the run, or this one. */
 export function assertInactive(directory: string, record: RunRecord): void {
-  if (!isActive(record) || record.pid === process.pid) return;
-  throw new GradusError('RUN_ACTIVE', `process ${record.pid} is still writing ${directory}`, {
+  const isOwn = record.pid === process.pid;
+  if (!isActive(record) || (isOwn && !written.has(resolve(directory)))) return;
+  const who = isOwn ? 'this process' : `process ${record.pid}`;
+  throw new GradusError('RUN_ACTIVE', `${who} is still writing ${directory}`, {
     hint: 'wait for it (gradus runs wait) or stop it (gradus runs stop) first',
     path: directory,
   });

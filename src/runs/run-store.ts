@@ -38,7 +38,15 @@ import {
 import { makeFolder } from './make-folder.ts';
 import { readRun } from './read-run.ts';
 import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord, SampleRecord } from './records.ts';
-import { assertFree, assertInactive, emptyRun, type NewRunRecord, withoutOutcome, writer } from './reservation.ts';
+import {
+  assertFree,
+  assertInactive,
+  emptyRun,
+  type NewRunRecord,
+  withoutOutcome,
+  writer,
+  written,
+} from './reservation.ts';
 import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 1000;
@@ -84,6 +92,7 @@ export class RunStore {
       });
       // Written first, so that the directory is recognised as a run even if this process is killed now.
       store.update({});
+      written.add(absolute);
       return store;
     });
     emptyRun(absolute);
@@ -116,6 +125,7 @@ export class RunStore {
         ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
       });
       store.update({});
+      written.add(store.directory);
       return [store, kept] as const;
     });
     store.#rewind(last, kept);
@@ -241,6 +251,7 @@ export class RunStore {
 
   /** Closes all files; nothing may be written afterwards. */
   close(): void {
+    written.delete(this.directory);
     for (const descriptor of this.#appending.values()) closeSync(descriptor);
     this.#appending.clear();
   }

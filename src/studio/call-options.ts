@@ -21,7 +21,7 @@ export function checkOptions(schema: z.ZodObject, options: object): void {
     'OPTION_INVALID',
     `${path}: ${unknown === undefined ? issue.message : 'there is no such option'}`,
     {
-      hint: existingNames(path, Object.keys(schema.shape)),
+      ...(unknown !== undefined && { hint: existingNames(path, Object.keys(schema.shape)) }),
       path,
     },
   );

@@ -26,7 +26,7 @@ export interface EvaluateOptions {
   readonly temperature?: number;
   /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
   readonly config?: ProgramConfig;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface EvaluateResult {

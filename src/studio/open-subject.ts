@@ -7,6 +7,7 @@ import { type Checkpoint, findCheckpoint, readCheckpointPointer } from '../runs/
 import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
 import { openSetup, type Setup } from './setup.ts';
+import { withOwnAdapter } from './start-adapter-copy.ts';
 
 export interface FoundSubject {
   readonly config: Config;
@@ -56,7 +57,7 @@ export function findSubject(subject: string | ConfigInput, which?: string): Foun
   return {
     directory,
     checkpoint: findCheckpoint(directory, checkpoint),
-    config: loadConfigObject(readResolvedConfig(directory) as ConfigInput).config,
+    config: withOwnAdapter(loadConfigObject(readResolvedConfig(directory) as ConfigInput).config, directory),
   };
 }
 

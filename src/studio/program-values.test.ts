@@ -113,6 +113,29 @@ test('environments of a program play: several of them, one made from its setting
   assert.deepEqual(Object.keys(second![0]!.completions[0]!.rewards), ['digits', 'length']);
 });
 
+test('TypeScript refuses what a configuration would be refused for', () => {
+  interface Row {
+    readonly question: string;
+    readonly answer: string;
+  }
+  const typed: readonly Row[] = rows;
+  const accepted: ProgramConfig[] = [
+    { dataset: typed, reward: digits },
+    { dataset: typed, stages: [{ name: 'a', steps: 1, reward: ({ completions }) => completions.map(() => 1) }] },
+  ];
+  const wrong: ProgramConfig[] = [
+    // @ts-expect-error a number is no list of scores
+    { reward: () => 5 },
+    // @ts-expect-error a class is no reward
+    { reward: [class {}] },
+    // @ts-expect-error a learning rate is a number
+    { stages: [{ name: 'a', steps: 1, learning_rate: 'high' }] },
+    // @ts-expect-error there is no such key
+    { learning_rat: 1 },
+  ];
+  for (const config of [...accepted, ...wrong]) assert.ok(withoutValues(config).config);
+});
+
 test('each value is named once, two of one name apart, and names stay as they are', () => {
   const other = (
     () => (input: Parameters<RewardFunction>[0]) =>
@@ -150,6 +173,13 @@ test('each value is named once, two of one name apart, and names stay as they ar
 const refused: Record<string, [changes: ProgramConfig, code: string]> = {
   'no rows': [{ dataset: [], reward_fn: digits }, 'DATASET_EMPTY'],
   'rows that are none': [{ dataset: ['2+3='] as never, reward_fn: digits }, 'DATASET_MALFORMED'],
+  'rows that JSON could not hold': [
+    { dataset: [{ question: 'a', answer: 5n }], reward_fn: digits },
+    'DATASET_MALFORMED',
+  ],
+  'rows with functions': [{ dataset: [{ question: 'a', answer: digits }], reward_fn: digits }, 'DATASET_MALFORMED'],
+  'problems that are no list': [{ environment: { ...guess, buildDataset: () => rows as never } }, 'ENVIRONMENT_FAILED'],
+  'nothing at all': [null as never, 'CONFIG_INVALID'],
   'rows without the column': [{ dataset: [{ problem: '2+3=' }], reward_fn: digits, eval: null }, 'COLUMN_MISSING'],
   'a function where none can be': [{ dataset: rows, reward_fn: digits, model: digits as never }, 'CONFIG_INVALID'],
   'an environment that takes no settings': [
@@ -162,6 +192,31 @@ const refused: Record<string, [changes: ProgramConfig, code: string]> = {
 
 for (const [what, [changes, code]] of Object.entries(refused)) {
   test(`refused: ${what}`, async () => {
-    await assert.rejects(train({ ...common, ...changes }, { out: join(folder, 'refused'), ...options }), { code });
+    await assert.rejects(train(changes && { ...common, ...changes }, { out: join(folder, 'refused'), ...options }), {
+      code,
+    });
   });
 }
+
+test('a run that this process is writing is not begun again, and ends where a listener throws', async () => {
+  const out = join(folder, 'twice');
+  const config: ProgramConfig = { ...common, dataset: rows, reward: digits, max_steps: 3 };
+  const both = await Promise.allSettled([0, 1].map(() => train(config, { out, ...options, overwrite: true })));
+  assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  assert.deepEqual(
+    both.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : [])),
+    ['RUN_ACTIVE'],
+  );
+  assert.deepEqual(
+    readMetrics(out).map(({ step }) => step),
+    [1, 2, 3],
+  );
+  const thrown = new Error('enough');
+  const onEvent = () => {
+    throw thrown;
+  };
+  await assert.rejects(train(config, { out, ...options, overwrite: true, onEvent }), thrown);
+  assert.equal(readRun(out).status, 'stopped');
+  await train(config, { out, ...options, overwrite: true });
+  await assert.rejects(sample(out, { config, signal: AbortSignal.abort() }), { code: 'CANCELLED' });
+});

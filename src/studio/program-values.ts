@@ -3,19 +3,21 @@ import { isProgramReference, programReference } from '../config/references.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import type { Configurable } from '../configurable.ts';
 import type { Environment } from '../environment.ts';
-import { GradusError, isObject } from '../errors.ts';
+import { GradusError, isObject, messageOf } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 
 type Rewards = Exclude<NonNullable<ConfigInput['reward']>, string | readonly unknown[]>;
-type Reward = string | RewardFunction | (Omit<Rewards, 'name'> & { readonly name: string | RewardFunction });
+/** An entry with settings. Functions have names, too, but are none. */
+type Entry = Omit<Rewards, 'name'> & { readonly name: string | RewardFunction; readonly apply?: never };
+type Reward = string | RewardFunction | Entry;
 type ProgramEnvironment = Environment | Configurable<Environment>;
 
 /** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
 export interface GivenParts {
   /** What a file would name, or rows: plain data, as JSON could hold it. */
-  readonly dataset?: string | readonly Example[] | null | undefined;
-  readonly eval_dataset?: string | readonly Example[] | null | undefined;
+  readonly dataset?: string | readonly object[] | null | undefined;
+  readonly eval_dataset?: string | readonly object[] | null | undefined;
   /** Also functions, in the list or as the `name` of an entry with a weight. In metrics they have the names of the functions. */
   readonly reward?: Reward | readonly Reward[] | undefined;
   readonly reward_fn?: string | RewardFunction | null | undefined;
@@ -27,14 +29,18 @@ export interface GivenParts {
     | undefined;
 }
 
+type Stage = NonNullable<ConfigInput['stages']>[number];
+
 /** A configuration that a program makes. Stages may have the same parts. */
-export type ProgramConfig = Omit<ConfigInput, keyof GivenParts> & GivenParts;
+export type ProgramConfig = Omit<ConfigInput, keyof GivenParts | 'stages'> &
+  GivenParts & { readonly stages?: readonly (Omit<Stage, keyof GivenParts> & GivenParts)[] | undefined };
 
 /** By the references that stand for them in the configuration. */
 export type ProgramValues = ReadonlyMap<string, unknown>;
 
 /** The same configuration with a reference in place of each value, and the values. What is neither a value nor a name is left for the schema to refuse. */
 export function withoutValues(config: ProgramConfig): { readonly config: ConfigInput; readonly values: ProgramValues } {
+  if (!isObject(config)) return { config: config as ConfigInput, values: new Map() };
   const values = new Map<string, unknown>();
   const refer = (value: object, name: string): string => {
     const known = values.entries().find(([, other]) => other === value);
@@ -92,12 +98,30 @@ export function programRows(reference: string, values?: ProgramValues): readonly
       path: reference,
     });
   }
-  const odd = rows.findIndex((row) => !isObject(row) || Array.isArray(row));
-  if (odd < 0) return rows as readonly Example[];
-  throw new GradusError('DATASET_MALFORMED', `row ${odd + 1} of ${reference} is no object`, {
-    hint: "a row holds its columns by name: { question: '2+3=', answer: '5' }",
-    path: reference,
-  });
+  for (const [i, row] of rows.entries()) {
+    const fault = faultOf(row);
+    if (fault === undefined) continue;
+    throw new GradusError('DATASET_MALFORMED', `row ${i + 1} of ${reference} ${fault}`, {
+      hint: "a row holds its columns by name, plain data as in JSON: { question: '2+3=', answer: '5' }",
+      path: reference,
+    });
+  }
+  return rows as readonly Example[];
+}
+
+/** What JSON could not hold; undefined if it can hold all. */
+function faultOf(row: unknown): string | undefined {
+  if (!isObject(row)) return 'is no object';
+  try {
+    JSON.stringify(row, (key, value) => {
+      if (!['function', 'symbol', 'bigint'].includes(typeof value)) return value;
+      throw new TypeError(`holds a ${typeof value}, ${key}`);
+    });
+    return undefined;
+  } catch (error) {
+    const message = messageOf(error);
+    return message.startsWith('holds') ? message : `is no plain data: ${message.split('\n')[0]}`;
+  }
 }
 
 function isEnvironment(value: unknown): value is object {

@@ -36,7 +36,7 @@ export interface SampleOptions {
   readonly checkpoint?: string;
   /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
   readonly config?: ProgramConfig;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface SampleResult {
@@ -114,6 +114,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       progress: { step, maxSteps: stepCount(config, problems) },
       ...(signal && { signal }),
     });
+    if (signal?.aborted) throw new GradusError('CANCELLED', 'sampling was stopped', { kind: 'failed' });
     return {
       ok: true,
       schema: 'sample.result/1',

@@ -47,10 +47,12 @@ export interface TrainResultOptions {
   readonly artifacts: Readonly<Record<string, string>>;
   /** How a command refers to the run. */
   readonly reference: string;
+  /** Whether the configuration holds values of this program, which commands do not have. @default false */
+  readonly onlyHere?: boolean;
 }
 
 export function trainResult(options: TrainResultOptions): TrainResult {
-  const { directory, record, alerts, requirements = [], artifacts, reference } = options;
+  const { directory, record, alerts, requirements = [], artifacts, reference, onlyHere } = options;
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals) };
@@ -71,8 +73,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     ...changesOf(record),
     next: [
       ...(alerts.length > 0 ? [`gradus runs diagnose ${reference}`] : []),
-      `gradus eval ${reference}`,
-      `gradus sample ${reference} --n 8`,
+      ...(onlyHere ? [] : [`gradus eval ${reference}`, `gradus sample ${reference} --n 8`]),
     ],
     ...(error && { error }),
   };

@@ -1,5 +1,6 @@
 // Trains a model according to a configuration: `gradus train` for programs.
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
 import { backends } from '../backends/backends.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
@@ -14,6 +15,7 @@ import type { RunRecord } from '../runs/records.ts';
 import { endReserved, isReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
+import { checkOptions } from './call-options.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
@@ -21,6 +23,7 @@ import type { StepProfile } from './profile/step-profile.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
+import { readStartAdapter, withOwnAdapter } from './start-adapter-copy.ts';
 import type { Tracking } from './tracking.ts';
 import { type TrainResult, trainResult } from './train-result.ts';
 import { TrainingRun } from './training-run.ts';
@@ -29,7 +32,7 @@ export interface TrainOptions extends RunPlace {
   /** Changes to the configuration, such as `lora.r=8`. */
   readonly settings?: readonly string[];
   /** Stops the run after its current work and writes a checkpoint. The reason is recorded. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Conditions on the results, such as `mean_reward>=0.5`. If one is not met, the result has `ok: false`. */
   readonly require?: readonly string[];
   /** Whether to check a new run for problems before training; a resumed run has been checked. @default true */
@@ -53,10 +56,15 @@ export interface TrainOptions extends RunPlace {
  */
 export async function train(config: string | ProgramConfig, options: TrainOptions = {}): Promise<TrainResult> {
   const events = trainEvents(config, options);
-  for (;;) {
-    const { done, value } = await events.next();
-    if (done) return value;
-    options.onEvent?.(value);
+  try {
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done) return value;
+      options.onEvent?.(value);
+    }
+  } finally {
+    // If the listener throws, the run ends as one whose events are left.
+    await events.return(undefined as never);
   }
 }
 
@@ -65,6 +73,7 @@ export async function* trainEvents(
   config: string | ProgramConfig,
   options: TrainOptions = {},
 ): AsyncGenerator<TimedEvent, TrainResult> {
+  assertOptions(options);
   const loaded = loadConfig(config, options.settings);
   const { values } = loaded;
   const requirements = (options.require ?? []).map(parseRequirement);
@@ -83,18 +92,22 @@ export async function* trainEvents(
       return yield* trainAtModal(loaded, { ...options, requirements });
     }
     const tracking = await connectTrackers(loaded.config, options.signal);
-    setup = await openSetup(loaded.config, { signal: options.signal, values });
+    const adapter = options.resume ? undefined : await readStartAdapter(loaded.config, options.signal);
+    const opened = adapter?.config ?? withOwnAdapter(loaded.config, runDirectory(loaded, options));
+    setup = await openSetup(opened, { signal: options.signal, values });
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
     setup.keepLogs(join(store.directory, runFiles.logs));
     const profile = profiler && (await openProfile(profiler, store));
     const run = new TrainingRun(setup, store, { signal: options.signal, preflight: report, profile });
     try {
-      return yield* recorded(store, tracking?.follow(store, run.run()) ?? run.run(), (record) =>
+      const events = after(() => adapter?.writeTo(store.directory), run.run());
+      return yield* recorded(store, tracking?.follow(store, events) ?? events, (record) =>
         trainResult({
           ...{ directory: store.directory, record, requirements, alerts: run.alerts },
           artifacts: runArtifacts(store.directory),
           reference: runDirectory(loaded, options),
+          onlyHere: values !== undefined && values.size > 0,
         }),
       );
     } finally {
@@ -112,6 +125,42 @@ export async function* trainEvents(
     throw storageError(error, directory);
   } finally {
     setup?.dispose();
+  }
+}
+
+async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
+  begin();
+  yield* events;
+}
+
+const optionSchema = z.object({
+  settings: z.array(z.string()),
+  signal: z.instanceof(AbortSignal),
+  require: z.array(z.string()),
+  preflight: z.boolean(),
+  yes: z.boolean(),
+  profile: z.boolean(),
+  onEvent: z.custom<TrainOptions['onEvent']>((value) => typeof value === 'function', 'expected a function'),
+  out: z.string(),
+  name: z.string(),
+  root: z.string(),
+  resume: z.boolean(),
+  overwrite: z.boolean(),
+} satisfies Record<keyof TrainOptions, z.ZodType>);
+
+/** Throws `OPTION_INVALID`, also for options of which one would have no effect. */
+function assertOptions(options: TrainOptions): void {
+  checkOptions(optionSchema, options);
+  const exclusive = [
+    ['out', 'name'],
+    ['resume', 'overwrite'],
+  ] as const;
+  for (const [one, other] of exclusive) {
+    if (!options[one] || !options[other]) continue;
+    throw new GradusError('OPTION_INVALID', `${one} and ${other} exclude each other`, {
+      hint: 'leave one of them out',
+      path: other,
+    });
   }
 }
 

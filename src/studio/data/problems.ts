@@ -104,6 +104,12 @@ async function bringProblems(environment: Environment | undefined, config: Confi
     });
   }
   const { train, eval: heldOut } = await environment.buildDataset({ seed: config.seed });
+  if (!Array.isArray(train)) {
+    throw new GradusError('ENVIRONMENT_FAILED', 'buildDataset: its train is no list of problems', {
+      hint: 'return { train: rows }, or { train: rows, eval: rows }',
+      path: 'environment',
+    });
+  }
   if (train.length === 0) {
     throw new GradusError('DATASET_EMPTY', 'the environment’s buildDataset gives no problems to train on', {
       hint: 'return { train: rows }, with at least one row',

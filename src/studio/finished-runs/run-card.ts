@@ -45,6 +45,7 @@ function training(config: Config): string {
   const kl = beta > 0 ? `a KL penalty of ${beta}` : 'no KL penalty';
   return bullets([
     ...(config.model ? [`model: ${config.model}`] : []),
+    ...(config.adapter ? [`started from the adapter: ${config.adapter}`] : []),
     `backend: ${config.backend}, seed ${config.seed}`,
     `trained: ${weights}`,
     `GRPO, loss ${loss_type}, ${prompts_per_step} prompts × ${num_generations} completions a step at temperature ${temperature}, learning rate ${learning_rate}, ${kl}`,

@@ -1,7 +1,9 @@
 // Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
+
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { localAdapter } from '../../backends/find-adapter.ts';
 import { milliseconds } from '../../config/durations.ts';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards } from '../../config/reward-names.ts';
@@ -103,6 +105,7 @@ function onModal(config: Config, upload: (path: string) => string): Config {
     ...config,
     compute: 'local',
     model: file(config.model),
+    adapter: file(config.adapter && (localAdapter(config.adapter) ?? config.adapter)),
     dataset: file(config.dataset),
     eval_dataset: file(config.eval_dataset),
     chat_template: file(config.chat_template),

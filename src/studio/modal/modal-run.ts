@@ -29,7 +29,7 @@ import { modalApp } from './modal-app.ts';
 export interface ModalRunOptions extends RunPlace {
   readonly requirements: readonly Requirement[];
   /** Cancels the run at Modal. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The command that runs Modal's client, in the version that the app was tested with. */

@@ -1,7 +1,6 @@
 // The user's files that a configuration runs or reads, and whether they have changed since.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { localAdapter } from '../../backends/find-adapter.ts';
 import { isProgramReference, splitReference, templateFile } from '../../config/references.ts';
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
@@ -24,10 +23,7 @@ export function hashUserFiles(config: Config, values: ProgramValues = new Map())
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
   const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]);
-  const models = [config.model, config.adapter && (localAdapter(config.adapter) ?? null)];
-  const weighed = models
-    .flatMap((path) => filesOf(path, modelFilesIn))
-    .map((path) => [path, sha256(...samplesOf(path))]);
+  const weighed = filesOf(config.model, modelFilesIn).map((path) => [path, sha256(...samplesOf(path))]);
   const given = [...values].map(([reference, value]) => [reference, sha256(new TextEncoder().encode(textOf(value)))]);
   return Object.fromEntries([...read, ...weighed, ...given]);
 }
