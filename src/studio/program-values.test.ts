@@ -64,6 +64,7 @@ test('a run of a program goes on, and is evaluated and sampled, with the configu
   for (const open of [() => evaluate(out), () => sample(out), () => train(readResolvedConfig(out) as ConfigInput)]) {
     await assert.rejects(open, { code: 'PROGRAM_VALUE_MISSING', hint: /\{ config \}/ });
   }
+  assert.equal((await sample(out, { prompt: '2+3=', n: 2 })).samples.length, 2);
   const { evaluation, changed_files } = await evaluate(out, { config });
   assert.deepEqual([evaluation.problems, changed_files], [4, undefined]);
   assert.equal((await sample(out, { config, n: 3 })).samples.length, 3);

@@ -1,16 +1,20 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
+import type { TrainableModel } from '../backends/backend.ts';
+import { backends } from '../backends/backends.ts';
+import type { SupportedBackend } from '../config/support.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
-import { RolloutGenerator } from '../rollout-generator.ts';
+import type { Example } from '../rl.ts';
+import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
-import { openSubject } from './open-subject.ts';
-import type { ProgramConfig } from './program-values.ts';
+import { type FoundSubject, findSubject, openSubject } from './open-subject.ts';
+import { type ProgramConfig, withoutValues } from './program-values.ts';
 import { samplePolicy } from './sample-policy.ts';
 
 export interface SampleOptions {
@@ -81,14 +85,10 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       path: 'system',
     });
   }
-  const { setup, directory, checkpoint } = await openSubject(subject, {
-    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
-    ...(options.config && { config: options.config }),
-    ...(signal && { signal }),
-  });
+  const open = prompt === undefined ? openProblems : openPrompt;
+  const { config, model, directory, checkpoint, asked, dispose } = await open(subject, options);
   try {
-    const { config, model, problems, renderer, rewardModel } = setup;
-    if (checkpoint) await model.load(checkpoint.folder);
+    if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
     const sampling = {
       temperature: options.temperature ?? config.temperature,
       topP: options.topP ?? config.top_p,
@@ -96,22 +96,10 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       minP: options.minP ?? config.min_p,
       maxTokens: options.maxTokens ?? config.max_completion_length,
     };
-    const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
-    const own = prompt !== undefined;
-    const generator = own
-      ? new RolloutGenerator(
-          singleTurn({ prompt: () => conversation(prompt, options.system ?? config.system_prompt) }),
-          renderer,
-          sampling,
-        )
-      : setup.generator(sampling);
-    const rows = own ? [{}] : Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!);
     const step = checkpoint?.state.step ?? 0;
+    const { rows, ...how } = asked(sampling, { n, step });
     const samples = await samplePolicy(rows, step, {
-      ...{ policy: model.policy(), generator, rewardModel: own ? noRewards : rewardModel },
-      samplesPerProblem: own ? n : 1,
-      seed: streamSeed(seed, 'sample'),
-      progress: { step, maxSteps: stepCount(config, problems) },
+      ...{ ...how, policy: model.policy(), seed: streamSeed(seed, 'sample') },
       ...(signal && { signal }),
     });
     if (signal?.aborted) throw new GradusError('CANCELLED', 'sampling was stopped', { kind: 'failed' });
@@ -123,8 +111,58 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       samples,
     };
   } finally {
-    setup.dispose();
+    dispose();
   }
+}
+
+/** A model that is open, and what it is asked. */
+interface Opened extends FoundSubject {
+  readonly model: TrainableModel;
+  asked(
+    sampling: RolloutOptions,
+    how: { readonly n: number; readonly step: number },
+  ): { readonly rows: readonly Example[] } & Pick<
+    Parameters<typeof samplePolicy>[2],
+    'generator' | 'rewardModel' | 'samplesPerProblem' | 'progress'
+  >;
+  dispose(): void;
+}
+
+/** Held-out problems, or where there are none those that were trained on. */
+async function openProblems(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
+  const { setup, ...found } = await openSubject(subject, {
+    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+    ...(options.config && { config: options.config }),
+    ...(options.signal && { signal: options.signal }),
+  });
+  const { config, model, problems, rewardModel } = setup;
+  const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
+  return {
+    ...{ ...found, config, model, dispose: () => setup.dispose() },
+    asked: (sampling, { n, step }) => ({
+      rows: Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!),
+      ...{ generator: setup.generator(sampling), rewardModel, samplesPerProblem: 1 },
+      progress: { step, maxSteps: stepCount(config, problems) },
+    }),
+  };
+}
+
+/** A prompt of the caller's, which needs neither data nor rewards. */
+async function openPrompt(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
+  const { prompt, system, checkpoint, signal } = options;
+  const found = findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, checkpoint);
+  const { config } = found;
+  // Unsupported backends were refused when the configuration was loaded.
+  const { model, renderer } = await (await backends[config.backend as SupportedBackend]()).open(config, signal);
+  const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
+  return {
+    ...{ ...found, model, dispose: () => model.dispose() },
+    asked: (sampling, { n }) => ({
+      rows: [{}],
+      ...{ generator: new RolloutGenerator(environment, renderer, sampling), rewardModel: noRewards },
+      samplesPerProblem: n,
+    }),
+  };
 }
 
 function conversation(prompt: string, system: string | null): Message[] {
