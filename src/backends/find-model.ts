@@ -87,7 +87,7 @@ export async function describableModel(
 /** The path, or the id of what is not here; undefined for a path that leads nowhere. */
 function lookFor(name: string, environment: Environment): string | HubId | undefined {
   if (existsSync(name)) {
-    assertNoAdapter(name);
+    assertIsModel(name);
     return resolve(name);
   }
   const id = isAbsolute(name) ? undefined : parseHubId(name);
@@ -102,7 +102,7 @@ function lookFor(name: string, environment: Environment): string | HubId | undef
 }
 
 /** Throws `MODEL_WITHOUT_WEIGHTS` for a run, and for a folder with nothing but an adapter. */
-function assertNoAdapter(folder: string): void {
+function assertIsModel(folder: string): void {
   if (isRun(folder)) {
     throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${folder} is a run, not a model`, {
       hint: `set adapter: ${folder} beside its model, or give what gradus export wrote`,
