@@ -128,6 +128,7 @@ export async function* trainEvents(
   }
 }
 
+/** The events, after something that is part of the run: where it fails, the run has failed. */
 async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   begin();
   yield* events;
