@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { holdsAdapter } from '../hub/adapter-files.ts';
 import { parseHubId } from '../hub/hub-id.ts';
-import { findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
+import { findCheckpoint } from '../runs/checkpoints.ts';
 import { isRun } from '../runs/read-run.ts';
 
 /**
@@ -32,10 +32,7 @@ export async function obtainAdapter({ adapter }: Config, signal?: AbortSignal): 
 /** The folder, if it is on this machine: itself, the best checkpoint of a run or else its latest, or one that `checkpoints/best` stands for. */
 export function localAdapter(name: string): string | undefined {
   if (holdsAdapter(name)) return resolve(name);
-  if (isRun(name)) {
-    const which = readCheckpointPointer(name, 'best') === undefined ? 'latest' : 'best';
-    return holding(findCheckpoint(name, which).folder);
-  }
+  if (isRun(name)) return holding(findCheckpoint(name).folder);
   const [run, which] = [dirname(dirname(resolve(name))), basename(name)];
   if (existsSync(name) && isRun(run) && (which === 'best' || which === 'latest')) {
     return holding(findCheckpoint(run, which).folder);

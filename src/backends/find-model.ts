@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { ADAPTER_FILES, holdsAdapter } from '../hub/adapter-files.ts';
+import { ADAPTER_CONFIG, holdsAdapter } from '../hub/adapter-files.ts';
 import {
   cachedModel,
   type FetchModelOptions,
@@ -111,7 +111,7 @@ function assertIsModel(folder: string): void {
   }
   if (!holdsAdapter(folder) || existsSync(join(folder, 'config.json'))) return;
   const { base_model_name_or_path: base } = readJson<{ base_model_name_or_path?: string }>(
-    join(folder, ADAPTER_FILES[0]),
+    join(folder, ADAPTER_CONFIG),
   );
   throw new GradusError('MODEL_WITHOUT_WEIGHTS', `${folder} is an adapter, not a model`, {
     hint: `set model: ${base ?? 'its base'} and adapter: ${folder}`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseSafetensorsIndex } from '../formats/safetensors-index.ts';
+import { ADAPTER_CONFIG } from './adapter-files.ts';
 import type { HubFile } from './download-file.ts';
 import { cachedSnapshot } from './hub-cache.ts';
 import type { HubId } from './hub-id.ts';
@@ -110,7 +111,7 @@ function weightsOf({ subject, files }: HubRepo): readonly HubFile[] | 'shards' {
       path: 'model',
     });
   }
-  const isAdapter = named('adapter_config.json').length > 0;
+  const isAdapter = named(ADAPTER_CONFIG).length > 0;
   const hint = isAdapter
     ? 'it is an adapter: name its base model'
     : files.some(({ path }) => /\.(bin|pth?)$/.test(path))

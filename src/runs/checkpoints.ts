@@ -90,9 +90,12 @@ export function readCheckpointPointer(directory: string, pointer: CheckpointPoin
 
 /**
  * Finds a checkpoint. Throws `CHECKPOINT_NOT_FOUND`, and `CHECKPOINT_DAMAGED` if it is no longer what was written.
- * @param which `latest`, `best`, or a step as `100` or `step_000100`
+ * @param which `latest`, `best`, or a step as `100` or `step_000100`; by default `best`, or `latest` where there is no best
  */
-export function findCheckpoint(directory: string, which: string): Checkpoint {
+export function findCheckpoint(
+  directory: string,
+  which: string = readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best',
+): Checkpoint {
   const isPointer = which === 'latest' || which === 'best';
   const step = isPointer ? readCheckpointPointer(directory, which) : (stepOf(which) ?? Number(which));
   const folder = step === undefined ? undefined : checkpointFolder(directory, step);

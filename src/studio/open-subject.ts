@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { type Checkpoint, findCheckpoint, readCheckpointPointer } from '../runs/checkpoints.ts';
+import { type Checkpoint, findCheckpoint } from '../runs/checkpoints.ts';
 import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
 import { openSetup, type Setup } from './setup.ts';
@@ -53,10 +53,9 @@ export function findSubject(subject: string | ConfigInput, which?: string): Foun
   if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };
   if (isFile(subject)) return { config: loadConfigFile(subject).config };
   const directory = isRun(subject) ? subject : findRunOrConfig(subject);
-  const checkpoint = which ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
   return {
     directory,
-    checkpoint: findCheckpoint(directory, checkpoint),
+    checkpoint: findCheckpoint(directory, which),
     config: withOwnAdapter(loadConfigObject(readResolvedConfig(directory) as ConfigInput).config, directory),
   };
 }

@@ -6,6 +6,7 @@ import { GradusError, messageOf } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import type { EntropyState } from '../../grpo/entropy-control.ts';
+import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { EMBEDDING, OUTPUT } from '../../models/layers.ts';
 import {
   type LoraAdapters,
@@ -35,8 +36,6 @@ interface AdapterSet {
   readonly adapters: LoraAdapters;
 }
 
-export const ADAPTER_CONFIG = 'adapter_config.json';
-export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 /** Holds the trained parameters if only some are trained; unlike `MODEL_WEIGHTS`, it is not a complete model. */
 export const TRAINED_WEIGHTS = 'trained.safetensors';
 export const MODEL_WEIGHTS = 'model.safetensors';

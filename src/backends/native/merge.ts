@@ -5,17 +5,11 @@ import { join } from 'node:path';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { encodeBfloat16 } from '../../formats/element-types.ts';
 import { openSafetensors, safetensorsHeader } from '../../formats/safetensors.ts';
+import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters, peftName } from '../../models/lora.ts';
 import { volume } from '../../tensor/shape.ts';
-import {
-  ADAPTER_CONFIG,
-  ADAPTER_WEIGHTS,
-  MODEL_WEIGHTS,
-  readAdapterSettings,
-  TRAINED_WEIGHTS,
-  writtenConfig,
-} from './checkpoint.ts';
+import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from './checkpoint.ts';
 import { fileError } from './file-error.ts';
 import { openModelFiles } from './model-files.ts';
 

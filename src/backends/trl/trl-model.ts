@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { GradusError } from '../../errors.ts';
 import type { KlEstimator } from '../../grpo/kl.ts';
+import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { ADAPTER_WEIGHTS, MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../native/checkpoint.ts';
+import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../native/checkpoint.ts';
 import { opened, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
 

@@ -8,8 +8,9 @@ import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
+import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
-import { findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
+import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
@@ -40,8 +41,6 @@ export interface ExportResult {
   readonly files: readonly string[];
 }
 
-const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
-
 /** Beside the weights, what makes text of tokens and tells how to sample, and the licence. */
 const COMPANIONS =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
@@ -61,8 +60,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   if (format === 'peft' && !config.lora) {
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
   }
-  const which = options.checkpoint ?? (readCheckpointPointer(directory, 'best') === undefined ? 'latest' : 'best');
-  const { folder, state } = findCheckpoint(directory, which);
+  const { folder, state } = findCheckpoint(directory, options.checkpoint);
   if (existsSync(out) && (!statSync(out).isDirectory() || readdirSync(out).length > 0)) {
     throw new GradusError('EXPORT_EXISTS', `${out} is there already`, {
       hint: 'name a folder that is new or empty',
