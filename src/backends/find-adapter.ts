@@ -1,7 +1,6 @@
 // Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, resolve } from 'node:path';
-import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { holdsAdapter } from '../hub/adapter-files.ts';
 import { parseHubId } from '../hub/hub-id.ts';
@@ -9,11 +8,10 @@ import { findCheckpoint } from '../runs/checkpoints.ts';
 import { isRun } from '../runs/read-run.ts';
 
 /**
- * The folder of the adapter that a configuration names, which is downloaded if it is on the hub alone; undefined if it names none.
+ * The folder of the adapter that a configuration names, which is downloaded if it is on the hub alone.
  * Throws `ADAPTER_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what requests to the hub throw.
  */
-export async function obtainAdapter({ adapter }: Config, signal?: AbortSignal): Promise<string | undefined> {
-  if (adapter === null) return undefined;
+export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
   const id = isAbsolute(adapter) ? undefined : parseHubId(adapter);

@@ -16,8 +16,8 @@ export async function startAdapter(
   { parameters }: Architecture,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const folder = await obtainAdapter(config, signal);
-  if (folder === undefined) return undefined;
+  if (config.adapter === null) return undefined;
+  const folder = await obtainAdapter(config.adapter, signal);
   const stored = await readAdapterSettings(folder);
   if (shapeOf(parameters, stored) === shapeOf(parameters, loraSettings(config)!)) return folder;
   throw new GradusError('ADAPTER_MISMATCH', `${folder} has other ranks, scales or layers than lora says`, {

@@ -1,7 +1,6 @@
 // The adapter that a run starts from: its directory keeps a copy, since a run that the adapter comes from may go on, move or be deleted.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { obtainAdapter } from '../backends/find-adapter.ts';
 import type { Config } from '../config/schema.ts';
 import { ADAPTER_FILES } from '../hub/adapter-files.ts';
 import { runFiles } from '../runs/layout.ts';
@@ -14,8 +13,9 @@ export interface StartAdapter {
 
 /** Throws what finding the adapter throws. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
-  const folder = await obtainAdapter(config, signal);
-  if (folder === undefined) return { config, writeTo() {} };
+  if (config.adapter === null) return { config, writeTo() {} };
+  const { obtainAdapter } = await import('../backends/find-adapter.ts');
+  const folder = await obtainAdapter(config.adapter, signal);
   const files = ADAPTER_FILES.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {
     config: { ...config, adapter: folder },

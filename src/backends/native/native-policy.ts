@@ -71,15 +71,16 @@ export class NativePolicy implements Policy {
       // A failure is thrown when the answer is awaited; until then it must not count as unhandled.
       for (const answer of answers) answer.catch(() => {});
       pending.push(...turns.map(({ dialogue }, i) => ({ dialogue, due, answer: answers[i]! })));
-      pending.sort((a, b) => a.due - b.due);
     };
     let runs = 0;
-    const enter = (arrived: readonly Dialogue<T>[]) => {
+    const enter = async (arrived: readonly Dialogue<T>[]) => {
       const first = speakers.push(...arrived) - arrived.length;
-      return deliver(
+      await deliver(
         arrived.map((_, i) => ({ dialogue: first + i })),
         runs,
       );
+      // Those who come are due before those who were answered in the last runs.
+      pending.sort((a, b) => a.due - b.due);
     };
     await enter(dialogues);
     while (pending.length > 0 || !batch.isEmpty) {

@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
+import type { Architecture } from '../../models/families.ts';
 import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
@@ -48,21 +49,22 @@ export const trlBackend: Backend = {
 
 /** What the worker's `open` takes. */
 export async function openArguments(config: Config, folder: string, signal?: AbortSignal) {
+  const architecture = await readArchitecture(folder);
   return {
     ...{ model: folder, name: config.model! },
     grpo: grpoArguments(config),
     lora: loraArguments(config),
     quantization: quantizationArguments(config),
-    adapter: (await startAdapter(config, await readArchitecture(folder), signal)) ?? null,
-    trainable: await trainedNames(config, folder),
+    adapter: (await startAdapter(config, architecture, signal)) ?? null,
+    trainable: trainedNames(config, architecture),
     kl_estimator: config.kl_estimator,
   };
 }
 
 /** Of the model's own parameters, those that are trained; null where these are all, or adapters. */
-async function trainedNames({ trainable }: Config, folder: string): Promise<string[] | null> {
+function trainedNames({ trainable }: Config, { parameters }: Architecture): string[] | null {
   if (trainable === null) return null;
-  const { own, whole } = trainedParameters((await readArchitecture(folder)).parameters, null, trainable);
+  const { own, whole } = trainedParameters(parameters, null, trainable);
   return whole ? null : own.map(({ name }) => name);
 }
 
