@@ -1,10 +1,9 @@
 // Serves the model of a run or of a configuration: `gradus serve` for programs.
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { backends } from '../backends/backends.ts';
+import { backendOf } from '../backends/backends.ts';
 import { ggufAt } from '../backends/gguf-file.ts';
 import { type ConfigInput, configDefaults } from '../config/schema.ts';
-import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { type FoundSubject, findSubject } from '../studio/open-subject.ts';
 import { type Listening, type ListenOptions, listen } from './listen.ts';
@@ -34,8 +33,7 @@ export interface Serving extends Listening {
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
   const { config, directory, checkpoint } = modelAlone(subject) ?? findSubject(subject, options.checkpoint);
-  // Unsupported backends were refused when the configuration was loaded.
-  const backend = await backends[config.backend as SupportedBackend]();
+  const backend = await backendOf(config);
   const { model, renderer, tokenizer } = await backend.open(config, options.signal);
   try {
     if (!tokenizer) {

@@ -65,9 +65,7 @@ export async function evaluate(
   checkOptions(optionSchema, options);
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
-    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
-    ...(options.config && { config: options.config }),
-    ...(signal && { signal }),
+    ...{ checkpoint: options.checkpoint, config: options.config, signal },
     change: (config) => withEvaluation(config, options),
   });
   try {

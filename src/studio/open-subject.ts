@@ -23,13 +23,13 @@ export interface Subject extends Omit<FoundSubject, 'config'> {
 
 export interface SubjectOptions {
   /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
-  readonly checkpoint?: string;
+  readonly checkpoint?: string | undefined;
   /** Changes to the configuration, before it is opened. */
   readonly change?: (config: Config) => Config;
   /** Ends a download. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** With a run: the configuration that a program trained it with, if that held values. */
-  readonly config?: ProgramConfig;
+  readonly config?: ProgramConfig | undefined;
 }
 
 /**

@@ -2,12 +2,11 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
-import { backends } from '../backends/backends.ts';
+import { backendOf } from '../backends/backends.ts';
 import type { ModelPlace } from '../backends/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
-import type { SupportedBackend } from '../config/support.ts';
 import { promptLengths } from './data/length-distribution.ts';
 import { type Problems, promptOf, stepCount } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
@@ -95,7 +94,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const { config, origins, file } = loaded;
   const { argv = ['train', file ?? 'CONFIG'] } = options;
   const task = await openTask(config);
-  const backend = await backends[config.backend as SupportedBackend]();
+  const backend = await backendOf(config);
   const model = await backend.describe(config);
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
   const measured = config.environment === null ? problems.train : problems.train.slice(0, openedEpisodes);

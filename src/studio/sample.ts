@@ -1,8 +1,7 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
-import { backends } from '../backends/backends.ts';
-import type { SupportedBackend } from '../config/support.ts';
+import { backendOf } from '../backends/backends.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -130,11 +129,8 @@ interface Opened extends FoundSubject {
 
 /** Held-out problems, or where there are none those that were trained on. */
 async function openProblems(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
-  const { setup, ...found } = await openSubject(subject, {
-    ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
-    ...(options.config && { config: options.config }),
-    ...(options.signal && { signal: options.signal }),
-  });
+  const { checkpoint, config: given, signal } = options;
+  const { setup, ...found } = await openSubject(subject, { checkpoint, config: given, signal });
   const { config, model, problems, rewardModel } = setup;
   const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
   return {
@@ -152,8 +148,8 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
   const { prompt, system, checkpoint, signal } = options;
   const found = findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, checkpoint);
   const { config } = found;
-  // Unsupported backends were refused when the configuration was loaded.
-  const { model, renderer } = await (await backends[config.backend as SupportedBackend]()).open(config, signal);
+  const backend = await backendOf(config);
+  const { model, renderer } = await backend.open(config, signal);
   const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
   return {
     ...{ ...found, model, dispose: () => model.dispose() },

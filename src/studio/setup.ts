@@ -1,11 +1,10 @@
 // Opens everything that training, evaluating and sampling need for a configuration. Cheap things come first, so that mistakes show early.
 import type { TrainableModel } from '../backends/backend.ts';
-import { backends } from '../backends/backends.ts';
+import { backendOf } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
-import type { SupportedBackend } from '../config/support.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { Renderer } from '../rendering.ts';
@@ -53,8 +52,7 @@ export async function openSetup(config: Config, { signal, values }: SetupOptions
   const parts = { calls, values };
   const task = await openTask(config, parts);
   assertMetricExists(config, task.rewardNames);
-  // Unsupported backends were refused when the configuration was loaded.
-  const backend = await backends[config.backend as SupportedBackend]();
+  const backend = await backendOf(config);
   const stages = stagesOf(config);
   // Errors in later stages should show now, not after the stages before them.
   for (const stage of stages) {

@@ -2,11 +2,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
-import { backends } from '../backends/backends.ts';
+import { backendOf } from '../backends/backends.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
-import type { SupportedBackend } from '../config/support.ts';
 import { GradusError, messageOf } from '../errors.ts';
 import { NotFiniteError } from '../not-finite.ts';
 import { runFiles } from '../runs/layout.ts';
@@ -187,13 +186,16 @@ async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightRe
 }
 
 /** Throws `PROFILE_UNSUPPORTED`. */
-async function findProfiler({ backend }: Config): Promise<Profiler> {
-  // Others were refused when the configuration was loaded.
-  const { profiler } = await backends[backend as SupportedBackend]();
+async function findProfiler(config: Config): Promise<Profiler> {
+  const { profiler } = await backendOf(config);
   if (profiler) return profiler;
-  throw new GradusError('PROFILE_UNSUPPORTED', `backend ${backend} does not tell what its steps spend their time on`, {
-    hint: 'leave --profile out, or set backend: native',
-  });
+  throw new GradusError(
+    'PROFILE_UNSUPPORTED',
+    `backend ${config.backend} does not tell what its steps spend their time on`,
+    {
+      hint: 'leave --profile out, or set backend: native',
+    },
+  );
 }
 
 /** Throws what a tracker throws that cannot be used. */

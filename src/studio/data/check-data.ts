@@ -1,8 +1,7 @@
 // Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
-import { backends } from '../../backends/backends.ts';
+import { backendOf } from '../../backends/backends.ts';
 import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
-import type { SupportedBackend } from '../../config/support.ts';
 import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
@@ -29,7 +28,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const { goldEpisodes } = await import('../user-code/environments/check-environment.ts');
   const task = await openTask(config);
   const problems = openedProblems(task.problems, config);
-  const backend = await backends[config.backend as SupportedBackend]();
+  const backend = await backendOf(config);
   const { renderer, template, contextLength } = await backend.describe(config);
   const rows = [...problems.train, ...problems.eval];
   const opening = await openings(task.environment, rows);
