@@ -36,7 +36,8 @@ export class Progress {
         break;
       }
       case 'preflight':
-        for (const { ok, id, detail } of event.checks) if (!ok) this.#say(`preflight: ${id}: ${detail}`);
+        for (const { ok, id, detail, hint } of event.checks)
+          if (!ok) this.#say(`preflight: ${id}: ${detail} (${hint})`);
         break;
       case 'stage':
         this.#say(`step ${event.step}: stage ${event.name}, ${event.steps} steps of ${event.method}`);

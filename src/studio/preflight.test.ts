@@ -75,6 +75,17 @@ test('it is the same every time, and takes no more than a step does', async () =
   assert.equal((await report({ prompts_per_step: 2, num_generations: 3 })).samples.length, 6);
 });
 
+test('learning rates at which little is learnt are told of', async () => {
+  const rate = async (changes: object) => of(await report(changes), 'learning_rate');
+  const lora = { r: 4 };
+  assert.deepEqual([await rate({}), await rate({ learning_rate: 1e-4, lora })], ['ok', 'ok']);
+  assert.deepEqual(
+    [await rate({ learning_rate: 1e-5, lora }), await rate({ learning_rate: 0 })],
+    ['warning', 'warning'],
+  );
+  assert.equal(await rate({ learning_rate: 1e-5 }), 'ok');
+});
+
 describe('rewards', () => {
   test('that throw on everything stop', async () => {
     assertBlocked(await report(own('throwing')), 'rewards', /rewards: scoring fails on 16 of 16/);

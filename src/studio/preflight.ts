@@ -33,6 +33,8 @@ const goldRows = 16;
 const widestGap = 0.05;
 /** The fraction of completions cut off above which there is a warning. */
 const bearableTruncation = 0.5;
+/** Learning rates below which 100 steps change little, and those to start with: of a table of logits, and of adapters of a model that a CPU trains. */
+const slowRates = { table: { below: 0.01, start: '0.5' }, adapters: { below: 3e-5, start: '1e-4' } };
 
 /** Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
@@ -72,6 +74,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(config.environment === null ? [] : [await playedGold(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
+      learningRateCheck(config),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
     samples: groups.flatMap(({ example, trajectories, rewards }) =>
@@ -187,6 +190,16 @@ function gapCheck(gap: number, { backend, native }: Config): Check {
     return failed(id, 'warning', detail, hint);
   }
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
+}
+
+function learningRateCheck({ backend, learning_rate, lora }: Config): Check {
+  const id = 'learning_rate';
+  const slow = backend === 'builtin' ? slowRates.table : backend === 'native' && lora ? slowRates.adapters : undefined;
+  const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
+  if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
+  if (!slow || learning_rate >= slow.below) return passed(id, `${learning_rate}`);
+  const what = backend === 'builtin' ? 'a table of logits' : 'adapters of a small model';
+  return failed(id, 'warning', `${learning_rate} is little for ${what}: 100 steps may show nothing`, hint);
 }
 
 /** The largest |log π_sampler − log π_trainer| of a sampled token. NaN counts as infinite. */
