@@ -30,6 +30,13 @@ export interface SampleRequest {
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
   readonly goesOn?: boolean;
+  /** How many of the likeliest tokens to tell at each place of the completion. @default 0 */
+  readonly likeliest?: number;
+}
+
+export interface TokenLogprob {
+  readonly id: number;
+  readonly logprob: number;
 }
 
 export interface Completion {
@@ -41,6 +48,8 @@ export interface Completion {
   readonly logprobs: readonly number[];
   /** Log-probability of each id under the model itself, with temperature 1. */
   readonly plainLogprobs: readonly number[];
+  /** Where they were asked for: by place the likeliest tokens under the model itself, likeliest first. vLLM does not tell them. */
+  readonly likeliest?: readonly (readonly TokenLogprob[])[];
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }
 

@@ -105,6 +105,18 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       }
     });
 
+    test('tells the likeliest tokens of each place', async () => {
+      const request = { promptIds: promptIds(), seed: 0, likeliest: 3 };
+      const sampling = { maxTokens: 4, stopIds: opened.renderer.stopIds, temperature: 0 };
+      const [greedy, other] = await opened.model.policy().sample([request, { ...request, likeliest: 0 }], sampling);
+      assert.equal(other!.likeliest, undefined);
+      assert.equal(greedy!.likeliest!.length, greedy!.ids.length);
+      for (const [t, told] of greedy!.likeliest!.entries()) {
+        assert.deepEqual(told[0], { id: greedy!.ids[t], logprob: greedy!.plainLogprobs[t] });
+        assert.ok(told.length === 3 && told[0]!.logprob >= told[1]!.logprob && told[1]!.logprob >= told[2]!.logprob);
+      }
+    });
+
     test('makes what was better more likely, and leaves the reference as it was', async () => {
       const sequences = sequencesOf(await sampleSeeds([0, 1, 2, 3])).map((sequence, i, { length }) => ({
         ...sequence,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type RandomStream, randomStream } from '../random.ts';
-import { likeliestToken, type SamplingFilters, sampleToken } from './sampler.ts';
+import { likeliestToken, likeliestTokens, type SamplingFilters, sampleToken } from './sampler.ts';
 
 const probabilities = Float32Array.of(0.125, 0.5, 0, 0.0625, 0.25, 0.0625);
 
@@ -93,4 +93,10 @@ test('probabilities that rounding left short of 1 still give a token that can oc
 
 test('the likeliest token is the first of the largest', () => {
   assert.equal(likeliestToken(Float32Array.of(-3, -1, -1, -2)), 1);
+});
+
+test('the likeliest tokens come in the order of their scores, then of their ids', () => {
+  assert.deepEqual(likeliestTokens(probabilities, 4), [1, 4, 0, 3]);
+  assert.deepEqual(likeliestTokens(probabilities, 1), [likeliestToken(probabilities)]);
+  assert.deepEqual(likeliestTokens(probabilities, 9), [1, 4, 0, 3, 5, 2]);
 });

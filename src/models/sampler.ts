@@ -1,4 +1,5 @@
 // Draws tokens from a distribution, which top-k, top-p and min-p may restrict.
+import type { TokenLogprob } from '../policy.ts';
 import type { RandomStream } from '../random.ts';
 
 /** Probabilities or scores in either precision. */
@@ -13,14 +14,8 @@ export interface SamplingFilters {
   readonly minP?: number;
 }
 
-export interface Pick {
-  readonly id: number;
-  /** Its log-probability before the filters. */
-  readonly logprob: number;
-}
-
-/** Draws one token from probabilities [V] that sum to 1. Always takes exactly one number from the stream. */
-export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): Pick {
+/** Draws one token from probabilities [V] that sum to 1; its log-probability is that before the filters. Always takes exactly one number from the stream. */
+export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): TokenLogprob {
   const { topK = 0, topP = 1, minP = 0 } = filters;
   const point = random.uniform();
   if (topK > 0 || topP < 1 || minP > 0)
@@ -43,6 +38,18 @@ export function likeliestToken(scores: Floats): number {
   let best = 0;
   for (let id = 1; id < scores.length; id++) if (scores[id]! > scores[best]!) best = id;
   return best;
+}
+
+/** The ids of the highest scores, highest first; equally high ones in the order of their ids. */
+export function likeliestTokens(scores: Floats, count: number): number[] {
+  const ids: number[] = [];
+  for (let id = 0; id < scores.length; id++) {
+    if (ids.length === count && !(scores[id]! > scores[ids.at(-1)!]!)) continue;
+    if (ids.length === count) ids.pop();
+    const after = ids.findLastIndex((other) => scores[other]! >= scores[id]!);
+    ids.splice(after + 1, 0, id);
+  }
+  return ids;
 }
 
 /** The ids that pass the filters, likeliest first; equally likely ones in the order of their ids. */
@@ -81,7 +88,7 @@ function totalFrom(bound: number, probabilities: Floats): number {
   return sum;
 }
 
-function drawFrom(kept: readonly number[], probabilities: Floats, point: number): Pick {
+function drawFrom(kept: readonly number[], probabilities: Floats, point: number): TokenLogprob {
   const id = kept[firstReaching(point * total(kept, probabilities), kept, probabilities)]!;
   return { id, logprob: Math.log(probabilities[id]!) };
 }

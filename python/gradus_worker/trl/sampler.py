@@ -12,13 +12,22 @@ class Row:
     prompt_ids: list
     seed: int
     max_tokens: int
+    likeliest: int  # how many tokens to tell at each place
     ids: list = field(default_factory=list)
     logprobs: list = field(default_factory=list)
     plain_logprobs: list = field(default_factory=list)
+    told: list = field(default_factory=list)
     finish_reason: str = "cancelled"
 
     def answer(self):
-        return {name: getattr(self, name) for name in ("ids", "logprobs", "plain_logprobs", "finish_reason")}
+        answer = {name: getattr(self, name) for name in ("ids", "logprobs", "plain_logprobs", "finish_reason")}
+        return {**answer, "likeliest": self.told} if self.likeliest else answer
+
+    def tell_likeliest(self, logprobs):
+        """Of logprobs [V]; equally likely ones in the order of their ids."""
+        values, ids = logprobs.sort(descending=True, stable=True)
+        first = zip(ids[: self.likeliest].tolist(), values[: self.likeliest].tolist())
+        self.told.append([{"id": id, "logprob": value} for id, value in first])
 
 
 @torch.no_grad()
@@ -41,9 +50,11 @@ def sample_together(model, rows, options, is_cancelled):
         point = torch.stack([points[i][t] for i in active]).to(logits.device)
         plain = logits.float().log_softmax(-1)
         ids, drawn = pick(logits.float(), point, options)
-        told = zip(active, ids.tolist(), drawn.tolist(), plain.gather(-1, ids[:, None])[:, 0].tolist())
-        for i, id, logprob, plain_logprob in told:
+        told = zip(active, plain, ids.tolist(), drawn.tolist(), plain.gather(-1, ids[:, None])[:, 0].tolist())
+        for i, distribution, id, logprob, plain_logprob in told:
             row = rows[i]
+            if row.likeliest:
+                row.tell_likeliest(distribution)
             row.ids.append(id)
             row.logprobs.append(logprob)
             row.plain_logprobs.append(plain_logprob)

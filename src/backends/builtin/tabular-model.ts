@@ -13,7 +13,7 @@ import type { AnswerShape } from '../../envs/taskset.ts';
 import { GradusError } from '../../errors.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
-import { likeliestToken, sampleToken } from '../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampler.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { randomStream } from '../../random.ts';
 import type { TrainableModel } from '../backend.ts';
@@ -174,7 +174,7 @@ export class TabularModel implements TrainableModel {
 
 /** @param probabilities after temperature, by position; `plain` are the log-probabilities before it */
 function sampleCompletion(
-  { seed, maxTokens, stopWhen }: SampleRequest,
+  { seed, maxTokens, stopWhen, likeliest = 0 }: SampleRequest,
   options: SamplingOptions,
   plain: readonly Row[],
   probabilities: readonly Row[],
@@ -193,8 +193,14 @@ function sampleCompletion(
     const stopped = options.stopIds.has(id) || options.stopWhen?.(ids) || stopWhen?.(ids);
     ended = stopped === true || ids.length === plain.length;
   }
-  const plainLogprobs = ids.map((id, t) => plain[t]![id]!);
-  return { ids, logprobs, plainLogprobs, finishReason: ended ? 'stop' : 'length' };
+  const at = (t: number) => (id: number) => ({ id, logprob: plain[t]![id]! });
+  return {
+    ids,
+    logprobs,
+    plainLogprobs: ids.map((id, t) => plain[t]![id]!),
+    ...(likeliest > 0 && { likeliest: ids.map((_, t) => likeliestTokens(plain[t]!, likeliest).map(at(t))) }),
+    finishReason: ended ? 'stop' : 'length',
+  };
 }
 
 function logprobsOf(sequences: readonly TrainingSequence[], rows: readonly Row[]): number[][] {

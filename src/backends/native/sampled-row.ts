@@ -1,8 +1,8 @@
 // One completion while it is being sampled: its tokens so far, and whether it has ended.
 import { GradusError } from '../../errors.ts';
-import { likeliestToken, sampleToken } from '../../models/sampler.ts';
+import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampler.ts';
 import { scoresNotFinite } from '../../not-finite.ts';
-import type { Completion, SampleRequest, SamplingOptions } from '../../policy.ts';
+import type { Completion, SampleRequest, SamplingOptions, TokenLogprob } from '../../policy.ts';
 import { type RandomStream, randomStream } from '../../random.ts';
 import { assertTokensKnown } from './step-checks.ts';
 
@@ -36,6 +36,7 @@ export class SampledRow {
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
   readonly #plainLogprobs: number[] = [];
+  readonly #likeliest: TokenLogprob[][] = [];
   #finishReason: Completion['finishReason'] | undefined;
   /** How many of its tokens have their keys and values in the cache. */
   cached = 0;
@@ -97,6 +98,7 @@ export class SampledRow {
       ids: this.#ids,
       logprobs: this.#logprobs,
       plainLogprobs: this.#plainLogprobs,
+      ...(this.request.likeliest && { likeliest: this.#likeliest }),
       finishReason: this.#finishReason ?? 'cancelled',
     };
   }
@@ -114,7 +116,13 @@ export class SampledRow {
       : sampleToken(probabilities, this.#random, this.#options);
     this.#ids.push(id);
     this.#logprobs.push(logprob);
-    this.#plainLogprobs.push(logits[id]! - logTotal);
+    const plain = (token: number) => logits[token]! - logTotal;
+    this.#plainLogprobs.push(plain(id));
+    const { likeliest = 0 } = this.request;
+    if (likeliest > 0) {
+      const others = likeliestTokens(logits, likeliest);
+      this.#likeliest.push(others.map((other) => ({ id: other, logprob: plain(other) })));
+    }
     const stopped = stopIds.has(id) || stopWhen?.(this.#ids) || this.request.stopWhen?.(this.#ids);
     if (stopped) this.#finishReason = 'stop';
     else if (this.#ids.length >= this.#limit) this.#finishReason = 'length';

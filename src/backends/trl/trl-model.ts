@@ -122,17 +122,19 @@ export class TrlModel implements TrainableModel {
       sampled,
       'sample',
       {
-        requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens }) => ({
-          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens) },
+        requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens, likeliest = 0 }) => ({
+          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens), likeliest },
         })),
         ...{ temperature, top_k: topK, top_p: topP, min_p: minP, stop_ids: [...stopIds] },
       },
       signal && { signal },
     );
-    return completions.map(({ ids, logprobs, plain_logprobs: plainLogprobs, finish_reason: finishReason }, i) => {
-      const completion = { ids, logprobs, plainLogprobs, finishReason };
-      return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
-    });
+    return completions.map(
+      ({ ids, logprobs, plain_logprobs: plainLogprobs, likeliest, finish_reason: finishReason }, i) => {
+        const completion = { ids, logprobs, plainLogprobs, ...(likeliest && { likeliest }), finishReason };
+        return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
+      },
+    );
   }
 
   async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {
@@ -178,9 +180,13 @@ function weightsFile({ lora, trainable }: WhatIsTrained): string {
 
 /** A completion up to where it should have stopped: tokens do not depend on those behind them. */
 function stopped(completion: Completion, stopWhen: SamplingOptions['stopWhen']): Completion {
-  const { ids, logprobs, plainLogprobs } = completion;
+  const { ids, logprobs, plainLogprobs, likeliest } = completion;
   const end = stopWhen ? ids.findIndex((_, t) => stopWhen(ids.slice(0, t + 1))) + 1 : 0;
   if (end === 0) return completion;
   const upTo = <T>(values: readonly T[]) => values.slice(0, end);
-  return { ids: upTo(ids), logprobs: upTo(logprobs), plainLogprobs: upTo(plainLogprobs), finishReason: 'stop' };
+  return {
+    ...{ ids: upTo(ids), logprobs: upTo(logprobs), plainLogprobs: upTo(plainLogprobs) },
+    ...(likeliest && { likeliest: upTo(likeliest) }),
+    finishReason: 'stop',
+  };
 }

@@ -1,6 +1,7 @@
 // The answers of OpenAI's interface, whole and in pieces.
 import { randomUUID } from 'node:crypto';
 import type { ToolCall } from '../../message.ts';
+import type { TokenLogprob } from '../../policy.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ServedCompletion, ServedModel } from './served-model.ts';
 
@@ -41,24 +42,35 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
 }
 
 /** Log-probabilities under the model itself, whatever the temperature. */
-export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs }: ServedCompletion) {
-  const content = ids.map((id, i) => {
+export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
+  const told = ({ id, logprob }: TokenLogprob) => {
     const token = tokenizer.decode([id]);
-    return { token, logprob: plainLogprobs[i]!, bytes: [...new TextEncoder().encode(token)], top_logprobs: [] };
+    return { token, logprob, bytes: [...new TextEncoder().encode(token)] };
+  };
+  const content = ids.map((id, i) => {
+    return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (likeliest?.[i] ?? []).map(told) };
   });
   return { content, refusal: null };
 }
 
-export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs }: ServedCompletion) {
+export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
   const tokens = ids.map((id) => tokenizer.decode([id]));
   let offset = 0;
   return {
     tokens,
     token_logprobs: plainLogprobs,
-    top_logprobs: null,
+    top_logprobs:
+      likeliest?.map((told, i) => byText(tokenizer, [...told, { id: ids[i]!, logprob: plainLogprobs[i]! }])) ?? null,
     text_offset: tokens.map(({ length }) => {
       offset += length;
       return offset - length;
     }),
   };
+}
+
+/** Of tokens with the same text the first counts. */
+function byText(tokenizer: Tokenizer, tokens: readonly TokenLogprob[]): Record<string, number> {
+  const logprobs: Record<string, number> = {};
+  for (const { id, logprob } of tokens) logprobs[tokenizer.decode([id])] ??= logprob;
+  return logprobs;
 }

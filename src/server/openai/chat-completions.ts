@@ -4,11 +4,11 @@ import type { Message } from '../../message.ts';
 import { chatLogprobs, finishReason, headOf, toolCallsOf, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
-import type { ServedCompletion, ServedModel } from './served-model.ts';
+import type { Asked, ServedCompletion, ServedModel } from './served-model.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
-  const completions = await model.complete({ prompts: [prompt], request, maxTokens: mostTokens(request), signal });
+  const completions = await model.complete(askedOf(prompt, request, signal));
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
@@ -47,7 +47,7 @@ export async function chatCompletionChunks(
     for (let index = 0; index < (request.n ?? 1); index++) piece(index, { role: 'assistant', content: '' });
   };
   const completions = await model.complete({
-    ...{ prompts: [prompt], request, maxTokens: mostTokens(request), signal },
+    ...askedOf(prompt, request, signal),
     ...(grows && {
       onText: (index: number, text: string) => {
         begin();
@@ -75,8 +75,10 @@ function answerOf(model: ServedModel, request: ChatRequest, completion: ServedCo
   return model.renderer.parse(completion.ids, tools).message;
 }
 
-function mostTokens({ max_completion_tokens, max_tokens }: ChatRequest): number | undefined {
-  return max_completion_tokens ?? max_tokens ?? undefined;
+function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): Asked {
+  const { max_completion_tokens, max_tokens, top_logprobs } = request;
+  const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
+  return { prompts: [prompt], request, maxTokens, likeliest: top_logprobs ?? 0, signal };
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */

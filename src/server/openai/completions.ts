@@ -57,9 +57,9 @@ function choice(
 
 function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Asked {
   model.assertIs(request.model);
-  const { prompt } = request;
-  const maxTokens = request.max_tokens ?? defaultTokens;
-  return { prompts: promptsOf(model, prompt), request, maxTokens, signal };
+  const { prompt, max_tokens, logprobs } = request;
+  const maxTokens = max_tokens ?? defaultTokens;
+  return { prompts: promptsOf(model, prompt), request, maxTokens, likeliest: logprobs ?? 0, signal };
 }
 
 /** One prompt or several, as text or as token ids. */

@@ -122,6 +122,19 @@ describe('chat completions', () => {
     }
   });
 
+  test('have the likeliest tokens at each place, in which greedy ones are the first', async () => {
+    const { choices } = await ask({ temperature: 0, logprobs: true, top_logprobs: 3 });
+    for (const { token, logprob, top_logprobs } of choices[0]!.logprobs!.content!) {
+      assert.equal(top_logprobs.length, 3);
+      assert.deepEqual([top_logprobs[0]!.token, top_logprobs[0]!.logprob], [token, logprob]);
+      const logprobs = top_logprobs.map((each) => each.logprob);
+      assert.deepEqual(
+        logprobs,
+        logprobs.toSorted((a, b) => b - a),
+      );
+    }
+  });
+
   test('take messages of all roles, in parts or whole', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'developer', content: 'be short' },
@@ -145,7 +158,13 @@ describe('completions', () => {
     const options = { model: 'tiny', max_tokens: 6, seed: 1, logprobs: 1 } as const;
     const { choices, usage } = await client.completions.create({ ...options, prompt: ['1+1=', '2+2='], n: 2 });
     assert.equal(choices.length, 4);
-    assert.equal(choices[0]!.logprobs!.tokens!.join(''), choices[0]!.text);
+    const { tokens, token_logprobs, top_logprobs } = choices[0]!.logprobs!;
+    assert.equal(tokens!.join(''), choices[0]!.text);
+    // The likeliest token and the sampled one.
+    for (const [i, told] of top_logprobs!.entries()) {
+      assert.equal(told[tokens![i]!], token_logprobs![i]);
+      assert.ok(Object.keys(told).length <= 2 && Math.max(...Object.values(told)) >= token_logprobs![i]!);
+    }
     assert.ok(usage!.completion_tokens <= 24);
     const ids = await client.completions.create({ ...options, prompt: [5, 6, 7] });
     assert.equal(ids.usage!.prompt_tokens, 3);
@@ -172,6 +191,7 @@ test('the model is listed', async () => {
 describe('what cannot be answered is refused, and says why', () => {
   const cases: Record<string, [body: object, status: number, code: string, param: string | null]> = {
     'another model': [{ model: 'gpt' }, 404, 'model_not_found', 'model'],
+    'likeliest tokens without log-probabilities': [{ top_logprobs: 2 }, 400, 'invalid_value', 'top_logprobs'],
     'no messages': [{ messages: [] }, 400, 'invalid_value', 'messages'],
     'a misspelt field': [{ temprature: 1 }, 400, 'unknown_parameter', 'temprature'],
     'a field that it cannot follow': [{ frequency_penalty: 1 }, 400, 'invalid_value', 'frequency_penalty'],

@@ -84,7 +84,7 @@ const tool = z.strictObject({
   }),
 });
 
-export const chatRequest = z.strictObject({
+const chatFields = z.strictObject({
   ...sampling,
   messages: z.array(message).nonempty(),
   max_completion_tokens: z.int().min(1).nullish(),
@@ -92,9 +92,13 @@ export const chatRequest = z.strictObject({
   tool_choice: z.enum(['auto', 'none'], { error: 'this server knows auto and none' }).nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
-  top_logprobs: without(0),
+  top_logprobs: z.int().min(0).max(20).nullish(),
   response_format: z.strictObject({ type: z.literal('text', { error: 'this server knows only text' }) }).nullish(),
   modalities: z.tuple([z.literal('text')]).nullish(),
+});
+export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
+  error: 'it needs logprobs: true',
+  path: ['top_logprobs'],
 });
 export type ChatRequest = z.output<typeof chatRequest>;
 
@@ -103,7 +107,7 @@ const ids = z.array(z.int().min(0)).nonempty();
 export const completionRequest = z.strictObject({
   ...sampling,
   prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
-  logprobs: z.int().min(0).max(1, { error: 'this server gives the sampled token alone: at most 1' }).nullish(),
+  logprobs: z.int().min(0).max(20).nullish(),
   best_of: without(1),
   echo: without(false),
   suffix: without(''),
