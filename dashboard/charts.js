@@ -1,9 +1,10 @@
 // Charts: uPlot with our colours, a legend that shows the values under the pointer, and the size of its place.
 import uPlot from '/vendor/uplot.js';
 import { h } from './dom.js';
-import { number } from './format.js';
+import { duration, number } from './format.js';
 
 /** @typedef {(number | null)[]} Column */
+/** @typedef {import('./chart-view.js').ChartView} ChartView */
 
 /**
  * @typedef {object} Series
@@ -15,11 +16,15 @@ import { number } from './format.js';
  * @property {boolean} [hidden] only bounds a band
  * @property {boolean} [dashed]
  * @property {Column} [shown] what the legend says instead of the values
+ * @property {boolean} [holds] between its points the legend says the last one
+ * @property {boolean} [measured] now and then, with care: not to be smoothed
+ * @property {boolean} [faint] behind its smoothed values
  */
 
 /**
  * @typedef {object} ChartData
  * @property {number[]} steps
+ * @property {number[]} seconds of training until then
  * @property {Series[]} series
  * @property {[upper: number, lower: number, color: string][]} [bands] between two series, by their positions
  * @property {(readonly [low: number, high: number] | undefined)[][]} [whiskers] intervals of the points of the first series, and so on
@@ -48,15 +53,19 @@ export class Chart {
   #plot;
   /** @type {ChartData} */
   #data;
+  /** @type {ChartView} */
+  #view;
   #shape = '';
 
   /**
    * @param {ChartOptions} options
    * @param {ChartData} data
+   * @param {ChartView} view
    */
-  constructor(options, data) {
+  constructor(options, data, view) {
     this.options = options;
     this.#data = data;
+    this.#view = view;
     this.at = h('span', { class: 'quiet' });
     this.legend = h('div', { class: 'legend' });
     this.place = h('div', { class: 'plot' });
@@ -99,17 +108,21 @@ export class Chart {
     });
   }
 
-  /** @param {ChartData} data */
-  update(data) {
+  /**
+   * @param {ChartData} data
+   * @param {ChartView} view
+   */
+  update(data, view) {
     this.#data = data;
+    this.#view = view;
     this.#draw();
   }
 
   #draw() {
     if (!this.isSeen) return;
-    const { steps, series } = this.#data;
-    const aligned = /** @type {uPlot.AlignedData} */ ([steps, ...series.map(({ values }) => values)]);
-    const shape = JSON.stringify(series.map(({ label }) => label));
+    const series = this.#drawn();
+    const aligned = /** @type {uPlot.AlignedData} */ ([this.#places(), ...series.map(({ values }) => values)]);
+    const shape = JSON.stringify([this.#view.over, ...series.map(({ label, faint }) => [label, faint])]);
     if (this.#plot && shape === this.#shape) this.#plot.setData(aligned);
     else {
       this.#plot?.destroy();
@@ -120,10 +133,27 @@ export class Chart {
     this.#tell(this.#plot.cursor.idx);
   }
 
+  /** Where the points are on the lower axis. */
+  #places() {
+    const { steps, seconds } = this.#data;
+    return this.#view.over === 'time' ? seconds : steps;
+  }
+
+  /** The series, and over those that are lines their smoothed values. */
+  #drawn() {
+    const { smoothing } = this.#view;
+    const { series } = this.#data;
+    if (smoothing === 0) return series;
+    const over = series.filter(isSmoothed).map((each) => ({ ...each, values: smoothed(each.values, smoothing) }));
+    return [...series.map((each) => (isSmoothed(each) ? { ...each, faint: true } : each)), ...over];
+  }
+
   /** @returns {uPlot.Options} */
   #uplotOptions() {
     const { range = [null, null], rightRange = [0, null] } = this.options;
-    const { series, bands = [] } = this.#data;
+    const { bands = [] } = this.#data;
+    const series = this.#drawn();
+    const isTime = this.#view.over === 'time';
     const hasRight = series.some(({ axis }) => axis === 'right');
     const [muted, grid] = [colorOf('muted'), colorOf('grid')];
     /** @type {(side: number, scale: string) => uPlot.Axis} */
@@ -131,8 +161,9 @@ export class Chart {
       ...{ side, scale, stroke: muted, font: '11px system-ui, sans-serif', gap: 4, space: side === 2 ? 60 : 34 },
       grid: { show: scale !== 'right', stroke: grid, width: 1 },
       ticks: { show: false },
-      values: (_, marks) => marks.map((mark) => (mark === null ? '' : number(mark))),
-      ...(side === 2 ? { size: 24, incrs: wholeSteps } : { size: axisWidth }),
+      values: (_, marks) =>
+        marks.map((mark) => (mark === null ? '' : isTime && side === 2 ? duration(mark) : number(mark))),
+      ...(side === 2 ? { size: 24, incrs: isTime ? wholeTimes : wholeSteps } : { size: axisWidth }),
     });
     return {
       ...{ width: Math.max(200, this.place.clientWidth), height, padding: [8, hasRight ? 0 : 18, 0, 0] },
@@ -157,20 +188,22 @@ export class Chart {
    * @param {Series} series
    * @returns {uPlot.Series}
    */
-  #uplotSeries({ label, color, axis = 'left', filled, hidden, dashed }) {
-    const stroke = colorOf(color);
-    const isLine = !filled && !hidden;
+  #uplotSeries(series) {
+    const { label, color, axis = 'left', filled, dashed, faint } = series;
+    const stroke = faint ? `color-mix(in srgb, ${colorOf(color)} 30%, transparent)` : colorOf(color);
+    const line = isLine(series);
     return {
-      ...{ label, scale: axis, spanGaps: true, width: isLine ? 1.6 : 0, stroke: isLine ? stroke : 'transparent' },
+      ...{ label, scale: axis, spanGaps: true, width: line ? 1.6 : 0, stroke: line ? stroke : 'transparent' },
       ...(filled && { fill: stroke }),
       ...(dashed && { dash: [5, 4] }),
-      points: isLine ? { size: 4, fill: stroke, stroke } : { show: false },
+      points: line ? { size: 4, fill: stroke, stroke } : { show: false },
     };
   }
 
   /** @param {uPlot} plot */
   #drawWhiskers(plot) {
-    const { steps, series, whiskers = [] } = this.#data;
+    const { series, whiskers = [] } = this.#data;
+    const places = this.#places();
     const { ctx } = plot;
     ctx.save();
     ctx.lineWidth = devicePixelRatio;
@@ -180,7 +213,7 @@ export class Chart {
       ctx.globalAlpha = 0.6;
       for (const [row, interval] of intervals.entries()) {
         if (!interval) continue;
-        const x = plot.valToPos(/** @type {number} */ (steps[row]), 'x', true);
+        const x = plot.valToPos(/** @type {number} */ (places[row]), 'x', true);
         const [low, high] = interval.map((value) => plot.valToPos(value, axis, true));
         const cap = 3 * devicePixelRatio;
         ctx.beginPath();
@@ -201,17 +234,28 @@ export class Chart {
    * @param {number | null | undefined} row
    */
   #tell(row) {
-    const { steps, series } = this.#data;
+    const { steps, seconds, series } = this.#data;
+    const { over, smoothing } = this.#view;
     const isPointed = row !== null && row !== undefined && row < steps.length;
-    this.at.textContent = isPointed ? `step ${steps[row]}` : '';
+    const time = over === 'time' && isPointed ? `, ${duration(seconds[row] ?? 0)}` : '';
+    this.at.textContent = isPointed ? `step ${steps[row]}${time}` : '';
+    /** @type {(values: Column, holds?: boolean) => string} */
+    const told = (values, holds = false) =>
+      number(
+        isPointed && !holds
+          ? values[row]
+          : values.slice(0, isPointed ? row + 1 : undefined).findLast((each) => each !== null),
+      );
     this.legend.replaceChildren(
       ...series
         .filter(({ hidden }) => !hidden)
-        .map(({ label, color, values, shown = values, dashed }) => {
-          const value = isPointed ? shown[row] : shown.findLast((each) => each !== null);
+        .map((each) => {
+          const { label, color, values, shown = values, dashed, holds } = each;
           const swatch = h('i', { class: dashed ? 'dashed' : undefined });
           swatch.style.setProperty('--swatch', `var(--${color})`);
-          return h('span', {}, swatch, label, h('b', {}, number(value)));
+          if (smoothing === 0 || !isSmoothed(each)) return h('span', {}, swatch, label, h('b', {}, told(shown, holds)));
+          const raw = h('span', { class: 'quiet' }, `(${told(shown, holds)})`);
+          return h('span', {}, swatch, label, h('b', {}, told(smoothed(shown, smoothing), holds)), raw);
         }),
     );
   }
@@ -236,7 +280,36 @@ export class Chart {
   }
 }
 
+/** @param {Series} series */
+function isSmoothed(series) {
+  return isLine(series) && !series.measured;
+}
+
+/** @param {Series} series */
+function isLine({ filled, hidden }) {
+  return !filled && !hidden;
+}
+
+/**
+ * A running mean in which each value weighs `weight` times as much as the next; the first values are not drawn towards 0.
+ * @param {Column} values
+ * @param {number} weight
+ * @returns {Column}
+ */
+function smoothed(values, weight) {
+  let [sum, total] = [0, 0];
+  return values.map((value) => {
+    if (value === null) return null;
+    sum = weight * sum + value;
+    total = weight * total + 1;
+    return sum / total;
+  });
+}
+
 const wholeSteps = Array.from({ length: 9 }, (_, i) => 10 ** i).flatMap((power) => [power, 2 * power, 5 * power]);
+
+/** Parts of seconds, seconds, minutes and hours. */
+const wholeTimes = [0.01, 1, 60, 3600].flatMap((unit) => [1, 2, 5, 10, 15, 20, 30, 50].map((many) => many * unit));
 
 /**
  * Wide enough for the longest label.

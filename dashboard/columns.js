@@ -6,8 +6,9 @@
 
 export class Columns {
   /** @param {Curves} curves */
-  constructor({ steps, values, evaluations, every }) {
+  constructor({ steps, seconds, values, evaluations, every }) {
     this.steps = [...steps];
+    this.seconds = [...seconds];
     /** @type {Map<string, Column>} */
     this.byKey = new Map(Object.entries(values).map(([key, column]) => [key, [...column]]));
     this.evaluations = [...evaluations];
@@ -26,6 +27,13 @@ export class Columns {
    */
   get(key) {
     return this.byKey.get(key) ?? this.steps.map(() => null);
+  }
+
+  /** Where the evaluations are among steps and seconds. */
+  get evaluationPlaces() {
+    const steps = this.evaluations.map(({ step }) => step);
+    const at = (/** @type {number} */ step) => this.seconds[this.steps.findLastIndex((each) => each <= step)] ?? 0;
+    return { steps, seconds: steps.map(at) };
   }
 
   /** The keys of steps. */
@@ -49,6 +57,7 @@ export class Columns {
       if (row < 0) {
         if (step < (this.steps.at(-1) ?? 0)) continue;
         row = this.steps.push(step) - 1;
+        this.seconds.push(this.seconds.at(-1) ?? 0);
         for (const column of this.byKey.values()) column.push(null);
       }
       for (const [key, value] of Object.entries(line)) {
@@ -59,6 +68,7 @@ export class Columns {
           this.byKey.set(key, column);
         }
         column[row] = value;
+        if (key === 'step_time') this.seconds[row] = (this.seconds[row - 1] ?? 0) + value;
       }
     }
   }

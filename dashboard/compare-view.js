@@ -1,5 +1,6 @@
 // Several runs beside one another: curves laid over one another, held-out differences, and what differs in their configurations.
 import { read } from './api.js';
+import { chartView } from './chart-view.js';
 import { Chart } from './charts.js';
 import { Columns } from './columns.js';
 import { h, table } from './dom.js';
@@ -118,40 +119,54 @@ function curves(runs, query, signal) {
       draw();
     },
   });
+  const controls = chartView(query, () => draw());
   const draw = () => {
+    const view = controls.view();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown =
       words.length === 0
         ? mainKeys.filter((key) => keys.includes(key))
         : keys.filter((key) => words.every((word) => key.toLowerCase().includes(word)));
     for (const key of shown) {
-      if (!charts.has(key)) charts.set(key, new Chart({ title: key, signal }, overlaid(runs, key)));
+      const data = overlaid(runs, key, view.over);
+      const chart = charts.get(key);
+      if (chart) chart.update(data, view);
+      else charts.set(key, new Chart({ title: key, signal }, data, view));
     }
     grid.replaceChildren(...shown.flatMap((key) => charts.get(key)?.element ?? []));
   };
   draw();
-  return h('div', {}, h('div', { class: 'bar' }, filter), grid);
+  return h('div', {}, h('div', { class: 'bar' }, filter, controls.element), grid);
 }
 
 /**
- * The steps of all runs, and of each its values.
+ * The points of all runs in one order: those at the same step together, or each at its own time.
  * @param {readonly ComparedRun[]} runs
  * @param {string} key
+ * @param {import('./chart-view.js').ChartView['over']} over
  * @returns {import('./charts.js').ChartData}
  */
-function overlaid(runs, key) {
-  const curves = runs.map(({ name, color, columns }) => {
+function overlaid(runs, key, over) {
+  /** @type {Map<number, { step: number, seconds: number, values: Map<string, number | null> }>} */
+  const points = new Map();
+  const isOfSteps = runs.some(({ columns }) => columns.byKey.has(key));
+  for (const { name, columns } of runs) {
     const { evaluations } = columns;
-    const steps = columns.byKey.has(key) ? columns.steps : evaluations.map(({ step }) => step);
-    const values = columns.byKey.get(key) ?? evaluations.map(({ metrics }) => metrics[key] ?? null);
-    return { name, color, byStep: new Map(steps.map((step, i) => [step, values[i] ?? null])) };
+    const { steps, seconds } = isOfSteps ? columns : columns.evaluationPlaces;
+    const values = isOfSteps ? columns.get(key) : evaluations.map(({ metrics }) => metrics[key] ?? null);
+    for (const [i, step] of steps.entries()) {
+      const place = over === 'time' ? (seconds[i] ?? 0) : step;
+      const point = points.get(place) ?? { step, seconds: seconds[i] ?? 0, values: new Map() };
+      points.set(place, point);
+      point.values.set(name, values[i] ?? null);
+    }
+  }
+  const inOrder = [...points].sort(([a], [b]) => a - b).map(([, point]) => point);
+  const series = runs.map(({ name, color }) => {
+    const values = inOrder.map((point) => point.values.get(name) ?? null);
+    return { label: name, color, values, holds: over === 'time', measured: !isOfSteps };
   });
-  const steps = [...new Set(curves.flatMap(({ byStep }) => [...byStep.keys()]))].sort((a, b) => a - b);
-  const series = curves.map(({ name, color, byStep }) => ({
-    ...{ label: name, color },
-    values: steps.map((step) => byStep.get(step) ?? null),
-  }));
-  return { steps, series };
+  return { steps: inOrder.map(({ step }) => step), seconds: inOrder.map(({ seconds }) => seconds), series };
 }
 
 /**

@@ -34,6 +34,7 @@ export function size(bytes) {
 
 /** @param {number} seconds */
 export function duration(seconds) {
+  if (seconds > 0 && seconds < 0.1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;

@@ -1,4 +1,5 @@
 // Every metric of a run: each key of metrics.jsonl, timings.jsonl and evals.jsonl is a chart; a text chooses among them.
+import { chartView } from './chart-view.js';
 import { Chart } from './charts.js';
 import { h } from './dom.js';
 import { setQuery } from './route.js';
@@ -23,14 +24,16 @@ export function metricsView(columns, query, signal) {
     },
   });
 
+  const controls = chartView(query, () => draw());
   const draw = () => {
+    const view = controls.view();
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...columns.evaluationKeys, ...columns.keys];
     const shown = all.filter((key) => words.every((word) => key.toLowerCase().includes(word)));
     for (const key of shown) {
       const chart = charts.get(key);
-      if (chart) chart.update(dataOf(columns, key));
-      else charts.set(key, new Chart({ title: key, signal }, dataOf(columns, key)));
+      if (chart) chart.update(dataOf(columns, key), view);
+      else charts.set(key, new Chart({ title: key, signal }, dataOf(columns, key), view));
     }
     const figures = shown.flatMap((key) => charts.get(key)?.element ?? []);
     const isSame = figures.length === grid.children.length && figures.every((figure, i) => grid.children[i] === figure);
@@ -38,7 +41,7 @@ export function metricsView(columns, query, signal) {
     count.textContent = `${shown.length} of ${all.length} metrics`;
   };
   draw();
-  return { element: h('div', {}, h('div', { class: 'bar' }, filter, count), grid), draw };
+  return { element: h('div', {}, h('div', { class: 'bar' }, filter, count, controls.element), grid), draw };
 }
 
 /**
@@ -49,11 +52,14 @@ export function metricsView(columns, query, signal) {
 function dataOf(columns, key) {
   const { evaluations } = columns;
   if (columns.byKey.has(key)) {
-    return { steps: columns.steps, series: [{ label: '', color: 'blue', values: columns.get(key) }] };
+    const { steps, seconds } = columns;
+    return { steps, seconds, series: [{ label: '', color: 'blue', values: columns.get(key) }] };
   }
   return {
-    steps: evaluations.map(({ step }) => step),
-    series: [{ label: '', color: 'blue', values: evaluations.map(({ metrics }) => metrics[key] ?? null) }],
+    ...columns.evaluationPlaces,
+    series: [
+      { label: '', color: 'blue', measured: true, values: evaluations.map(({ metrics }) => metrics[key] ?? null) },
+    ],
     whiskers: [evaluations.map(({ intervals }) => intervals[key])],
   };
 }

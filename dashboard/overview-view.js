@@ -1,4 +1,5 @@
 // Whether a run learns, and how healthy it is: the curves that matter most, and its alerts.
+import { chartView } from './chart-view.js';
 import { Chart } from './charts.js';
 import { h } from './dom.js';
 import { pill } from './parts.js';
@@ -23,6 +24,9 @@ import { go, link } from './route.js';
 /** @param {string} key */
 const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
 
+/** @param {Columns} columns */
+const placesOf = ({ steps, seconds }) => ({ steps, seconds });
+
 /**
  * @param {string} title
  * @param {string} key
@@ -31,7 +35,7 @@ const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
  */
 const single = (title, key, about) => ({
   ...{ title, about, isThere: has(key) },
-  data: (columns) => ({ steps: columns.steps, series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
+  data: (columns) => ({ ...placesOf(columns), series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
 });
 
 /** @type {Panel[]} */
@@ -45,7 +49,7 @@ const panels = [
       /** @param {number} sign */
       const edge = (sign) => reward.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
       return {
-        steps: columns.steps,
+        ...placesOf(columns),
         series: [
           { label: 'upper', color: 'blue', values: edge(1), hidden: true },
           { label: 'lower', color: 'blue', values: edge(-1), hidden: true },
@@ -60,13 +64,13 @@ const panels = [
     about: 'the share of right answers to problems that are not trained on, with its 95 % interval',
     isThere: ({ evaluations }) => evaluations.some(({ metrics }) => 'eval/sampled_accuracy' in metrics),
     range: [0, 1],
-    data: ({ evaluations }) => {
+    data: ({ evaluations, evaluationPlaces }) => {
       const keys = ['eval/sampled_accuracy', 'eval/accuracy'];
       return {
-        steps: evaluations.map(({ step }) => step),
+        ...evaluationPlaces,
         series: [
-          { label: 'sampled', color: 'blue', values: valuesOf(evaluations, keys[0]) },
-          { label: 'greedy', color: 'orange', values: valuesOf(evaluations, keys[1]) },
+          { label: 'sampled', color: 'blue', measured: true, values: valuesOf(evaluations, keys[0]) },
+          { label: 'greedy', color: 'orange', measured: true, values: valuesOf(evaluations, keys[1]) },
         ],
         whiskers: keys.map((key) => evaluations.map(({ intervals }) => intervals[key])),
       };
@@ -82,7 +86,7 @@ const panels = [
       /** @param {...(import('./columns.js').Column | undefined)} parts */
       const sum = (...parts) => columns.steps.map((_, i) => parts.reduce((total, part) => total + (part?.[i] ?? 0), 0));
       return {
-        steps: columns.steps,
+        ...placesOf(columns),
         series: [
           { label: 'all bad', color: 'stack-bad', values: sum(good, mixed, bad), shown: bad, filled: true },
           { label: 'mixed', color: 'stack-mixed', values: sum(good, mixed), shown: mixed, filled: true },
@@ -98,7 +102,7 @@ const panels = [
     range: [0, null],
     rightRange: [0, 1],
     data: (columns) => ({
-      steps: columns.steps,
+      ...placesOf(columns),
       series: [
         { label: 'longest', color: 'blue', values: columns.get('completions/max_length'), hidden: true },
         { label: 'shortest', color: 'blue', values: columns.get('completions/min_length'), hidden: true },
@@ -123,7 +127,7 @@ const panels = [
     isThere: has('step_time'),
     range: [0, null],
     data: (columns) => ({
-      steps: columns.steps,
+      ...placesOf(columns),
       series: [
         { label: 'step_time', color: 'blue', values: columns.get('step_time') },
         { label: 'tokens/s', color: 'orange', values: columns.get('tokens_per_second'), axis: 'right', dashed: true },
@@ -150,23 +154,26 @@ function valuesOf(evaluations, key = '') {
 /**
  * @param {RunPage} page
  * @param {Columns} columns
+ * @param {URLSearchParams} query
  * @param {AbortSignal} signal
  */
-export function overview(page, columns, signal) {
+export function overview(page, columns, query, signal) {
   const alerts = h('div', {}, alertList(page));
   const grid = h('div', { class: 'charts' });
   /** @type {Map<Panel, Chart>} */
   const charts = new Map();
   const onStep = (/** @type {number} */ step) => go(link(['runs', page.id, 'rollouts', step]));
+  const controls = chartView(query, () => draw());
   const draw = () => {
+    const view = controls.view();
     const there = panels.filter((panel) => panel.isThere(columns));
     for (const panel of there) {
       const data = panel.data(columns);
       const chart = charts.get(panel);
-      if (chart) chart.update(data);
+      if (chart) chart.update(data, view);
       else {
         const { title, about, range, rightRange } = panel;
-        charts.set(panel, new Chart({ title, about, range, rightRange, onStep, signal }, data));
+        charts.set(panel, new Chart({ title, about, range, rightRange, onStep, signal }, data, view));
       }
     }
     const figures = there.flatMap((panel) => charts.get(panel)?.element ?? []);
@@ -179,6 +186,7 @@ export function overview(page, columns, signal) {
     element: h(
       'div',
       {},
+      h('div', { class: 'bar' }, controls.element),
       grid,
       columns.every > 1 && h('p', { class: 'quiet' }, `Every ${columns.every} steps, one is shown.`),
       alerts,

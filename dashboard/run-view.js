@@ -41,7 +41,7 @@ export async function runView({ path, query }, signal) {
   const shown = page.fault ? 'files' : name;
   const rest = shown === name ? below : [];
   const columns = new Columns(
-    curves.value ?? { steps: [], values: {}, evaluations: [], every: 1, keys: [], cursor: '' },
+    curves.value ?? { steps: [], seconds: [], values: {}, evaluations: [], every: 1, keys: [], cursor: '' },
   );
   const head = h('div', {});
   const notice = h('div', {});
@@ -80,7 +80,7 @@ async function tabOf(name, { run, page, columns, rest, query, signal }) {
   if (name === 'samples') return samplesView(run, rest);
   if (name === 'files' || !page) return filesView(run, rest);
   if (name === 'metrics') return metricsView(columns, query, signal);
-  return overview(page, columns, signal);
+  return overview(page, columns, query, signal);
 }
 
 /**

@@ -52,6 +52,8 @@ export interface RunPage extends RunRow {
 /** GET /api/runs/:run/curves */
 export interface Curves {
   readonly steps: readonly number[];
+  /** Of training, until the end of each step; evaluations take none. */
+  readonly seconds: readonly number[];
   /** By key, one value a step; null where a step has none. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
   /** Every how many steps one is among them. */

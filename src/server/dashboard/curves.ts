@@ -40,10 +40,17 @@ export function curvesOf(directory: string, wanted?: readonly string[]): Curves 
   const every = Math.max(1, Math.ceil(all.length / mostPoints));
   // The last step is always among them.
   const steps = all.filter((_, i) => (all.length - 1 - i) % every === 0);
+  const seconds = new Map<number, number>();
+  let trained = 0;
+  for (const step of all) {
+    trained += rows.get(step)!.get('step_time') ?? 0;
+    seconds.set(step, trained);
+  }
   const shown = wanted ? wanted.filter((key) => keys.has(key)) : [...keys];
   const values = shown.map((key) => [key, steps.map((step) => rows.get(step)!.get(key) ?? null)] as const);
   return {
     steps,
+    seconds: steps.map((step) => seconds.get(step)!),
     values: Object.fromEntries(values),
     ...{ every, keys: [...keys].sort(), cursor },
     evaluations: evaluations.map(curveEvaluation),
