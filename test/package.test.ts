@@ -46,3 +46,17 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   assert.ok(before.accuracy <= 0.5, `before: ${before.accuracy}`);
   assert.ok(after.accuracy >= 0.95, `after: ${after.accuracy}`);
 });
+
+test('user code within a checkout gets its sources, even where it has been built', (t) => {
+  const folder = mkdtempSync(join(root, '.user-code-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  run(root, 'npm', 'run', 'build', '--silent');
+  writeFileSync(
+    join(folder, 'own.js'),
+    `import { GradusError } from 'gradus';
+    export const sources = () => [Number(Boolean(GradusError) && import.meta.resolve('gradus').endsWith('/src/index.ts'))];`,
+  );
+  writeFileSync(join(folder, 'cases.jsonl'), '{"completion": "a", "expected": 1}');
+  const test = ['rewards', 'test', '--reward', './own.js:sources', '--input', 'cases.jsonl', '--json'];
+  assert.equal(JSON.parse(run(folder, process.execPath, join(root, 'bin', 'gradus'), ...test)).ok, true);
+});
