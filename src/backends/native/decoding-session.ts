@@ -66,12 +66,14 @@ export class DecodingSession implements Disposable {
   }
 }
 
-/** Successive runs over one batch. The parameters are bound only once, not for each run. */
+/** Successive runs over one batch. The parameters are bound only once, and caches until they are released: a model has dozens of them. */
 export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
   readonly #usesTwins: boolean;
   readonly #scores = new ScoreBuffers();
+  /** Those that are bound. */
+  #caches: DecodingStep['caches'] = new Map();
 
   constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
     this.#usesTwins = usesTwins;
@@ -98,13 +100,8 @@ export class Decoding implements Disposable {
       .output('probabilities', probabilities)
       .output('log_total', totals);
     if (this.#usesTwins) this.#binding.input('twins', run.integers([rows, 2], twins.flat()));
-    for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
+    this.#bindCaches(caches);
     await this.#binding.run();
-    // Bindings hold what is bound: a cache that is resized before the next run could not be freed.
-    for (const name of caches.keys()) {
-      this.#binding.unbind(name);
-      this.#binding.unbind(nextCacheName(name));
-    }
     for (let row = 0; row < rows; row++) {
       const [start, end] = [row * size, (row + 1) * size];
       consume(row, {
@@ -113,6 +110,22 @@ export class Decoding implements Disposable {
         logTotal: totals.buffer.data[row]!,
       });
     }
+  }
+
+  /** Lets go of the caches of the last run, whose memory could not be freed otherwise. */
+  releaseCaches(): void {
+    for (const name of this.#caches.keys()) {
+      this.#binding.unbind(name);
+      this.#binding.unbind(nextCacheName(name));
+    }
+    this.#caches = new Map();
+  }
+
+  #bindCaches(caches: DecodingStep['caches']): void {
+    if (caches === this.#caches) return;
+    this.releaseCaches();
+    for (const [name, cache] of caches) this.#binding.input(name, cache).output(nextCacheName(name), cache);
+    this.#caches = caches;
   }
 
   [Symbol.dispose](): void {

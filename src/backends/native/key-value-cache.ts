@@ -23,6 +23,13 @@ interface Views {
   readonly onDevice: ReadonlyMap<string, AnyTensor>;
 }
 
+export interface CachePlace {
+  /** @default 'cpu' */
+  readonly device?: Device;
+  /** Called before tensors become invalid: whoever holds their memory lets go of it. */
+  readonly onRelease?: () => void;
+}
+
 /**
  * Two tensors [slots, keyValueHeads, room, headSize] for each layer, in host memory. On another device, the slots that runs update
  * stay on the device while the same rows decode, and are copied back when rows are moved.
@@ -33,12 +40,12 @@ export class KeyValueCache implements Disposable {
   readonly room: number;
   readonly #config: CacheConfig;
   readonly #buffers: ReadonlyMap<string, NativeBuffer<'float32'>>;
-  readonly #device: Device;
+  readonly #place: CachePlace;
   #views: Views | undefined;
 
-  constructor(config: CacheConfig, slots: number, room: number, device: Device = 'cpu') {
+  constructor(config: CacheConfig, slots: number, room: number, place: CachePlace = {}) {
     this.#config = config;
-    this.#device = device;
+    this.#place = place;
     this.slots = slots;
     this.room = room;
     const names = Array.from({ length: config.layers }, (_, layer) => [keyCacheName(layer), valueCacheName(layer)]);
@@ -50,7 +57,11 @@ export class KeyValueCache implements Disposable {
     return this.slots * this.room;
   }
 
-  /** Tensors over `count` slots from `first` on, by name. They become invalid when another range is asked for. */
+  get #device(): Device {
+    return this.#place.device ?? 'cpu';
+  }
+
+  /** Tensors over `count` slots from `first` on, by name: the same ones until another range is asked for, which makes them invalid. */
   tensors(first: number, count: number): ReadonlyMap<string, AnyTensor> {
     const slots = `${first} ${count}`;
     if (this.#views?.slots !== slots) {
@@ -78,7 +89,7 @@ export class KeyValueCache implements Disposable {
     this.#copyBack();
     // Views hold the buffers, which are freed below.
     this.#releaseViews();
-    const after = new KeyValueCache(this.#config, slots, room, this.#device);
+    const after = new KeyValueCache(this.#config, slots, room, this.#place);
     for (const [name, buffer] of this.#buffers) {
       for (const [slot, length] of lengths.entries()) after.#copy(name, this, slot, slot, length);
       // One by one, so that old and new buffers of the whole cache never exist at the same time.
@@ -121,8 +132,10 @@ export class KeyValueCache implements Disposable {
   }
 
   #releaseViews(): void {
-    for (const view of this.#views?.onHost.values() ?? []) view.dispose();
-    for (const view of this.#views?.onDevice.values() ?? []) view.dispose();
+    if (!this.#views) return;
+    this.#place.onRelease?.();
+    for (const view of this.#views.onHost.values()) view.dispose();
+    for (const view of this.#views.onDevice.values()) view.dispose();
     this.#views = undefined;
   }
 }

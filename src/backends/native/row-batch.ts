@@ -42,7 +42,8 @@ export class RowBatch implements Disposable {
     this.#options = options;
     this.#decoding = session.begin();
     this.#capacity = Math.floor(cacheBudget / cacheBytesPerToken(config));
-    this.#cache = new KeyValueCache(config, 0, 0, session.device);
+    const { device } = session;
+    this.#cache = new KeyValueCache(config, 0, 0, { device, onRelease: () => this.#decoding.releaseCaches() });
   }
 
   get isEmpty(): boolean {
