@@ -1,6 +1,6 @@
 // Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
-import { basename, dirname, isAbsolute, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { holdsAdapter } from '../hub/adapter-files.ts';
 import { parseHubId } from '../hub/hub-id.ts';
@@ -14,15 +14,19 @@ import { isRun } from '../runs/read-run.ts';
 export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
-  const id = isAbsolute(adapter) ? undefined : parseHubId(adapter);
+  // The hub's ids without an owner are models of old.
+  const id = isAbsolute(adapter) || !adapter.includes('/') ? undefined : parseHubId(adapter);
   if (id) {
     const { fetchAdapter } = await import('../hub/fetch-adapter.ts');
     const { hubSettings } = await import('../hub/hub-settings.ts');
     return fetchAdapter(hubSettings(process.env), id, signal);
   }
   const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';
+  const run = join('runs', adapter);
   throw new GradusError('ADAPTER_NOT_FOUND', `${adapter} ${fault}`, {
-    hint: 'give a folder with adapter_config.json and adapter_model.safetensors, the directory of a run that trained one, or an id on the hub',
+    hint: isRun(run)
+      ? `for the run, write ${run}`
+      : 'give a folder with adapter_config.json and adapter_model.safetensors, the directory of a run that trained one, or an id on the hub',
     path: 'adapter',
   });
 }

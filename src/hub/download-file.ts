@@ -4,7 +4,16 @@ import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { ATTEMPTS, anyOf, breakAfterSilence, type HubSubject, hubRequest, pause, unreachable } from './hub-request.ts';
+import {
+  ATTEMPTS,
+  anyOf,
+  breakAfterSilence,
+  type HubSubject,
+  hubRequest,
+  keyOf,
+  pause,
+  unreachable,
+} from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
 export interface HubFile {
@@ -42,7 +51,7 @@ export async function downloadFile(download: FileDownload): Promise<void> {
     if (again) continue;
     throw new GradusError('HUB_CHECKSUM_WRONG', `${file.path} of ${subject.name} arrived damaged, twice`, {
       hint: 'something between here and the hub changes what it sends: a proxy, or a mirror in HF_ENDPOINT',
-      path: subject.type,
+      path: keyOf(subject),
       kind: 'not_ready',
     });
   }

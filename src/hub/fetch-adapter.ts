@@ -11,7 +11,7 @@ import type { HubSettings } from './hub-settings.ts';
 export async function fetchAdapter(settings: HubSettings, id: HubId, signal?: AbortSignal): Promise<string> {
   const cached = cachedSnapshot(settings.cache, 'model', id);
   if (cached !== undefined && holdsAdapter(cached)) return cached;
-  const subject: HubSubject = { ...id, type: 'model' };
+  const subject: HubSubject = { ...id, type: 'model', key: 'adapter' };
   if (settings.offline) {
     throw notFound(
       subject,

@@ -6,7 +6,7 @@ import { GradusError, messageOf } from '../errors.ts';
 import { downloadFile, type HubFile } from './download-file.ts';
 import { tellDownload } from './downloads.ts';
 import { linkBlob, repoFolder, writeRef } from './hub-cache.ts';
-import { described, type HubSubject, hubRequest } from './hub-request.ts';
+import { described, type HubSubject, hubRequest, keyOf } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
 
 export interface HubRepo {
@@ -45,7 +45,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
       `${settings.endpoint} does not answer as the hub: ${messageOf(error)}`,
       {
         hint: 'check HF_ENDPOINT',
-        path: type,
+        path: keyOf(subject),
         kind: 'not_ready',
         cause: error,
       },
@@ -119,7 +119,7 @@ async function assertSpace(folder: string, bytes: number, subject: HubSubject): 
     `${described(subject)} takes ${gigabytes(bytes)}, and ${gigabytes(bavail * bsize)} are free`,
     {
       hint: `make room in ${folder}, or set HF_HOME to a larger disk`,
-      path: subject.type,
+      path: keyOf(subject),
       kind: 'not_ready',
     },
   );

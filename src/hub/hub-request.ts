@@ -7,6 +7,8 @@ import type { HubSettings } from './hub-settings.ts';
 /** What a request is about, for error messages. */
 export interface HubSubject extends HubId {
   readonly type: HubRepoType;
+  /** What the configuration calls it. @default the type */
+  readonly key?: HubRepoType | 'adapter';
 }
 
 export interface HubRequestOptions {
@@ -85,8 +87,13 @@ function retryAfter({ headers }: Response): number {
 }
 
 /** For example `model org/name`, with the revision unless it is `main`. */
-export function described({ type, name, revision }: HubSubject): string {
-  return `${type === 'model' ? 'model' : 'data set'} ${name}${revision === 'main' ? '' : `@${revision}`}`;
+export function described({ type, key = type, name, revision }: HubSubject): string {
+  return `${key === 'dataset' ? 'data set' : key} ${name}${revision === 'main' ? '' : `@${revision}`}`;
+}
+
+/** The key of the configuration that is to blame. */
+export function keyOf({ type, key = type }: HubSubject): string {
+  return key;
 }
 
 export function unreachable(settings: HubSettings, subject: HubSubject, error: unknown): GradusError {
@@ -96,7 +103,7 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
     `cannot download ${described(subject)} from ${settings.endpoint}: ${messageOf(cause ?? error)}`,
     {
       hint: 'what was downloaded is kept; try again, or fetch it elsewhere and give its path',
-      path: subject.type,
+      path: keyOf(subject),
       kind: 'not_ready',
       cause: error,
     },
@@ -107,7 +114,7 @@ async function refusal(settings: HubSettings, subject: HubSubject, response: Res
   // Frees the connection.
   await response.body?.cancel();
   const { code, message, hint, kind } = meaningOf(response, settings, subject);
-  return new GradusError(code, message, { hint, kind, path: subject.type });
+  return new GradusError(code, message, { hint, kind, path: keyOf(subject) });
 }
 
 interface Refusal {

@@ -1,7 +1,7 @@
 // Incremental decoding: characters over several tokens, malformed bytes, dropped first spaces.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTextStream } from './text-stream.ts';
+import { createTextStream, textBehind } from './text-stream.ts';
 import { createTokenizer } from './tokenizer.ts';
 
 /** One token a byte (id = byte), two words with the space mark, and an end token. */
@@ -75,4 +75,12 @@ test('costs no more as the text grows', () => {
   const stream = createTextStream(counting);
   for (let i = 0; i < 1000; i++) stream.push(256);
   assert.equal(longest, 2);
+});
+
+test('the texts of tokens behind one another are the text', () => {
+  const ids = [256, 257, 256, 104, 256];
+  const texts = ids.map((id, i) => textBehind(ids.slice(0, i), id, tokenizer));
+  assert.deepEqual(texts, ['hi', ' ', ' hi', 'h', ' hi']);
+  assert.equal(texts.join(''), tokenizer.decode(ids));
+  assert.equal(textBehind([0xc3], 0xa9, tokenizer), '\ufffd');
 });

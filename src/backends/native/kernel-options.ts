@@ -17,17 +17,14 @@ export function kernelOptions(
 ): Pick<CompileOptions, 'kernels'> {
   const missing = refusedKernels({ device, matmul_precision: matmulPrecision });
   const found = missing === undefined ? kernelLibrary() : { missing };
-  if ('library' in found) return gainsFromKernels(architecture) ? { kernels: found.library } : {};
+  const use = gainsFromKernels(architecture) ? found : { missing: 'this model is too narrow to gain from it' };
+  if ('library' in use) return { kernels: use.library };
   if (rolloutDtype === 'bfloat16') {
-    throw new GradusError(
-      'BFLOAT16_NOT_READY',
-      `native.rollout_dtype: bfloat16 cannot be used here: ${found.missing}`,
-      {
-        hint: 'set native.rollout_dtype to auto, or to int8 for faster rollouts',
-        path: 'native.rollout_dtype',
-        kind: 'not_ready',
-      },
-    );
+    throw new GradusError('BFLOAT16_NOT_READY', `native.rollout_dtype: bfloat16 cannot be used here: ${use.missing}`, {
+      hint: 'set native.rollout_dtype to auto, or to int8 for faster rollouts',
+      path: 'native.rollout_dtype',
+      kind: 'not_ready',
+    });
   }
   return {};
 }

@@ -60,24 +60,37 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
     promptTokens: config.max_prompt_tokens ?? PROMPT_TOKENS,
     completionTokens: config.max_completion_length,
   };
-  const cacheBudget = Math.min(CACHE_BUDGET, Math.max(SMALLEST_CACHE, budget / 16));
-  let least = Number.POSITIVE_INFINITY;
-  for (const { fraction, recompute } of plans) {
+  const planOf = ({ fraction, recompute }: (typeof plans)[number], allowed: number): MemoryPlan => {
     const part = (tokens: number) => Math.max(1, Math.floor(tokens * fraction));
-    const plan = {
+    return {
       limits: { activationRows: part(limits.activationRows), completionTokens: part(limits.completionTokens) },
-      ...{ recompute, cacheBudget },
+      recompute,
+      cacheBudget: Math.min(CACHE_BUDGET, Math.max(SMALLEST_CACHE, allowed / 16)),
     };
+  };
+  const peakOf = (plan: MemoryPlan) => {
     const parts = Object.values(memoryEstimate(architecture, { ...settings, plan }, workload));
-    const peak = parts.reduce((sum, bytes) => sum + bytes, 0);
-    if (peak <= budget) return plan;
-    least = Math.min(least, peak);
-  }
-  throw new GradusError(
+    return parts.reduce((sum, bytes) => sum + bytes, 0);
+  };
+  const found = plans.map((each) => planOf(each, budget)).find((plan) => peakOf(plan) <= budget);
+  if (found) return found;
+  throw tooSmall(config, settings, (allowed) => Math.min(...plans.map((each) => peakOf(planOf(each, allowed)))));
+}
+
+/** @param leastPeak the least memory of all plans where so much is allowed, of which the cache takes a part */
+function tooSmall(
+  { native }: Config,
+  { rolloutDtype: dtype }: Pick<MemorySettings, 'rolloutDtype'>,
+  leastPeak: (allowed: number) => number,
+): GradusError {
+  let enough = 0;
+  for (let least = leastPeak(0); least > enough; least = leastPeak(enough)) enough = Math.ceil(least / 1e6) * 1e6;
+  const smaller = dtype === 'int8' || dtype === 'int4' ? '' : ', or set native.rollout_dtype to int8';
+  return new GradusError(
     'MEMORY_BUDGET_TOO_SMALL',
-    `native.memory_budget: ${config.native.memory_budget} is less than this model needs`,
+    `native.memory_budget: ${native.memory_budget} is less than this model needs`,
     {
-      hint: `allow ${Math.ceil(least / 1e6)}MB, or set native.rollout_dtype to int8`,
+      hint: `allow ${enough / 1e6}MB${smaller}`,
       path: 'native.memory_budget',
     },
   );

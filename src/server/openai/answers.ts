@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ToolCall } from '../../message.ts';
 import type { TokenLogprob } from '../../policy.ts';
+import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ServedCompletion, ServedModel } from './served-model.ts';
 
@@ -43,34 +44,34 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
 
 /** Log-probabilities under the model itself, whatever the temperature. */
 export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
-  const told = ({ id, logprob }: TokenLogprob) => {
-    const token = tokenizer.decode([id]);
-    return { token, logprob, bytes: [...new TextEncoder().encode(token)] };
-  };
   const content = ids.map((id, i) => {
+    const told = (one: TokenLogprob) => {
+      const token = textBehind(ids.slice(0, i), one.id, tokenizer);
+      return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
+    };
     return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (likeliest?.[i] ?? []).map(told) };
   });
   return { content, refusal: null };
 }
 
 export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
-  const tokens = ids.map((id) => tokenizer.decode([id]));
+  const textAt = (i: number, id: number) => textBehind(ids.slice(0, i), id, tokenizer);
+  const tokens = ids.map((id, i) => textAt(i, id));
   let offset = 0;
   return {
     tokens,
     token_logprobs: plainLogprobs,
     top_logprobs:
-      likeliest?.map((told, i) => byText(tokenizer, [...told, { id: ids[i]!, logprob: plainLogprobs[i]! }])) ?? null,
+      likeliest?.map((told, i) => {
+        const logprobs: Record<string, number> = {};
+        // The sampled token is among them even if it was unlikely. Of tokens with the same text the likeliest one counts.
+        for (const { id, logprob } of [...told, { id: ids[i]!, logprob: plainLogprobs[i]! }])
+          logprobs[textAt(i, id)] ??= logprob;
+        return logprobs;
+      }) ?? null,
     text_offset: tokens.map(({ length }) => {
       offset += length;
       return offset - length;
     }),
   };
-}
-
-/** Of tokens with the same text the first counts. */
-function byText(tokenizer: Tokenizer, tokens: readonly TokenLogprob[]): Record<string, number> {
-  const logprobs: Record<string, number> = {};
-  for (const { id, logprob } of tokens) logprobs[tokenizer.decode([id])] ??= logprob;
-  return logprobs;
 }

@@ -26,7 +26,7 @@ export async function completionChunks(
 ): Promise<void> {
   const asked = askedOf(model, request, signal);
   const head = headOf(model, 'text_completion');
-  const grows = !request.logprobs;
+  const grows = !wantsLogprobs(request);
   const completions = await model.complete({
     ...asked,
     ...(grows && {
@@ -50,9 +50,13 @@ function choice(
   index: number,
   text: string,
 ): object {
-  const wanted = request.logprobs !== null && request.logprobs !== undefined;
-  const logprobs = wanted ? completionLogprobs(model.tokenizer, each) : null;
+  const logprobs = wantsLogprobs(request) ? completionLogprobs(model.tokenizer, each) : null;
   return { index, text, logprobs, finish_reason: finishReason(each) };
+}
+
+/** 0 asks for those of the sampled tokens alone. */
+function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
+  return logprobs !== null && logprobs !== undefined;
 }
 
 function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Asked {

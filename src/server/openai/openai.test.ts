@@ -176,6 +176,12 @@ describe('completions', () => {
     const pieces = await Array.fromAsync(await client.completions.create({ ...options, stream: true }));
     assert.equal(pieces.map(({ choices }) => choices[0]!.text).join(''), whole.choices[0]!.text);
     assert.equal(pieces.at(-1)!.choices[0]!.finish_reason, whole.choices[0]!.finish_reason);
+    const [piece, ...others] = await Array.fromAsync(
+      await client.completions.create({ ...options, stream: true, logprobs: 0 }),
+    );
+    const { text, logprobs } = piece!.choices[0]!;
+    assert.deepEqual([text, others], [whole.choices[0]!.text, []]);
+    assert.ok(logprobs!.tokens!.join('').startsWith(text));
   });
 });
 
