@@ -1,5 +1,5 @@
 // What the command can do, one by one, and the short overview that `gradus` alone prints.
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 
 export interface ListedCommand {
   /** As it is typed: `runs list`. */
@@ -17,6 +17,44 @@ export function listCommands(program: Command, prefix = ''): ListedCommand[] {
     const usage = [...command.registeredArguments.map(argumentUsage), '[options]'].join(' ');
     return [{ name, usage, description: command.description() }];
   });
+}
+
+/** What a command takes, one by one. */
+export interface CommandUsage {
+  readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly description: string }[];
+  readonly options: readonly ListedOption[];
+}
+
+export interface ListedOption {
+  /** As it is typed: `--set`. */
+  readonly name: string;
+  /** What stands behind it; absent if nothing does. */
+  readonly value?: string;
+  readonly required: boolean;
+  readonly default?: unknown;
+  readonly description: string;
+}
+
+export function commandUsage(command: Command): CommandUsage {
+  return {
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argumentUsage(argument),
+      ...{ required: argument.required, description: argument.description },
+    })),
+    options: command.options.map(listedOption),
+  };
+}
+
+function listedOption({ long, short, flags, mandatory, negate, defaultValue, description }: Option): ListedOption {
+  const value = /[<[].*/.exec(flags)?.[0];
+  return {
+    name: long ?? short ?? flags,
+    ...(value !== undefined && { value }),
+    required: mandatory,
+    // Commander's default of `--no-x` is that of `--x`.
+    ...(defaultValue !== undefined && !negate && { default: defaultValue }),
+    description,
+  };
 }
 
 function argumentUsage(argument: Command['registeredArguments'][number]): string {

@@ -2,7 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
-import { listCommands, overview } from './command-list.ts';
+import { commandUsage, listCommands, overview } from './command-list.ts';
 import { showDownloads, tellDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
@@ -87,9 +87,8 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   // A program that gives its own streams handles its own failures.
   if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, command)));
   const showHelp = () => {
-    const isWhole = command === null || words.join() === 'help';
-    if (help.length > 0)
-      output.result(helpResult(help.join(''), isWhole ? program : undefined), help.join('').trimEnd());
+    const subject = named(program, command === 'help' ? words.slice(1) : words);
+    if (help.length > 0) output.result(helpResult(help.join(''), subject), help.join('').trimEnd());
   };
   try {
     await program.parseAsync(line, { from: 'user' });
@@ -138,10 +137,11 @@ function settle(command: Command, help: string[]): void {
   for (const child of command.commands) settle(child, help);
 }
 
-/** The help of one command is its text; that of the whole also lists all commands. */
-function helpResult(text: string, ofWhole?: Command): object {
-  const commands = ofWhole && { commands: listCommands(ofWhole) };
-  return { ok: true, schema: 'help.result/1', command: 'help', text, ...commands };
+/** With the commands of the whole or of a group such as `runs`, or with what one command takes. */
+function helpResult(text: string, subject: Command): object {
+  const prefix = subject.parent ? `${subject.name()} ` : '';
+  const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : commandUsage(subject);
+  return { ok: true, schema: 'help.result/1', command: 'help', text, ...more };
 }
 
 /** The command that a line names, down to `runs show`. */
