@@ -39,7 +39,7 @@ export function callEnv<M extends keyof EnvAnswers>(
   const call = env[method] as ((action?: Action) => unknown) | undefined;
   if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
   const outcome = timed(() => call.call(env, action), timeLimit, method);
-  return after(outcome, ({ answer, took }) => ({ answer: checks[method](answer), took }));
+  return after(outcome, ({ answer, took }) => ({ answer: answerChecks[method](answer), took }));
 }
 
 export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): Soon<Timed<T>> {
@@ -61,7 +61,8 @@ export function isRemote(env: Env | undefined): env is RemoteEnv {
   return env !== undefined && 'callWithin' in env;
 }
 
-const checks: { readonly [M in keyof EnvAnswers]: (answer: unknown) => EnvAnswers[M] } = {
+/** Throw `ENVIRONMENT_WRONG_ANSWER`. */
+export const answerChecks: { readonly [M in keyof EnvAnswers]: (answer: unknown) => EnvAnswers[M] } = {
   start: checkedState,
   step: checkedAnswer,
   metrics: checkedMetrics,

@@ -8,7 +8,7 @@ export class TimeLimitError extends Error {
 export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds: number, what = 'it'): Promise<T> {
   const outcome = work();
   // Most code returns at once, and setting a timer would take longer than that.
-  if (!isPromiseLike(outcome)) return outcome;
+  if (!isPromiseLike(outcome) || milliseconds === Number.POSITIVE_INFINITY) return outcome;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(tookLonger(what, milliseconds)), milliseconds);

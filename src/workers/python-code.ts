@@ -32,13 +32,24 @@ export class PythonCode {
    * place. Throws what `startWorker` throws, `WORKER_DIED` or `WORKER_TIMED_OUT`; the next call then starts a new process.
    * @param timeout in milliseconds, not counting the wait for earlier calls
    */
-  call(name: string, params: object, timeout: number): Promise<unknown> {
+  async call(name: string, params: object, timeout: number): Promise<unknown> {
+    return (await this.timedCall(name, params, timeout)).answer;
+  }
+
+  /** The same, and how many milliseconds it took, not counting the wait either. */
+  timedCall(
+    name: string,
+    params: object,
+    timeout: number,
+  ): Promise<{ readonly answer: unknown; readonly took: number }> {
     this.waiting++;
     const turn = this.#last.then(async () => {
       this.#worker ??= this.#start();
       try {
         const worker = await this.#worker;
-        return await worker.call(name, params, { timeout });
+        const start = performance.now();
+        const answer = await worker.call(name, params, { timeout });
+        return { answer, took: performance.now() - start };
       } catch (error) {
         if (!isUserCode(error)) this.#worker = undefined;
         throw error;

@@ -11,7 +11,14 @@ const ids = z.array(z.int());
 const encode = z.strictObject({ text: z.string(), special: z.boolean() });
 const decode = z.strictObject({ ids, skip_special: z.boolean() });
 const message = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() });
-const render = z.strictObject({ messages: z.array(message), tools: z.array(z.record(z.string(), z.unknown())) });
+const plainTool = z.looseObject({
+  name: z.string(),
+  description: z.string().default(''),
+  parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }),
+});
+/** As transformers writes tools, or the inner part alone. */
+const tool = z.union([z.looseObject({ function: plainTool }).transform((outer) => outer.function), plainTool]);
+const render = z.strictObject({ messages: z.array(message), tools: z.array(tool) });
 const generate = z.strictObject({
   prompts: z.array(ids),
   max_tokens: z.int().positive(),
@@ -48,8 +55,9 @@ export class PolicyCalls {
     return (await this.#text()).tokenizer.decode(ids, { skipSpecialTokens: skip_special });
   }
 
-  async #render({ messages }: z.output<typeof render>): Promise<readonly number[]> {
-    return (await this.#text()).renderer.render({ messages }).ids;
+  async #render({ messages, tools }: z.output<typeof render>): Promise<readonly number[]> {
+    const specs = tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
+    return (await this.#text()).renderer.render({ messages, ...(specs.length > 0 && { tools: specs }) }).ids;
   }
 
   #generate({ prompts, ...sampling }: z.output<typeof generate>): Promise<number[][]> {

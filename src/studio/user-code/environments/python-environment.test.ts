@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type { RemoteEnv } from '../../../env-call.ts';
 import type { Message, ToolCall } from '../../../message.ts';
 import type { Env, State } from '../../../rl.ts';
 import { loadPythonEnvironment } from './python-environment.ts';
@@ -101,7 +102,7 @@ test('an environment that scores completions brings its problems and its tools',
     const { messages, tools } = await env.start();
     assert.deepEqual(messages, [{ role: 'user', content: train[1]!.prompt }]);
     assert.equal(tools![0]!.name, 'search_hotels');
-    assert.equal(await env.step(action), null);
+    assert.deepEqual(await env.step(action), { stopReason: 'completed' });
     assert.deepEqual(await env.score!(), { HotelEnv: expected });
   }
 });
@@ -175,11 +176,46 @@ class Fragile:
 `);
   const { build } = await loadPythonEnvironment(`${file}:Fragile`, {});
   const [one, other] = [await build({}), await build({})];
+  await other.start();
   assert.match(await answer(one, call('leave', {})), /the python worker ended with code 3/);
   assert.match(await answer(other, call('stay', {})), /the process in which the episode began has ended/);
   const next = await build({});
   assert.equal(await answer(next, call('stay', {})), 'here');
   assert.deepEqual(await next.score!(), {});
+});
+
+test('a turn has the time that it is given, waiting for others does not count, and a score may take longer', async () => {
+  const file = write(`
+import time
+class Slow:
+    def reset(self, **row): pass
+    def rest(self, seconds: float) -> str:
+        """Rests.
+
+        Args:
+            seconds: how long
+        """
+        time.sleep(seconds)
+        return "rested"
+    def get_reward(self):
+        time.sleep(0.4)
+        return 1.0
+`);
+  const { build } = await loadPythonEnvironment(`${file}:Slow`, {});
+  const episodes = (await Promise.all([1, 2, 3].map(() => build({})))) as RemoteEnv[];
+  const rest = (env: RemoteEnv, ...seconds: number[]) =>
+    env.callWithin(300, 'step', says('', ...seconds.map((each) => call('rest', { seconds: each }))));
+  for (const env of episodes) await env.start();
+  const rested = await Promise.all(episodes.map((env) => rest(env, 0.2)));
+  for (const { answer, took } of rested) {
+    assert.equal((answer as State).messages.at(-1)!.content, 'rested');
+    assert.ok(took >= 200 && took < 300, `${took} ms`);
+  }
+  assert.deepEqual((await episodes[0]!.callWithin(300, 'score')).answer, { Slow: 1 });
+  await assert.rejects(rest(episodes[1]!, 0.2, 0.2), {
+    name: 'TimeLimitError',
+    message: 'step took longer than 0.3 s',
+  });
 });
 
 for (const [what, text, message, hint] of [

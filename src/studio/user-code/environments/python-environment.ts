@@ -1,10 +1,12 @@
 // Environments that users write in Python: those that score completions themselves, and TRL's, whose methods are tools.
 import { z } from 'zod';
+import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../../../env-call.ts';
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
 import { GradusError } from '../../../errors.ts';
 import type { Message } from '../../../message.ts';
 import type { Action, Env, Example } from '../../../rl.ts';
+import { tookLonger } from '../../../time-limits.ts';
 import type { Tool } from '../../../tools/tool.ts';
 import { PythonCode } from '../../../workers/python-code.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
@@ -26,8 +28,14 @@ const rows = z.array(z.record(z.string(), z.unknown()));
 const observation = z.string().nullable();
 const prompt = z.union([z.string(), z.array(message).nonempty()]).default('');
 
-/** Milliseconds that loading the file, or making its data set, may take; that a tool may; and that a whole score may, with what it generates. */
+/**
+ * Milliseconds that loading the file, or making its data set, may take; that the tools of a turn may where whoever calls sets no limit; and that a
+ * score may, whatever limit is set: it may sample from the model.
+ */
 const limits = { load: 120_000, step: 10_000, score: 300_000 };
+
+/** Calls Python for an episode. */
+type Ask = (call: string, params: object) => Promise<unknown>;
 
 /**
  * One process plays all episodes, one call at a time. When a call hangs or ends it, the episodes under way break off and the next begin in another.
@@ -50,7 +58,7 @@ export async function loadPythonEnvironment(
   );
   const code = { path, name, config };
 
-  const scorer = (row: Example): Env => {
+  const scorer = (row: Example, ask: Ask): Env => {
     let completion = '';
     return {
       start: () => ({ messages: promptOf(row), ...(tools.length > 0 && { tools }) }),
@@ -58,34 +66,32 @@ export async function loadPythonEnvironment(
         completion = textOf(message);
         return null;
       },
-      score: async () => ({
-        [name]: score.parse(await python.call('score_episode', { ...code, completion, row }, limits.score)),
-      }),
+      score: async () => ({ [name]: score.parse(await ask('score_episode', { ...code, completion, row })) }),
     };
   };
 
   let episodes = 0;
-  const player = async (row: Example): Promise<Env> => {
+  const player = async (row: Example, ask: Ask): Promise<Env> => {
     const episode = ++episodes;
-    const said = observation.parse(await python.call('reset', { ...code, episode, row }, limits.step));
+    const said = observation.parse(await ask('reset', { ...code, episode, row }));
     const answering = tools.map(
       (spec): Tool => ({
         ...spec,
-        call: (args) =>
-          python.call('call_tool', { path, episode, tool: spec.name, arguments: args as object }, limits.step),
+        call: (args) => ask('call_tool', { path, episode, tool: spec.name, arguments: args as object }),
       }),
     );
     return toolEnvironment({
       prompt: () => withObservation(promptOf(row), said ?? ''),
       tools: answering,
-      ...(scored && {
-        scores: { [name]: async () => score.parse(await python.call('finish', { path, episode }, limits.score)) },
-      }),
+      // A call has what is left of the time of its turn.
+      limits: { timeLimit: Number.POSITIVE_INFINITY },
+      ...(scored && { scores: { [name]: async () => score.parse(await ask('finish', { path, episode })) } }),
     }).build(row);
   };
 
+  const make = style === 'scorer' ? scorer : player;
   return {
-    build: style === 'scorer' ? scorer : player,
+    build: (row) => new PythonEpisode(python, (ask) => make(row, ask)),
     scores: scored ? [name] : [],
     ...(has_dataset && {
       buildDataset: async () => ({
@@ -94,6 +100,54 @@ export async function loadPythonEnvironment(
         ),
       }),
     }),
+  };
+}
+
+/** Its time is that of its own calls: others may be waiting for the same process. */
+class PythonEpisode implements RemoteEnv {
+  readonly #python: PythonCode;
+  readonly #make: (ask: Ask) => Env | Promise<Env>;
+  #env: Promise<Env> | undefined;
+  /** Of the call under way, in milliseconds. */
+  #clock = { limit: 0, took: 0, isOver: false };
+
+  constructor(python: PythonCode, make: (ask: Ask) => Env | Promise<Env>) {
+    this.#python = python;
+    this.#make = make;
+  }
+
+  async callWithin<M extends keyof EnvAnswers>(
+    timeLimit: number,
+    method: M,
+    action?: Action,
+  ): Promise<Timed<EnvAnswers[M]>> {
+    const clock = { limit: method === 'score' ? limits.score : timeLimit, took: 0, isOver: false };
+    this.#clock = clock;
+    this.#env ??= Promise.resolve(this.#make(this.#ask));
+    const env = await this.#env;
+    const call = env[method] as ((action?: Action) => unknown) | undefined;
+    if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
+    const answer = await call.call(env, action);
+    if (clock.isOver) throw tookLonger(method, clock.limit);
+    return { answer: answerChecks[method](answer), took: clock.took };
+  }
+
+  start = async () => (await this.callWithin(limits.step, 'start')).answer;
+  step = async (action: Action) => (await this.callWithin(limits.step, 'step', action)).answer;
+  score = async () => (await this.callWithin(limits.score, 'score')).answer!;
+
+  release(): void {}
+
+  readonly #ask: Ask = async (call, params) => {
+    const clock = this.#clock;
+    try {
+      const { answer, took } = await this.#python.timedCall(call, params, Math.max(1, clock.limit - clock.took));
+      clock.took += took;
+      return answer;
+    } catch (error) {
+      clock.isOver = error instanceof GradusError && error.code === 'WORKER_TIMED_OUT';
+      throw error;
+    }
   };
 }
 
