@@ -1,8 +1,8 @@
 // Validates what environments return, which may be anything: gives it the right type, or throws an error that says what is wrong.
 import { GradusError, isObject, kindOf } from './errors.ts';
+import { roles } from './message.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
 
-const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
 /** The most characters in a conversation: thousands of pages, more than any model reads. */
 const mostCharacters = 2 ** 24;
 
@@ -21,7 +21,7 @@ export function checkedState(answer: unknown, method = 'start'): State {
     throw wrongAnswer(method, answer, 'a state: { messages: [{ role, content }, …] }');
   }
   for (const [i, message] of messages.entries()) {
-    if (roles.includes(message?.role) && typeof message.content === 'string') continue;
+    if ((roles as readonly unknown[]).includes(message?.role) && typeof message.content === 'string') continue;
     throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
   }
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);

@@ -1,6 +1,7 @@
 // Chat messages. Environments deal in messages and know nothing of tokens.
 
-export type Role = 'system' | 'user' | 'assistant' | 'tool';
+export const roles = ['system', 'user', 'assistant', 'tool'] as const;
+export type Role = (typeof roles)[number];
 
 export interface ToolCall {
   /** Identifies the call within its message; the tool's answer refers to it. */

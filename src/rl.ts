@@ -7,7 +7,10 @@ export type Example = Readonly<Record<string, unknown>>;
 
 /** What a policy sees before it acts. */
 export interface State {
-  /** The whole conversation so far. Without a chat template it is one user message, taken as plain text. */
+  /**
+   * The whole conversation so far, with the policy's own messages as it was given them, not copies: their tokens are known by the object.
+   * Without a chat template the texts are joined as they are.
+   */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
   /** Whether the policy's next turn is trained on; false for turns that only serve to judge earlier ones. @default true */
@@ -16,6 +19,7 @@ export interface State {
 
 /** One turn of a policy. */
 export interface Action {
+  /** To be appended to the conversation as it is, see `State`. */
   readonly message: Message;
   /** What is wrong with tool calls that could not be parsed. */
   readonly parseErrors?: readonly string[];

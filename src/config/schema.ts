@@ -1,5 +1,6 @@
 // The configuration's schema: every key with its type, default and description. Names of hyper-parameters are TRL's.
 import { z } from 'zod';
+import { roles } from '../message.ts';
 import { presetNames } from './presets.ts';
 import { curriculum, evaluation, lora, modal, native, rollout, save, trl } from './sections.ts';
 import { count, duration, fraction, names, positive, regularExpression } from './shapes.ts';
@@ -8,7 +9,7 @@ import { systemPromptNames, systemPrompts } from './system-prompts.ts';
 const plainObject = z.record(z.string(), z.unknown());
 
 const message = z.strictObject({
-  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  role: z.enum(roles),
   content: z.string(),
 });
 

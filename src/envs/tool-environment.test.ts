@@ -29,7 +29,7 @@ async function open(options: Partial<ToolEnvironmentOptions> = {}): Promise<Env>
   return toolEnvironment({
     prompt: ({ question }) => [{ role: 'user', content: String(question) }],
     tools,
-    limits: { timeLimit: 0.02, lengthLimit: 200 },
+    limits: { timeLimit: 20, lengthLimit: 200 },
     ...options,
   }).build({ question: '2+3' });
 }

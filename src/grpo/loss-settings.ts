@@ -39,6 +39,11 @@ export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBo
   readonly max_completion_length: number;
 }
 
+/** Whether a step compares the policy with its reference. */
+export function usesReference({ beta, log_kl }: Pick<LossSettings, 'beta' | 'log_kl'>): boolean {
+  return beta !== 0 || log_kl;
+}
+
 /** The defaults of TRL and of the configuration. */
 export const defaultLossSettings: LossSettings = {
   loss_type: 'dapo',

@@ -18,7 +18,7 @@ import {
 } from '../tensor/ops.ts';
 import { klDivergence } from './kl.ts';
 import { meanOfTokens, nonEmpty, sumTokens } from './loss-metrics.ts';
-import type { LossSettings, LossType } from './loss-settings.ts';
+import { type LossSettings, type LossType, usesReference } from './loss-settings.ts';
 import { samplingCorrection } from './sampling-correction.ts';
 import { cappedWeight, clippedRatio, gammaWeight, type Surrogate, softGate } from './surrogates.ts';
 
@@ -101,7 +101,7 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
     tokenLoss = where(and(isStale, less(advantages, 0)), 0, tokenLoss);
   }
   if (entropyMask) tokenLoss = mul(tokenLoss, entropyMask);
-  if (settings.beta !== 0 || settings.log_kl) {
+  if (usesReference(settings)) {
     const reference = unpadded(needed(inputs.referenceLogprobs, 'referenceLogprobs'));
     const divergence = klDivergence(logprobs, reference, {
       estimator: settings.kl_estimator,

@@ -150,3 +150,12 @@ function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropo
   const fraction = where(less(sum, 1), sum, sub(sum, 1));
   return mul(x, where(less(fraction, probability), scalar(0), scalar(1 / (1 - probability))));
 }
+
+/** Bytes of the keys and values of one token in a cache, over all layers. */
+export function cacheBytesPerToken({
+  layers,
+  keyValueHeads,
+  headSize,
+}: Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>): number {
+  return layers * 2 * keyValueHeads * headSize * Float32Array.BYTES_PER_ELEMENT;
+}

@@ -1,4 +1,4 @@
-// Serves the model of a run or of a configuration: `gradus serve` for programs.
+// Serves the model of a run or of a configuration.
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { backendOf } from '../backends/backends.ts';

@@ -1,6 +1,7 @@
 // Opens the trainer of a stage, and gives access to its state for checkpoints.
 import { rewardName } from '../config/reward-names.ts';
 import type { Stage } from '../config/stages.ts';
+import { usesReference } from '../grpo/loss-settings.ts';
 import { learningRateSchedule } from '../grpo/schedules.ts';
 import { GrpoTrainer, type StepReport, type StepsOptions } from '../grpo-trainer.ts';
 import { RewardWeights } from '../reward-weights.ts';
@@ -43,7 +44,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
           maskTruncated: config.mask_truncated_completions,
           groupPolicy: config.group_policy,
           resampleLimit: config.resample_limit,
-          useReference: config.beta > 0 || config.log_kl,
+          useReference: usesReference(config),
           seed: config.seed,
         });
   return {

@@ -1,6 +1,7 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 import { isDeepStrictEqual } from 'node:util';
 import { type Stage, stagesOf } from '../config/stages.ts';
+import { sampledTokens } from '../grpo/metrics.ts';
 import type { StepReport } from '../grpo-trainer.ts';
 import { streamSeed } from '../random.ts';
 import type { Progress } from '../rewards.ts';
@@ -202,8 +203,8 @@ export class TrainingRun {
     { step, groups, metrics: measured, timings }: StepReport,
     stage: Stage,
   ): { readonly event: StepEvent; readonly record: MetricsRecord } {
-    const steps = groups.flatMap(({ trajectories }) => trajectories.flatMap((trajectory) => trajectory.steps));
-    const tokens = steps.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    const trajectories = groups.flatMap((group) => group.trajectories);
+    const tokens = trajectories.reduce((sum, trajectory) => sum + sampledTokens(trajectory), 0);
     const metrics = stage.name === undefined ? measured : { ...measured, stage: stage.index + 1 };
     const record = this.#store.metrics(step, metrics);
     this.#store.timings(step, { ...timings, ...(tokens > 0 && { tokens_per_second: tokens / timings.step_time! }) });

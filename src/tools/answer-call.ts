@@ -17,7 +17,7 @@ export interface ToolAnswer {
 }
 
 export interface AnswerLimits {
-  /** Time limit of a call, in seconds, for tools that do not block the thread. Should be less than the limit on the environment's step. @default 5 */
+  /** Time limit of a call, in milliseconds, for tools that do not block the thread. Should be less than the limit on the environment's step. @default 5000 */
   readonly timeLimit?: number;
   /** Maximum number of characters in an answer; a note says how many were left out. @default 10000 */
   readonly lengthLimit?: number;
@@ -41,7 +41,7 @@ export async function answerCall(
   }
   const work = async () => ('call' in tool ? tool.call(call.arguments) : respond(call));
   try {
-    return limited(textOf(await withinTime(work, (limits.timeLimit ?? 5) * 1000)), limits);
+    return limited(textOf(await withinTime(work, limits.timeLimit ?? 5000)), limits);
   } catch (error) {
     return failed(failureOf(error), messageOf(error));
   }

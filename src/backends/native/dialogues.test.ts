@@ -7,10 +7,10 @@ import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, openModel, readJson } from '../../../test/native-models.ts';
 import { converse } from '../../dialogue.ts';
+import { cacheBytesPerToken } from '../../models/layers.ts';
 import type { Completion, Dialogue, Policy, SamplingOptions } from '../../policy.ts';
 import { randomStream } from '../../random.ts';
 import { Decoding } from './decoding-session.ts';
-import { cacheBytesPerToken } from './key-value-cache.ts';
 import type { NativeModel, NativeModelOptions } from './native-model.ts';
 import { RowBatch } from './row-batch.ts';
 

@@ -9,11 +9,6 @@ import { volume } from '../../tensor/shape.ts';
 
 type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
 
-/** Bytes of the keys and values of one token, over all layers. */
-export function cacheBytesPerToken({ layers, keyValueHeads, headSize }: CacheConfig): number {
-  return layers * 2 * keyValueHeads * headSize * Float32Array.BYTES_PER_ELEMENT;
-}
-
 /** Tensors over a range of slots, for sessions to read and write. They last until another range is used or rows are moved. */
 interface Views {
   /** The range, as a key. */

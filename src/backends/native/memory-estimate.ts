@@ -1,6 +1,6 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md explains the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
-import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../models/layers.ts';
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
@@ -124,10 +124,9 @@ function weightBytes(parameters: readonly ParameterSpec[], ownOperators: boolean
 }
 
 /** Keys and values of the completions that are sampled together. */
-function cacheBytes({ layers, keyValueHeads, headSize }: ModelConfig, workload: Workload): number {
+function cacheBytes(config: ModelConfig, workload: Workload): number {
   const { prompts, generations, promptTokens, completionTokens } = workload;
-  const perToken = FLOAT * layers * 2 * keyValueHeads * headSize;
-  return prompts * generations * (promptTokens + completionTokens) * perToken;
+  return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config);
 }
 
 /** The sampler's own copies of frozen matrices, which are prepacked or quantized. */

@@ -1,6 +1,7 @@
 // Describes a native model, and the memory and time that training it takes, from the headers of its files.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
+import { usesReference } from '../../grpo/loss-settings.ts';
 import type { ModelDescription } from '../backend.ts';
 import { openModelText } from '../open-renderer.ts';
 import { memoryEstimate } from './memory-estimate.ts';
@@ -12,12 +13,12 @@ import { timeEstimate } from './time-estimate.ts';
 export async function describeNativeModel(config: Config, modelPath: string): Promise<ModelDescription> {
   const text = await openModelText(modelPath, config.chat_template);
   const architecture = await readArchitecture(modelPath);
-  const { native, num_iterations, beta, log_kl } = config;
+  const { native, num_iterations } = config;
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
   const settings = memorySettings(architecture, config);
   const { total, trainable, full, ownOperators } = settings;
   const plan = memoryPlan(architecture, config);
-  const scoringPasses = beta > 0 || log_kl ? 0.5 : 0;
+  const scoringPasses = usesReference(config) ? 0.5 : 0;
   return {
     ...text,
     contextLength: architecture.config.contextLength,

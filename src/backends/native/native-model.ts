@@ -226,8 +226,8 @@ class Engine implements NativeModel {
     });
     assertFinite('loss', [metrics.loss!], batch);
     const norm = await this.#optimizer.step(learningRate);
-    this.#updated = true;
     assertFinite('gradient', [norm], batch);
+    this.#updated = true;
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 

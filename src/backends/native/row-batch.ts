@@ -1,8 +1,8 @@
 // Continuous batching: finished rows leave the batch and waiting rows take their place, within a memory budget for keys and values.
-import type { ModelConfig } from '../../models/layers.ts';
+import { cacheBytesPerToken, type ModelConfig } from '../../models/layers.ts';
 import type { SamplingOptions } from '../../policy.ts';
 import type { Decoding, DecodingSession } from './decoding-session.ts';
-import { cacheBytesPerToken, KeyValueCache } from './key-value-cache.ts';
+import { KeyValueCache } from './key-value-cache.ts';
 import type { SampledRow } from './sampled-row.ts';
 
 /** Each slot has room for this many tokens more than its row holds, so that the caches are not reallocated for every token. */

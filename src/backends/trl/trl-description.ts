@@ -1,6 +1,7 @@
 // What a model under TRL is, and what training it would take, from the headers of its files; no Python is started.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
+import { usesReference } from '../../grpo/loss-settings.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { ModelDescription, Workload } from '../backend.ts';
 import { parameterCount } from '../native/memory-estimate.ts';
@@ -33,7 +34,7 @@ const FIGURES = {
 /** Estimates are for the CPU; those of a GPU are the plan's own. */
 export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
   const architecture = await readArchitecture(folder);
-  const { num_iterations, beta, log_kl } = config;
+  const { num_iterations } = config;
   const { total, trainable, full } = parameterCounts(architecture, config);
   return {
     ...(await openModelText(folder, config.chat_template)),
@@ -46,7 +47,7 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
       const settings = {
         full,
         threads: availableParallelism(),
-        scoringPasses: beta > 0 || log_kl ? 0.5 : 0,
+        scoringPasses: usesReference(config) ? 0.5 : 0,
         recompute: false,
         ownOperators: false,
       };

@@ -1,6 +1,6 @@
 // What several results hold: the records of a run directory.
 import { z } from 'zod';
-import type { Message } from '../../message.ts';
+import { type Message, roles } from '../../message.ts';
 import { stopReasons } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import {
@@ -65,7 +65,7 @@ export const diagnosedAlert: z.ZodType<DiagnosedAlert> = z.strictObject({
 const toolCall = z.strictObject({ id: z.string(), name: z.string(), arguments: z.record(z.string(), z.unknown()) });
 
 export const message: z.ZodType<Message> = z.strictObject({
-  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  role: z.enum(roles),
   content: z.string(),
   toolCalls: z.array(toolCall).exactOptional(),
   toolCallId: z.string().exactOptional(),

@@ -1,8 +1,6 @@
 // The messages of a row whose prompt is a conversation. What is nearly one is an error: as JSON text, it would be trained on unnoticed.
 import { GradusError, isObject, kindOf } from '../../errors.ts';
-import type { Message, Role, ToolCall } from '../../message.ts';
-
-const roles: readonly Role[] = ['system', 'user', 'assistant', 'tool'];
+import { type Message, type Role, roles, type ToolCall } from '../../message.ts';
 
 /**
  * Copies what is known of messages; other fields are left out. Content in parts and calls of tools may be written as OpenAI writes them. Throws

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ModelText } from '../../../backends/open-renderer.ts';
 import type { Config } from '../../../config/schema.ts';
+import { roles } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
 import { streamSeed } from '../../../random.ts';
 import type { CallHandler } from '../../../workers/worker.ts';
@@ -10,7 +11,7 @@ import { openConfiguredText } from '../../model-text.ts';
 const ids = z.array(z.int());
 const encode = z.strictObject({ text: z.string(), special: z.boolean() });
 const decode = z.strictObject({ ids, skip_special: z.boolean() });
-const message = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() });
+const message = z.looseObject({ role: z.enum(roles), content: z.string() });
 const plainTool = z.looseObject({
   name: z.string(),
   description: z.string().default(''),

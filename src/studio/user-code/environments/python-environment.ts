@@ -4,7 +4,7 @@ import { answerChecks, type EnvAnswers, type RemoteEnv, type Timed } from '../..
 import type { Environment } from '../../../environment.ts';
 import { toolEnvironment } from '../../../envs/tool-environment.ts';
 import { GradusError } from '../../../errors.ts';
-import type { Message } from '../../../message.ts';
+import { type Message, roles } from '../../../message.ts';
 import type { Action, Env, Example } from '../../../rl.ts';
 import { tookLonger } from '../../../time-limits.ts';
 import type { Tool } from '../../../tools/tool.ts';
@@ -22,7 +22,7 @@ const described = z.strictObject({
   ),
 });
 
-const message = z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']), content: z.string() });
+const message = z.looseObject({ role: z.enum(roles), content: z.string() });
 const score = z.number().nullable();
 const rows = z.array(z.record(z.string(), z.unknown()));
 const observation = z.string().nullable();
