@@ -186,6 +186,20 @@ for (const [what, { harm, code, spares }] of Object.entries(damages)) {
   });
 }
 
+for (const [what, harm] of [
+  ['was removed', () => ''],
+  ['lacks its first step', (text: string) => text.slice(text.indexOf('\n') + 1)],
+] as const) {
+  test(`a run whose metrics.jsonl ${what} does not go on`, async () => {
+    const run = join(folder, `metrics ${what}`);
+    cpSync(join(folder, 'good', 'sound'), run, { recursive: true });
+    const metrics = join(run, 'metrics.jsonl');
+    writeFileSync(metrics, harm(readFileSync(metrics, 'utf8')));
+    const { code, result } = await gradus('train', file, '--out', run, '--resume', '--set', 'max_steps=6');
+    assert.deepEqual([code, result.error?.code], [2, 'RUN_DAMAGED']);
+  });
+}
+
 test('two runs cannot write one directory', async () => {
   const out = join(folder, 'shared');
   let second: unknown;

@@ -165,6 +165,11 @@ describe('a wrong value is an error with its key, what was expected and what was
     'reward: [{name: a, weight: x}]': /reward\.0\.weight: expected a number or keys and values, got "x"/,
     'eval: {k: [1, 0]}': /eval\.k\.1: expected more than 0, got 0/,
     'eval: {k: [1, 1000000000]}': /eval\.k\.1: expected at most 10000, got 1000000000/,
+    'rollout: {step_timeout: 0s}': /rollout\.step_timeout: expected a duration above 0s, of at most 500h, got "0s"/,
+    'reward_timeout: 600h': /reward_timeout: expected a duration above 0s, of at most 500h, got "600h"/,
+    'native: {threads: 2000}': /native\.threads: expected .*2000/,
+    'adam_epsilon: 1e-300': /adam_epsilon: expected at least 1e-30, got 1e-300/,
+    'temperature: 1e-40': /temperature: expected at least 0\.001, got 1e-40/,
     'rollout: {step_timeout: soon}': /rollout\.step_timeout: expected a duration .*, got "soon"/,
   };
   for (const [line, message] of Object.entries(cases)) {

@@ -167,7 +167,7 @@ const keys = {
   prompts_per_step: count.default(4).describe('prompts, and so groups, in each step'),
   num_iterations: count.default(1).describe('optimiser updates on the rollouts of one step'),
   max_completion_length: count.default(256).describe('maximum tokens in one turn of the model'),
-  temperature: positive.default(1).describe('temperature of sampling'),
+  temperature: positive.min(1e-3).default(1).describe('temperature of sampling'),
   top_p: z
     .number()
     .positive()
@@ -277,10 +277,10 @@ const keys = {
     .default('constant')
     .describe('the learning rate after warm-up: linear and cosine fall to 0'),
   warmup_ratio: fraction.default(0).describe('fraction of the steps in which the learning rate rises from 0'),
-  weight_decay: z.number().nonnegative().default(0).describe('decoupled weight decay of AdamW'),
+  weight_decay: z.number().nonnegative().max(1000).default(0).describe('decoupled weight decay of AdamW'),
   adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
   adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
-  adam_epsilon: positive.default(1e-8).describe('added to the root of the mean of squared gradients'),
+  adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
   max_grad_norm: positive.default(1).describe('gradients of a larger norm are scaled down to it'),
   max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
   num_train_epochs: positive

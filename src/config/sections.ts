@@ -69,7 +69,7 @@ export const save = z.strictObject({
 export const native = z.strictObject({
   device: z.enum(['cpu', 'webgpu', 'cuda']).default('cpu').describe('where sessions run'),
   threads: z
-    .union([z.literal('auto'), count])
+    .union([z.literal('auto'), count.max(1024)])
     .default('auto')
     .describe('processor threads; auto: as many as there are cores'),
   rollout_dtype: z

@@ -1,14 +1,26 @@
 // Schemas shared by several keys of a configuration.
 import { z } from 'zod';
+import { milliseconds } from './durations.ts';
 
 export const count = z.int().positive();
 export const fraction = z.number().min(0).max(1);
 export const positive = z.number().positive();
-export const duration = z.string().regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h');
+export const duration = z
+  .string()
+  .regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h')
+  .refine(
+    (text) => !/^\d+\D+$/.test(text) || isWaitable(milliseconds(text)),
+    'expected a duration above 0s, of at most 500h',
+  );
 export const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
 
 /** A list of names, or one regular expression. */
 export const names = z.union([z.string(), z.array(z.string()).nonempty()]);
+
+/** Timers of JavaScript go up to 2^31 ms, 596 hours. */
+function isWaitable(time: number): boolean {
+  return time > 0 && time <= 500 * 3_600_000;
+}
 
 function isRegularExpression(source: string): boolean {
   try {

@@ -138,3 +138,22 @@ test('of several objectives none is drowned by its range', () => {
   };
   assertNear(advantagesWith(1000), advantagesWith(1), 1e-3, 'a thousand times as long');
 });
+
+test('rewards whose squares are infinite have the advantages of their ratios', () => {
+  for (const high of [1e155, 1e308]) {
+    const rewards = [
+      [high, 0, high, 0],
+      [-high, high],
+    ];
+    const expected = groupAdvantages(
+      [
+        [1, 0, 1, 0],
+        [-1, 1],
+      ],
+      { baseline: 'group', scaleRewards: 'group' },
+    );
+    const advantages = groupAdvantages(rewards, { baseline: 'group', scaleRewards: 'group' });
+    for (const [g, group] of advantages.entries()) assertNear(group, expected[g]!, 1e-3, `group ${g} of ${high}`);
+    assert.ok(Number.isFinite(scoreMetrics(rewards).reward_std));
+  }
+});

@@ -157,12 +157,20 @@ export function isMixed(values: readonly number[]): boolean {
 }
 
 function mean(values: readonly number[]): number | undefined {
-  return values.length > 0 ? values.reduce((sum, value) => sum + value, 0) / values.length : undefined;
+  if (values.length === 0) return undefined;
+  const sum = values.reduce((total, value) => total + value, 0);
+  return Number.isFinite(sum) ? sum / values.length : inUnits(values, mean);
 }
 
 function deviation(values: readonly number[]): number | undefined {
   if (values.length < 2) return undefined;
   const center = mean(values)!;
   const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
-  return Math.sqrt(squares / (values.length - 1));
+  return Number.isFinite(squares) ? Math.sqrt(squares / (values.length - 1)) : inUnits(values, deviation);
+}
+
+/** Of values that are so large that their sum is infinite, or that of their squares. */
+function inUnits(values: readonly number[], statistic: (values: readonly number[]) => number | undefined) {
+  const unit = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  return Number.isFinite(unit) ? unit * statistic(values.map((value) => value / unit))! : Number.NaN;
 }

@@ -55,6 +55,20 @@ test('the score is the weighted sum of the parts that apply', async () => {
   ]);
 });
 
+test('a part may be called __proto__: its errors are recorded like those of others', async () => {
+  const fails = () => {
+    throw new Error('no');
+  };
+  const model = weightedRewards([
+    { name: 'a', score: () => [1, 2] },
+    { name: '__proto__', score: fails },
+  ]);
+  for (const { score, parts, errors } of await model.score(example, two)) {
+    assert.equal(score, null);
+    assert.deepEqual([Object.keys(parts), Object.keys(errors!)], [['a', '__proto__'], ['__proto__']]);
+  }
+});
+
 test('a trajectory to which no part applies has no score, and none was measured as 0', async () => {
   assert.deepEqual(await scoreWith(() => [null, 0]), [
     { score: null, parts: { mine: null } },

@@ -116,26 +116,27 @@ function combine(
   i: number,
   metrics: NonNullable<Reward['metrics']>,
 ): Reward {
-  const parts: Record<string, number | null> = {};
-  const errors: Record<string, string> = {};
-  const stacks: Record<string, string> = {};
+  // Entries, since assigning to a property called __proto__ would keep nothing.
+  const parts: [string, number | null][] = [];
+  const errors: [string, string][] = [];
+  const stacks: [string, string][] = [];
   let score: number | null = null;
   for (const [r, { name, weight = 1 }] of rewards.entries()) {
     const verdict = verdicts[r]!.scores[i]!;
     const isFault = typeof verdict === 'object' && verdict !== null;
-    parts[name] = isFault ? null : verdict;
+    parts.push([name, isFault ? null : verdict]);
     if (isFault) {
-      errors[name] = verdict.message;
-      if (verdict.stack !== undefined) stacks[name] = verdict.stack;
+      errors.push([name, verdict.message]);
+      if (verdict.stack !== undefined) stacks.push([name, verdict.stack]);
     } else if (verdict !== null) score = (score ?? 0) + weight * verdict;
   }
-  const failed = Object.keys(errors).length > 0;
+  const failed = errors.length > 0;
   const kept = verdicts.flatMap(({ extra = {} }) => Object.entries(extra).map(([name, values]) => [name, values[i]]));
   return {
     score: failed ? null : score,
-    parts,
-    ...(failed && { errors }),
-    ...(Object.keys(stacks).length > 0 && { stacks }),
+    parts: Object.fromEntries(parts),
+    ...(failed && { errors: Object.fromEntries(errors) }),
+    ...(stacks.length > 0 && { stacks: Object.fromEntries(stacks) }),
     ...(Object.keys(metrics).length > 0 && { metrics }),
     ...(kept.length > 0 && { extra: Object.fromEntries(kept) }),
   };

@@ -25,7 +25,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
-import { readLines, replaceFile, replaceJson } from './files.ts';
+import { damaged, readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,
@@ -293,7 +293,14 @@ function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly obj
     const lines = readLines<{ step: number }>(path);
     kept.set(file, file === 'events' ? lines : lines.filter((line) => line.step <= step));
   }
+  assertAllSteps(join(directory, runFiles.metrics), kept.get('metrics') ?? [], step);
   return kept;
+}
+
+/** Throws `RUN_DAMAGED` unless there is a line for each step up to this one: a run that goes on would never make the others again. */
+function assertAllSteps(path: string, lines: readonly object[], step: number): void {
+  const steps = new Set((lines as readonly { readonly step: number }[]).map((line) => line.step));
+  for (let each = 1; each <= step; each++) if (!steps.has(each)) throw damaged(path, `it has no line for step ${each}`);
 }
 
 /** The step, whatever else is called so, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */

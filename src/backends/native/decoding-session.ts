@@ -95,7 +95,10 @@ export class Decoding implements Disposable {
       .input('ids', run.integers([rows, width], ids))
       .input('last_positions', run.integers([rows], last))
       .input('rows', run.integers([rows], ends))
-      .input('inverse_temperature', run.floats([], [temperature === 0 ? 1 : 1 / temperature]))
+      .input(
+        'inverse_temperature',
+        run.floats([], [temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS)]),
+      )
       .output('logits', logits)
       .output('probabilities', probabilities)
       .output('log_total', totals);
@@ -133,6 +136,9 @@ export class Decoding implements Disposable {
     this.#scores[Symbol.dispose]();
   }
 }
+
+/** Logits times more than this may not be float32. All but the likeliest tokens have no probability long before. */
+const HIGHEST_SHARPNESS = 1e30;
 
 /** Buffers for scores [rows, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
 class ScoreBuffers implements Disposable {

@@ -15,16 +15,20 @@ export function kernelOptions(
   }: Pick<NativeModelOptions, 'device' | 'matmulPrecision' | 'rolloutDtype'>,
   architecture: Architecture,
 ): Pick<CompileOptions, 'kernels'> {
-  const missing = refusedKernels({ device, matmul_precision: matmulPrecision });
+  const narrow = gainsFromKernels(architecture) ? undefined : 'this model is too narrow to gain from it';
+  const missing = refusedKernels({ device, matmul_precision: matmulPrecision }) ?? narrow;
   const found = missing === undefined ? kernelLibrary() : { missing };
-  const use = gainsFromKernels(architecture) ? found : { missing: 'this model is too narrow to gain from it' };
-  if ('library' in use) return { kernels: use.library };
+  if ('library' in found) return { kernels: found.library };
   if (rolloutDtype === 'bfloat16') {
-    throw new GradusError('BFLOAT16_NOT_READY', `native.rollout_dtype: bfloat16 cannot be used here: ${use.missing}`, {
-      hint: 'set native.rollout_dtype to auto, or to int8 for faster rollouts',
-      path: 'native.rollout_dtype',
-      kind: 'not_ready',
-    });
+    throw new GradusError(
+      'BFLOAT16_NOT_READY',
+      `native.rollout_dtype: bfloat16 cannot be used here: ${found.missing}`,
+      {
+        hint: 'set native.rollout_dtype to auto, or to int8 for faster rollouts',
+        path: 'native.rollout_dtype',
+        kind: 'not_ready',
+      },
+    );
   }
   return {};
 }
