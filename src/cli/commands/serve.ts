@@ -37,7 +37,10 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
   const { serve } = await import('../../server/serve.ts');
   const apiKey = apiKeyEnv === undefined ? undefined : keyIn(apiKeyEnv);
   const { checkpoint, host, port, name } = flags;
-  const onError = (error: unknown) => output.errorLine(describeError(error));
+  const onError = (error: unknown) => {
+    if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
+    output.errorLine(describeError(error));
+  };
   return serveUntilStopped(
     (signal) => serve(subject, { ...given({ checkpoint, host, port, name, apiKey }), signal, onError }),
     ({ url, model, run }) => {

@@ -66,6 +66,10 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
     if (error instanceof GradusError && error.kind === 'invalid') {
       return c.json(new ApiError(400, error.code.toLowerCase(), error.message).body, 400);
     }
+    // What is nested so deeply that no function can walk it.
+    if (error instanceof RangeError && /call stack/.test(error.message)) {
+      return c.json(new ApiError(400, 'invalid_value', 'The request is nested too deeply').body, 400);
+    }
     onError(error);
     return c.json(new ApiError(500, 'internal_error', messageOf(error)).body, 500);
   });

@@ -194,6 +194,11 @@ test('the model is listed', async () => {
   assert.equal((await client.models.retrieve('tiny')).owned_by, 'gradus');
 });
 
+const deepCall = {
+  ...{ id: 'c', type: 'function' },
+  function: { name: 'f', arguments: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` },
+};
+
 describe('what cannot be answered is refused, and says why', () => {
   const cases: Record<string, [body: object, status: number, code: string, param: string | null]> = {
     'another model': [{ model: 'gpt' }, 404, 'model_not_found', 'model'],
@@ -206,6 +211,10 @@ describe('what cannot be answered is refused, and says why', () => {
     pictures: [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
       ...([400, 'invalid_value', 'messages.0.content'] as const),
+    ],
+    'arguments nested beyond all bounds': [
+      { messages: [{ role: 'assistant', tool_calls: [deepCall] }, ...question] },
+      ...([400, 'invalid_value', null] as const),
     ],
     'a temperature beyond the range': [{ temperature: 3 }, 400, 'invalid_value', 'temperature'],
     'too long a prompt': [
