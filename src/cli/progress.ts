@@ -33,6 +33,8 @@ export class Progress {
         const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
         this.#say(`${event.run.dir}: ${share}, ${event.problems.train} problems, ${event.problems.eval} held out`);
         for (const file of event.changed_files ?? []) this.#say(changedLine(file));
+        for (const damage of event.damaged_checkpoints ?? [])
+          this.#say(`passed over a damaged checkpoint, ${damage}; training goes on from step ${event.step}`);
         break;
       }
       case 'preflight':

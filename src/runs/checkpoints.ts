@@ -125,6 +125,17 @@ export function lastCheckpoint(directory: string): Checkpoint | undefined {
   return undefined;
 }
 
+/** What is wrong with each checkpoint after the last complete one: where a run that goes on makes its steps again. */
+export function damagedCheckpoints(directory: string): string[] {
+  const damage: string[] = [];
+  for (const step of checkpointSteps(directory).reverse()) {
+    const found = inspect(checkpointFolder(directory, step));
+    if (found.state) break;
+    damage.push(`${stepName(step)}: ${found.damage}`);
+  }
+  return damage;
+}
+
 /** In ascending order. */
 export function checkpointSteps(directory: string): number[] {
   const folder = join(directory, runFiles.checkpoints);

@@ -26,6 +26,8 @@ export interface RunRecord {
   readonly code?: Readonly<Record<string, string>>;
   /** Those files that had changed when the run was resumed. */
   readonly changed_files?: readonly string[];
+  /** What was wrong with the latest checkpoints when the run was resumed from an earlier step. */
+  readonly damaged_checkpoints?: readonly string[];
   /** ISO 8601. */
   readonly started: string;
   readonly ended?: string;

@@ -46,6 +46,8 @@ export interface StartEvent {
   readonly problems: { readonly train: number; readonly eval: number };
   /** Files of rewards, environments, data and models that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
+  /** What is wrong with later checkpoints, whose steps are made again; absent if nothing is. */
+  readonly damaged_checkpoints?: readonly string[];
 }
 
 /** A stage begins, or continues in a resumed run. */

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
-import { lastCheckpoint } from '../runs/checkpoints.ts';
+import { damagedCheckpoints, lastCheckpoint } from '../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import { assertFree, assertInactive } from '../runs/reservation.ts';
 import { RunStore } from '../runs/run-store.ts';
@@ -80,6 +80,7 @@ export function openRun(
   return RunStore.reopen(directory, lastCheckpoint(directory)?.state.step, {
     ...{ config, max_steps, versions, code },
     changed_files: changedFiles(readRun(directory).code, code),
+    damaged_checkpoints: damagedCheckpoints(directory),
   });
 }
 

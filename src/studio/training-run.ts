@@ -187,7 +187,7 @@ export class TrainingRun {
 
   #start(): StartEvent {
     const { model, problems } = this.#setup;
-    const { id, backend, step, max_steps } = this.#store.record;
+    const { id, backend, step, max_steps, damaged_checkpoints: damaged = [] } = this.#store.record;
     return {
       type: 'start',
       run: { id, dir: this.#store.directory, backend },
@@ -196,6 +196,7 @@ export class TrainingRun {
       parameters: model.parameters,
       problems: { train: problems.train.length, eval: problems.eval.length },
       ...changesOf(this.#store.record),
+      ...(damaged.length > 0 && { damaged_checkpoints: damaged }),
     };
   }
 

@@ -94,6 +94,10 @@ const runFields = {
     .exactOptional()
     .describe('the SHA-256 hashes of files of rewards, environments, data and models, by path'),
   changed_files: z.array(z.string()).exactOptional().describe('the files that had changed when the run was resumed'),
+  damaged_checkpoints: z
+    .array(z.string())
+    .exactOptional()
+    .describe('what was wrong with the latest checkpoints when the run was resumed from an earlier step'),
   started: z.iso.datetime(),
   ended: z.iso.datetime().exactOptional(),
   step: z.int().describe('the number of steps so far'),

@@ -34,6 +34,10 @@ const start = z.strictObject({
   parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
   changed_files: changedFiles,
+  damaged_checkpoints: z
+    .array(z.string())
+    .exactOptional()
+    .describe('what is wrong with later checkpoints, whose steps are made again; absent if nothing is'),
 });
 
 const stage = z.strictObject({
