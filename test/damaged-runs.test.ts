@@ -200,6 +200,18 @@ for (const [what, harm] of [
   });
 }
 
+test('a run that goes on says which damaged checkpoints it passes over', async () => {
+  const run = join(folder, 'passed over');
+  cpSync(join(folder, 'good', 'sound'), run, { recursive: true });
+  writeFileSync(join(run, 'checkpoints', 'step_000004', 'state.json'), '');
+  const passed: unknown[] = [];
+  await train(file, {
+    ...{ out: run, resume: true },
+    onEvent: (event) => event.type === 'start' && passed.push(event.step, event.damaged_checkpoints),
+  });
+  assert.deepEqual(passed, [2, ['step_000004: state.json cannot be read']]);
+});
+
 test('two runs cannot write one directory', async () => {
   const out = join(folder, 'shared');
   let second: unknown;
