@@ -47,6 +47,15 @@ for (const [when, type, step] of [
   });
 }
 
+test('what was not measured after the last step is absent', async () => {
+  const { result: begun } = await stopAt('step', 2);
+  assert.deepEqual([begun.evals.at(-1)!.step, begun.run.step], [0, 2]);
+  const { random_baseline, final_success_rate, lift } = begun.metrics;
+  assert.deepEqual([typeof random_baseline, final_success_rate, lift], ['number', undefined, undefined]);
+  const { result: evaluated } = await stopAt('samples', 3);
+  assert.equal(evaluated.metrics.final_success_rate, evaluated.evals.at(-1)!.metrics['eval/sampled_accuracy']);
+});
+
 test('a run that has made everything when the signal comes is complete', async () => {
   const { out, result } = await stopAt('samples', 6);
   assert.deepEqual([result.ok, readRun(out).status], [true, 'completed']);

@@ -19,7 +19,7 @@ export interface TrainResult {
   };
   /**
    * The last step's metrics, and over all: `mean_reward` (of the last 10 steps), `final_success_rate` and `random_baseline` (sampled
-   * accuracy on held-out problems at the end, and of the policy that training started from) and `lift`, their difference.
+   * accuracy on held-out problems after the last step, and of the policy that training started from) and `lift`, their difference.
    */
   readonly metrics: Readonly<Record<string, number>>;
   readonly evals: readonly EvaluationRecord[];
@@ -55,8 +55,9 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const { directory, record, alerts, requirements = [], artifacts, reference, onlyHere } = options;
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
-  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals) };
-  const measured = { ...evals.at(-1)?.metrics, ...metrics };
+  const final = finalEvaluation(evals, record.step);
+  const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
+  const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured);
   return {
@@ -99,10 +100,19 @@ function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number
   return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };
 }
 
-function evaluationSummary(evals: readonly EvaluationRecord[]): Record<string, number> {
+/** The evaluation of the weights that the run ended with; a run that was stopped may have none. */
+function finalEvaluation(evals: readonly EvaluationRecord[], step: number): EvaluationRecord | undefined {
+  const last = evals.at(-1);
+  return step > 0 && last?.step === step ? last : undefined;
+}
+
+function evaluationSummary(
+  evals: readonly EvaluationRecord[],
+  final: EvaluationRecord | undefined,
+): Record<string, number> {
   const accuracy = (record: EvaluationRecord | undefined) => record?.metrics['eval/sampled_accuracy'];
   const before = accuracy(evals.find(({ step }) => step === 0));
-  const after = accuracy(evals.at(-1));
+  const after = accuracy(final);
   return {
     ...(after !== undefined && { final_success_rate: after }),
     ...(before !== undefined && { random_baseline: before }),

@@ -10,7 +10,7 @@ export const trainSchema = outcomeSchema(
   {
     run: runSummary,
     metrics: numbers.describe(
-      'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: at the end, at the start, their difference)',
+      'the last step’s, and mean_reward (of the last 10 steps), final_success_rate, random_baseline and lift (held-out accuracy: after the last step, at the start, their difference)',
     ),
     evals: z.array(evaluationRecord),
     verdict,
