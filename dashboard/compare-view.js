@@ -83,7 +83,14 @@ function summary({ runs, held_out }, names) {
       pill(run.status),
       `${number(run.step)} / ${number(run.max_steps)}`,
       run.reward ? `${number(run.reward.before)} → ${number(run.reward.after)}` : '–',
-      accuracyText(run.accuracy),
+      h(
+        'span',
+        {},
+        accuracyText(run.accuracy),
+        run.accuracy &&
+          run.accuracy.step !== run.step &&
+          h('span', { class: 'quiet' }, ` at step ${run.accuracy.step}`),
+      ),
       pill(run.learning),
       i === 0
         ? h('span', { class: 'quiet' }, 'the others are compared with it')
@@ -93,6 +100,7 @@ function summary({ runs, held_out }, names) {
               { class: 'pills' },
               pill(against.conclusion),
               `${signed(against.difference)} [${signed(against.interval[0])}, ${signed(against.interval[1])}]`,
+              against.caveat !== undefined && h('span', { class: 'quiet' }, against.caveat),
             )
           : h('span', { class: 'quiet' }, '–'),
     ];

@@ -11,8 +11,18 @@ const heldOut = z.strictObject({
   margin: z.number(),
   conclusion: z
     .enum(['better', 'worse', 'same', 'inconclusive'])
-    .describe('better or worse: the interval lies beyond the margin; same: it lies within the margin'),
-  paired: z.boolean().describe('whether both were evaluated on the same problems, and compared problem by problem'),
+    .describe(
+      'better or worse: the interval lies beyond the margin; same: it lies within the margin; inconclusive: neither, or there is a caveat',
+    ),
+  caveat: z
+    .string()
+    .exactOptional()
+    .describe(
+      'why the difference says nothing of the runs: one was last evaluated before its last step, or their rewards differ',
+    ),
+  paired: z
+    .boolean()
+    .describe('whether both were evaluated on the same problems by the same reward, and compared problem by problem'),
   problems: z.int(),
 });
 

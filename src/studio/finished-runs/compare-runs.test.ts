@@ -86,6 +86,27 @@ test('other problems are compared as a whole, which tells less', () => {
   assert.ok(width(apart) > 1.3 * width(together));
 });
 
+test('accuracy before the last step, or by another reward, concludes nothing', () => {
+  const stopped = run('b', { right: [20, 90] });
+  const early = { ...stopped, record: { ...stopped.record, step: 55 } };
+  for (const [first, second] of [
+    [run('a'), early],
+    [early, run('a')],
+  ] as const) {
+    const { conclusion, caveat, paired } = compareRuns([first, second]).held_out[0]!;
+    assert.deepEqual([conclusion, caveat, paired], ['inconclusive', 'b was last evaluated at step 40 of 55', true]);
+  }
+  const against = (...settings: string[]) =>
+    compareRuns([run('a'), run('b', { settings, right: [20, 90] })]).held_out[0]!;
+  for (const other of ['reward=exact_match', 'reward=[{name: numeric_match, config: {lenient: true}}]']) {
+    const { conclusion, caveat, paired } = against(other);
+    assert.deepEqual([conclusion, paired], ['inconclusive', false]);
+    assert.match(caveat!, /first rewards differ/);
+  }
+  const { conclusion, caveat, paired } = against('reward=[{name: numeric_match, weight: 1}, xml_format]');
+  assert.deepEqual([conclusion, caveat, paired], ['better', undefined, true]);
+});
+
 test('a run without evaluations is compared without accuracy', () => {
   const comparison = compareRuns([run('a'), { ...run('b'), evaluations: [] }]);
   assert.deepEqual(comparison.held_out, []);

@@ -30,9 +30,11 @@ export interface HeldOutComparison {
   readonly difference: number;
   readonly interval: Interval;
   readonly margin: number;
-  /** `better` and `worse`, the interval lies beyond the margin; `same`, within; else `inconclusive`. */
+  /** `better` and `worse`, the interval lies beyond the margin; `same`, within; else, and where `caveat` says why, `inconclusive`. */
   readonly conclusion: 'better' | 'worse' | 'same' | 'inconclusive';
-  /** Whether both were asked the same problems, and are compared problem by problem. */
+  /** Why the difference says nothing of the runs, whatever its interval; absent where it does. */
+  readonly caveat?: string;
+  /** Whether both were asked the same problems and judged by the same reward, and are compared problem by problem. */
   readonly paired: boolean;
   readonly problems: number;
 }
@@ -85,16 +87,33 @@ function configDifferences(runs: readonly InspectedRun[]): Comparison['config'] 
 function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutComparison | undefined {
   const [theirs, ours] = [against.evaluations.at(-1), run.evaluations.at(-1)];
   if (!theirs || !ours) return undefined;
-  const paired = haveSameProblems(against, run) && theirs.per_problem.length === ours.per_problem.length;
+  const sameMeasure = isDeepStrictEqual(decisiveReward(against.config), decisiveReward(run.config));
+  const sameProblems = haveSameProblems(against, run) && theirs.per_problem.length === ours.per_problem.length;
+  const paired = sameMeasure && sameProblems;
   const difference = paired ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
   if (!difference) return undefined;
   const learning = classifyProblems(difference.interval, accuracyMargin, difference.problems);
+  const caveat = sameMeasure
+    ? (earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
+    : 'what counts as correct is not the same: their first rewards differ';
   const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
   return {
     ...{ run: run.record.id, against: against.record.id },
     ...difference,
-    ...{ margin: accuracyMargin, conclusion: names[learning], paired },
+    ...{ margin: accuracyMargin, conclusion: caveat === undefined ? names[learning] : 'inconclusive', paired },
+    ...(caveat !== undefined && { caveat }),
   };
+}
+
+/** What decides, with the data and the environment, which completions are correct; its weight does not. */
+function decisiveReward(config: Config | undefined): unknown {
+  const { weight: _, ...first } = config?.reward[0] ?? { name: config?.reward_fn ?? null };
+  return first;
+}
+
+/** What is to be said of a run whose last weights were not evaluated: it was stopped, failed, or still trains. */
+function earlyEvaluation({ record }: InspectedRun, { step }: EvaluationRecord): string | undefined {
+  return step === record.step ? undefined : `${record.id} was last evaluated at step ${step} of ${record.step}`;
 }
 
 function haveSameProblems({ config: a }: InspectedRun, { config: b }: InspectedRun): boolean {

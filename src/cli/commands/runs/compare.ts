@@ -46,7 +46,11 @@ function text({ runs, config, held_out }: Comparison): string {
     ['learning', ...runs.map(({ learning }) => learning)],
     [
       'accuracy',
-      ...runs.map(({ accuracy }) => (accuracy ? `${accuracy.value.toFixed(2)} ${interval95(accuracy.interval)}` : '')),
+      ...runs.map(({ accuracy, step }) => {
+        if (!accuracy) return '';
+        const early = accuracy.step === step ? '' : `, at step ${accuracy.step}`;
+        return `${accuracy.value.toFixed(2)} ${interval95(accuracy.interval)}${early}`;
+      }),
     ],
     ...shown.map((name) => [
       name,
@@ -56,9 +60,12 @@ function text({ runs, config, held_out }: Comparison): string {
   ];
   return [
     table(rows),
-    ...held_out.map(({ run, against, difference, interval, conclusion, paired, problems }) => {
-      const how = paired ? `problem by problem, ${problems} problems` : `different problems, ${problems} each`;
-      return `${run} against ${against}: ${conclusion}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
+    ...held_out.map(({ run, against, difference, interval, conclusion, caveat, paired, problems }) => {
+      const how = paired
+        ? `problem by problem, ${problems} problems`
+        : `not problem by problem, ${problems} problems each`;
+      const why = caveat === undefined ? '' : ` (${caveat})`;
+      return `${run} against ${against}: ${conclusion}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
     }),
   ].join('\n');
 }
