@@ -187,6 +187,25 @@ test('a flat reward is called flat, not hacked', () => {
   assert.deepEqual(found, ['reward_flat']);
 });
 
+test('a task that was soon solved is no failure, however long the run goes on', () => {
+  const early = (before: number, after: number) => (t: number) => (t < 0.025 ? before : after);
+  const solved: Values = {
+    ...{ reward: early(0.1, 1), reward_std: early(0.4, 0), entropy: early(0.3, 1.2), kl: 3 },
+    ...{ 'groups/frac_all_good': early(0, 1), 'groups/frac_all_bad': early(0.9, 0) },
+    'completions/clipped_ratio': 1,
+  };
+  assert.deepEqual([...new Set(rulesOf(run(400, solved)))].sort(), [
+    'completions_clipped',
+    'groups_all_bad',
+    'groups_all_good',
+    'kl_high',
+  ]);
+  const found = rulesOf(run(400, { ...solved, 'groups/frac_all_good': 0 }));
+  for (const rule of ['completions_never_end', 'reward_spread_gone', 'entropy_explosion', 'kl_explosion']) {
+    assert.ok(found.includes(rule), rule);
+  }
+});
+
 test('an alert is told once, and is over when its rule has not held for a while', () => {
   const monitor = new HealthMonitor();
   const told: number[] = [];

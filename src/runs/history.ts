@@ -78,9 +78,12 @@ export class History {
     return this.#reward.change;
   }
 
-  /** Whether there are enough steps to tell, and they do not show that the reward rose. */
+  /**
+   * Whether there are enough steps to tell, they do not show that the reward rose, and it should have: the first window grows with the run,
+   * and all that was learnt may lie within it, so that a task that is solved counts as an improvement.
+   */
   get hasNotImproved(): boolean {
-    return this.reward !== undefined && this.reward.learning !== 'improved';
+    return this.reward !== undefined && this.reward.learning !== 'improved' && !this.isSolved;
   }
 
   /** Whether most groups are all good and hardly any all bad, so that a lack of progress is no problem. */

@@ -64,7 +64,7 @@ export const rewardRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, share: 0.1 },
     condition: ({ share, steps }) =>
-      `reward_std in the last ${steps} steps is below ${percent(share)} of its value in the first ${steps} steps, and the reward has not improved`,
+      `reward_std in the last ${steps} steps is below ${percent(share)} of its value in the first ${steps} steps, the reward has not improved, and the task is not solved`,
     why: 'All completions have nearly the same reward; the policy may have collapsed to a single response.',
     suggestion: 'Read samples to see whether they are all alike. Raise temperature or beta, or lower learning_rate.',
     check(history, { steps, share }) {

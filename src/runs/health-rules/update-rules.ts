@@ -7,7 +7,7 @@ export const updateRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, norm: 0.001, mixed: 0.2 },
     condition: ({ mixed, norm, steps }) =>
-      `grad_norm was below ${norm} in each of the last ${steps} steps, although at least ${percent(mixed)} of groups were mixed, and the reward has not improved`,
+      `grad_norm was below ${norm} in each of the last ${steps} steps, although at least ${percent(mixed)} of groups were mixed, the reward has not improved, and the task is not solved`,
     why: 'The groups have something to teach, but the gradients are too small to change the policy.',
     suggestion: 'Check scale_rewards and lora.target_modules, and whether rewards differ by more than rounding.',
     check(history, { steps, norm, mixed }) {
