@@ -292,10 +292,12 @@ describe('a run', () => {
     assert.equal(replaced.code, 0, replaced.stderr);
   });
 
-  test('a name that is a path is refused, before anything is written', async () => {
-    for (const name of ['../elsewhere', 'a/b', '..', '']) {
+  test('a name that is a path or means another run is refused, before anything is written', async () => {
+    for (const name of ['../elsewhere', 'a/b', '..', '', 'latest']) {
       assertFailure(await run(['train', 'tiny.yaml', '--name', name, '--overwrite', '--json']), 2, 'USAGE');
     }
+    assertFailure(await run(['train', writeConfig('latest.yaml'), '--json']), 2, 'USAGE');
+    assert.ok(!existsSync(join(folder, 'runs', 'latest')));
   });
 
   test('a run that is not there', async () => {

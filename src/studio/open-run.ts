@@ -42,7 +42,7 @@ const changeable = [
   'modal.secrets',
 ];
 
-/** Throws `USAGE` for a name that would be a path. */
+/** Throws `USAGE` for a name that would be a path, and for `latest`, by which commands mean whatever run was started last. */
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
   if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
     throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
@@ -50,7 +50,15 @@ export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' 
       path: '--name',
     });
   }
-  return out ?? join(root, name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run'));
+  if (out !== undefined) return out;
+  const own = name ?? (file ? basename(file).replace(/\.\w+$/, '') : 'run');
+  if (own === 'latest') {
+    throw new GradusError('USAGE', 'a run cannot be called latest: commands mean by it the run that was started last', {
+      hint: 'give another name with --name',
+      path: '--name',
+    });
+  }
+  return join(root, own);
 }
 
 /** Whether the run can be written where it should be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
