@@ -292,6 +292,11 @@ describe('a run', () => {
     assert.equal(replaced.code, 0, replaced.stderr);
   });
 
+  test('a command that enters a new folder is quoted', async () => {
+    const { next } = onlyObject((await run(['init', 'new project', '--json'])).stdout);
+    assert.equal((next as string[])[0], "cd 'new project'");
+  });
+
   test('a name that is a path or means another run is refused, before anything is written', async () => {
     for (const name of ['../elsewhere', 'a/b', '..', '', 'latest']) {
       assertFailure(await run(['train', 'tiny.yaml', '--name', name, '--overwrite', '--json']), 2, 'USAGE');

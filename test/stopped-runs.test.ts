@@ -56,6 +56,12 @@ test('what was not measured after the last step is absent', async () => {
   assert.equal(evaluated.metrics.final_success_rate, evaluated.evals.at(-1)!.metrics['eval/sampled_accuracy']);
 });
 
+test('commands that are worth running are quoted where the name of the run needs it', async () => {
+  const { next } = await train({ ...config, max_steps: 1 }, { name: 'my run', root: folder, preflight });
+  assert.ok(next.includes(`gradus eval '${place('my run')}'`), next.join('; '));
+  assert.ok(next.includes(`gradus sample '${place('my run')}' --n 8`), next.join('; '));
+});
+
 test('a run that has made everything when the signal comes is complete', async () => {
   const { out, result } = await stopAt('samples', 6);
   assert.deepEqual([result.ok, readRun(out).status], [true, 'completed']);

@@ -7,6 +7,7 @@ import { claimed } from '../runs/claim.ts';
 import { runFiles } from '../runs/layout.ts';
 import { makeFolder } from '../runs/make-folder.ts';
 import { emptyRun, reserveRun } from '../runs/reservation.ts';
+import { shellWord } from '../shell-word.ts';
 import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
 import { assertMeasurable, parseRequirement } from './requirements.ts';
@@ -81,7 +82,7 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
     log,
     next: ['wait --timeout 300', 'tail', 'stop'].map((rest) => {
       const [verb, ...flags] = rest.split(' ');
-      return ['gradus runs', verb, reference, ...flags].join(' ');
+      return ['gradus runs', verb, shellWord(reference), ...flags].join(' ');
     }),
   };
 }

@@ -7,6 +7,7 @@ import type { ModelPlace } from '../backends/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
+import { shellWord } from '../shell-word.ts';
 import { promptLengths } from './data/length-distribution.ts';
 import { type Problems, promptOf, stepCount } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
@@ -211,11 +212,6 @@ function timePlan(
   // Each stage opens the model anew.
   const start = stages.length * times.start;
   return { estimate: start + training + evaluations, start, per_step: training / steps, evaluations };
-}
-
-/** Quotes a word for the shell if necessary. */
-function shellWord(word: string): string {
-  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 function noteOf(taken: boolean): string {

@@ -4,6 +4,7 @@ import type { DiagnosedAlert } from '../runs/health.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
+import { shellWord } from '../shell-word.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
 
 export interface TrainResult {
@@ -55,6 +56,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const { directory, record, alerts, requirements = [], artifacts, reference, onlyHere } = options;
   const evals = readEvaluations(directory);
   const steps = readMetrics(directory);
+  const run = shellWord(reference);
   const final = finalEvaluation(evals, record.step);
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
   const measured = { ...final?.metrics, ...metrics };
@@ -73,8 +75,8 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     artifacts,
     ...changesOf(record),
     next: [
-      ...(alerts.length > 0 ? [`gradus runs diagnose ${reference}`] : []),
-      ...(onlyHere ? [] : [`gradus eval ${reference}`, `gradus sample ${reference} --n 8`]),
+      ...(alerts.length > 0 ? [`gradus runs diagnose ${run}`] : []),
+      ...(onlyHere ? [] : [`gradus eval ${run}`, `gradus sample ${run} --n 8`]),
     ],
     ...(error && { error }),
   };

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
@@ -70,7 +71,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
     writeFileSync(join(dir, file), contents[file]!);
   }
   const { next } = templates[template];
-  const commands = [...(dir === '.' ? [] : [`cd ${dir}`]), ...next];
+  const commands = [...(dir === '.' ? [] : [`cd ${shellWord(dir)}`]), ...next];
   const result = {
     ok: true,
     schema: 'init.result/1',

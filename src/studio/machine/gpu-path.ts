@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfigFile } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { assertSupported } from '../../config/support.ts';
 import { GradusError, messageOf } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import { assertRentable, runCost } from '../modal/rental.ts';
 import { type Plan, planTraining } from '../plan.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
@@ -115,7 +116,9 @@ export async function explainGpuPath(
       command: [
         ...['gradus', 'train', file, ...settings.flatMap((setting) => ['--set', setting])],
         ...(place.rented ? ['--yes'] : []),
-      ].join(' '),
+      ]
+        .map(shellWord)
+        .join(' '),
       ...{ ready: missing.length === 0 && refused === undefined, missing },
       ...(refused !== undefined && { refused }),
       ...(place.rented && rentedEstimates(config, plan)),

@@ -1,6 +1,7 @@
 // gradus runs wait: until a run is over, or for so long.
 import { Command } from 'commander';
 import type { RunRecord } from '../../../runs/records.ts';
+import { shellWord } from '../../../shell-word.ts';
 import type { TrainResult } from '../../../studio/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
@@ -67,7 +68,7 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
     return {
       code: 'STILL_RUNNING',
       message: `still ${status} after ${waited}, ${where}`,
-      hint: `wait again, or gradus runs tail ${directory}`,
+      hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
     };
   }
 }
