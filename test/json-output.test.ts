@@ -282,7 +282,9 @@ function assertPublished(object: Record<string, unknown>, schema: string): void 
 }
 
 describe('one object on stdout', () => {
-  for (const [line, exitCode, schema] of Object.values(cases).flat()) {
+  for (const [name, [line, exitCode, schema]] of Object.entries(cases).flatMap(([name, lines]) =>
+    lines.map((each) => [name, each] as const),
+  )) {
     test(`gradus ${line} --json: ${schema}, exit ${exitCode}`, async () => {
       // A terminal must change nothing on stdout; what takes its time shows that once, below.
       for (const isTTY of /^(train|eval|export|sample|serve|dashboard|demo|init)/.test(line) && exitCode === 0
@@ -292,6 +294,8 @@ describe('one object on stdout', () => {
         const object = onlyObject(stdout);
         assertPublished(object, schema);
         assert.deepEqual([code, object.ok], [exitCode, exitCode === 0], stderr);
+        // A group, such as `runs`, has no command of its own.
+        assert.equal(object.command, line.startsWith(name) ? name : line.split(' ')[0]);
         if (exitCode === 0) continue;
         const { message } = object.error as { message: string };
         assert.equal(object.exit_code, exitCode);

@@ -83,12 +83,15 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       },
   };
   const program = await createProgram(cli, command, help);
+  const subject = named(program, words);
+  // As results call it: `runs show`. Of a command that there is not, its first word.
+  const asked = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
   const watches = [showDownloads(output), tellDownloads(output)];
   // A program that gives its own streams handles its own failures.
-  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, command)));
+  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, asked)));
   const showHelp = () => {
-    const subject = named(program, command === 'help' ? words.slice(1) : words);
-    if (help.length > 0) output.result(helpResult(help.join(''), subject), help.join('').trimEnd());
+    const helped = command === 'help' ? named(program, words.slice(1)) : subject;
+    if (help.length > 0) output.result(helpResult(help.join(''), helped), help.join('').trimEnd());
   };
   try {
     await program.parseAsync(line, { from: 'user' });
@@ -100,7 +103,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       return 0;
     }
     if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
-    return output.failure(error instanceof CommanderError ? usageError(error, named(program, words)) : error, command);
+    return output.failure(error instanceof CommanderError ? usageError(error, subject) : error, asked);
   } finally {
     for (const end of watches) end();
   }

@@ -6,7 +6,7 @@ export const errorSchema = z
   .strictObject({
     ok: z.literal(false),
     schema: z.literal('error/1'),
-    command: z.string().nullable().describe('null if the command line names none'),
+    command: z.string().nullable().describe('its whole name, such as runs show; null if the command line names none'),
     error: failure,
     exit_code: z.int().min(1),
   })
