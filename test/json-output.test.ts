@@ -85,6 +85,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['train unknown-key.yaml', 2, 'error/1'],
     ['train hopeless.yaml', 2, 'error/1'],
     ['train tiny.yaml --dry-run', 0, 'train.plan/1'],
+    ['train tiny.yaml --dry-run --require mean_reward=2', 2, 'error/1'],
+    [
+      'train tiny.yaml --dry-run --set reward_fn=null --set reward=numeric_match --require mean_rewards>=2',
+      2,
+      'error/1',
+    ],
     ['train rented.yaml --dry-run', 0, 'train.plan/1'],
     ['train rented.yaml', 2, 'train.plan/1'],
     ['train absent-model.yaml --dry-run', 3, 'error/1'],

@@ -10,7 +10,7 @@ import { emptyRun, reserveRun } from '../runs/reservation.ts';
 import { shellWord } from '../shell-word.ts';
 import { assertConfirmed } from './modal/rental.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
-import { assertMeasurable, parseRequirement } from './requirements.ts';
+import { readRequirements } from './requirements.ts';
 import { loadConfig } from './train.ts';
 import { ownVersions } from './versions.ts';
 
@@ -48,7 +48,7 @@ export interface DetachedResult {
  */
 export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
   const loaded = loadConfig(configFile, options.settings);
-  assertMeasurable(options.require.map(parseRequirement), loaded.config);
+  readRequirements(options.require, loaded.config);
   assertConfirmed(loaded.config, options.yes ?? false);
   assertRunPlace(loaded, options);
   const reference = runDirectory(loaded, options);

@@ -15,6 +15,7 @@ import { rentalStart } from './machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './machine/gpu-memory.ts';
 import { type Rental, rentalOf } from './modal/rental.ts';
 import { type RunPlace, runDirectory } from './open-run.ts';
+import { readRequirements } from './requirements.ts';
 import { openings, openStageTask, openTask } from './task.ts';
 
 export interface Plan {
@@ -85,15 +86,18 @@ export interface TimePlan {
 export interface PlanOptions extends RunPlace {
   /** The command line that trains, without the program's name. @default `train` and the configuration's file */
   readonly argv?: readonly string[];
+  /** Conditions on the results, which are only read. */
+  readonly require?: readonly string[];
 }
 
 /** The number of problems whose prompts are measured with an environment, since starting its episodes may take a while. */
 const openedEpisodes = 256;
 
-/** Throws the errors of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
+/** Throws the errors of requirements, of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
   const { config, origins, file } = loaded;
   const { argv = ['train', file ?? 'CONFIG'] } = options;
+  readRequirements(options.require, config);
   const task = await openTask(config);
   const backend = await backendOf(config);
   const model = await backend.describe(config);

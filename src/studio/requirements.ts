@@ -49,8 +49,14 @@ export function parseRequirement(text: string): Requirement {
   });
 }
 
-/** Refuses, before training, metrics that no run of the configuration can have. Throws `METRIC_UNKNOWN`. */
-export function assertMeasurable(requirements: readonly Requirement[], config: Config): void {
+/** Reads what a run of the configuration is required to reach. Throws `REQUIREMENT_INVALID` and, for metrics that it cannot have, `METRIC_UNKNOWN`. */
+export function readRequirements(texts: readonly string[] = [], config: Config): Requirement[] {
+  const requirements = texts.map(parseRequirement);
+  assertMeasurable(requirements, config);
+  return requirements;
+}
+
+function assertMeasurable(requirements: readonly Requirement[], config: Config): void {
   const names = [
     ...summaryNames,
     ...(config.eval ? evaluationMetricNames(rewardNames(config), config.eval.k) : []),

@@ -20,7 +20,7 @@ import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
-import { assertMeasurable, parseRequirement } from './requirements.ts';
+import { readRequirements } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
 import { readStartAdapter, withOwnAdapter } from './start-adapter-copy.ts';
 import type { Tracking } from './tracking.ts';
@@ -75,8 +75,7 @@ export async function* trainEvents(
   assertOptions(options);
   const loaded = loadConfig(config, options.settings);
   const { values } = loaded;
-  const requirements = (options.require ?? []).map(parseRequirement);
-  assertMeasurable(requirements, loaded.config);
+  const requirements = readRequirements(options.require, loaded.config);
   if (loaded.config.compute === 'modal') {
     assertNamesOnly(values);
     const { assertConfirmed } = await import('./modal/rental.ts');

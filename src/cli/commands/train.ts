@@ -104,12 +104,13 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
 
 /** @param refusal why it is shown, if nobody asked for it */
 async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
-  const { name, out, resume, overwrite } = flags;
+  const { name, out, resume, overwrite, require } = flags;
   const { loadConfigFile } = await import('../../config/load.ts');
   const { planTraining } = await import('../../studio/plan.ts');
   const { planText } = await import('../plan-text.ts');
   const plan = await planTraining(loadConfigFile(file, settingsOf(flags)), {
     ...given({ name, out, resume, overwrite }),
+    require,
     argv: [...argv.filter((argument) => argument !== '--dry-run'), ...(refusal ? ['--yes'] : [])],
   });
   const result = { schema: 'train.plan/1', command: 'train', ...plan };
