@@ -332,7 +332,29 @@ describe('a run', () => {
     assertFailure(await run(['train', file, '--json']), 2, 'PREFLIGHT_FAILED');
     const { code, stdout } = await run(['train', file, '--json', '--no-preflight']);
     assert.equal(code, 1);
-    assert.equal((onlyObject(stdout).error as { code: string }).code, 'ERROR_BUDGET_SPENT');
+    const { error, run: failed } = onlyObject(stdout) as Record<string, Record<string, string>>;
+    assert.equal(error!.code, 'ERROR_BUDGET_SPENT');
+    assert.match(error!.hint!, /rollouts\//);
+    assert.equal(failed!.id, 'throws');
+    assert.ok(existsSync(join(failed!.dir!, 'rollouts')));
+    assert.equal(onlyObject((await run(['runs', 'show', 'nothing', '--json'])).stdout).run, undefined);
+  });
+
+  test('what the checks warn of is in the result, also of a run that goes on', async () => {
+    writeFileSync(
+      join(folder, 'rewards', 'same.ts'),
+      'export default ({ completions }) => completions.map(() => 0.5);\n',
+    );
+    const file = writeConfig('same.yaml', { reward_fn: 'rewards/same.ts', eval: null, save: { every_steps: 1 } });
+    const warnings = async (...args: string[]) => {
+      const result = onlyObject((await run(['train', file, '--json', ...args])).stdout);
+      return result.warnings as { id: string; detail: string; hint: string }[] | undefined;
+    };
+    const [first, resumed] = [await warnings('--set', 'max_steps=1'), await warnings('--resume')];
+    const { detail, hint } = first!.find(({ id }) => id === 'reward_spread')!;
+    assert.ok(detail.length > 0 && hint.length > 0);
+    assert.deepEqual(resumed, first);
+    assert.equal(await warnings('--overwrite', '--no-preflight'), undefined);
   });
 });
 

@@ -19,6 +19,7 @@ export class Output {
   readonly stderr: Stream;
   /** Whether stderr is a terminal that wants colours: NO_COLOR is honoured. */
   readonly color: boolean;
+  #run: BegunRun | undefined;
 
   constructor(
     mode: OutputMode,
@@ -55,6 +56,11 @@ export class Output {
     if (this.mode === 'events') this.#line(event);
   }
 
+  /** From now on failures name this run. */
+  began({ id, dir }: BegunRun): void {
+    this.#run = { id, dir };
+  }
+
   /** A line for people. */
   note(text: string): void {
     this.stderr.write(`${text}\n`);
@@ -70,7 +76,8 @@ export class Output {
 
   /** The same for an error that is described already. */
   failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
-    if (this.mode !== 'text') this.result({ ok: false, schema: 'error/1', ...failure }, '');
+    if (this.mode !== 'text')
+      this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');
     this.errorLine(failure.error);
   }
 
@@ -82,6 +89,11 @@ export class Output {
   #line(value: object): void {
     this.stdout.write(`${JSON.stringify(value)}\n`);
   }
+}
+
+interface BegunRun {
+  readonly id: string;
+  readonly dir: string;
 }
 
 export interface DescribedError {

@@ -21,6 +21,7 @@ test('failures up to the fraction are borne, more are not', () => {
   assert.throws(() => errorBudget(0.2)([group(2, 1)]), { code: 'ERROR_BUDGET_SPENT', kind: 'failed' });
   assert.throws(() => errorBudget(0)([group(1, 0)]), {
     message: '1 of 10 rollouts failed, most recently: the roof fell',
+    hint: /rollouts\//,
   });
 });
 

@@ -18,7 +18,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
       'ERROR_BUDGET_SPENT',
       `${failed} of ${all} rollouts failed, most recently: ${faults.at(-1) ?? 'see the rollouts'}`,
       {
-        hint: 'fix the error, or raise max_error_fraction',
+        hint: 'the errors are in rollouts/ of the run: fix them, or raise max_error_fraction',
         path: 'max_error_fraction',
         kind: 'failed',
       },

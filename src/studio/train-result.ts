@@ -1,10 +1,15 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
+import { join } from 'node:path';
 import { mean } from '../intervals.ts';
+import { readLines } from '../runs/files.ts';
 import type { DiagnosedAlert } from '../runs/health.ts';
+import { runFiles } from '../runs/layout.ts';
 import { readEvaluations, readMetrics } from '../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { shellWord } from '../shell-word.ts';
+import type { Check } from './checks.ts';
+import type { TrainEvent } from './events.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
 
 export interface TrainResult {
@@ -25,6 +30,8 @@ export interface TrainResult {
   readonly metrics: Readonly<Record<string, number>>;
   readonly evals: readonly EvaluationRecord[];
   readonly verdict: Verdict;
+  /** What the checks before the run warned of; absent where they did not, or were skipped. */
+  readonly warnings?: readonly Required<Pick<Check, 'id' | 'detail' | 'hint'>>[];
   /** What the rules of run health found, in the order in which it began. */
   readonly alerts: readonly DiagnosedAlert[];
   /** What was required, and what came of it; absent where nothing was. */
@@ -70,6 +77,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     metrics,
     evals,
     verdict: learningVerdict(steps, evals),
+    ...warningsOf(directory),
     alerts,
     ...(checked.length > 0 && { requirements: checked }),
     artifacts,
@@ -85,6 +93,14 @@ export function trainResult(options: TrainResultOptions): TrainResult {
 /** What changed under a run, where something did. */
 export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
   return files.length > 0 && { changed_files: files };
+}
+
+/** Read from the run, since one that goes on is not checked again. */
+function warningsOf(directory: string) {
+  const events = readLines<TrainEvent>(join(directory, runFiles.events));
+  const checks = events.flatMap((event) => (event.type === 'preflight' ? event.checks : []));
+  const warnings = checks.filter(({ ok, level }) => !ok && level === 'warning');
+  return warnings.length > 0 && { warnings: warnings.map(({ id, detail, hint = '' }) => ({ id, detail, hint })) };
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord) {

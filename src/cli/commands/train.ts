@@ -90,6 +90,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
         signal,
         onEvent(event) {
           output.event(event);
+          if (event.type === 'start') output.began(event.run);
           progress.show(event);
         },
       });

@@ -8,6 +8,10 @@ export const errorSchema = z
     schema: z.literal('error/1'),
     command: z.string().nullable().describe('its whole name, such as runs show; null if the command line names none'),
     error: failure,
+    run: z
+      .strictObject({ id: z.string(), dir: z.string() })
+      .exactOptional()
+      .describe('the run that failed; absent if none had begun'),
     exit_code: z.int().min(1),
   })
   .describe('The result of any command that fails and has nothing else to report.');

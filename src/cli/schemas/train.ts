@@ -14,6 +14,10 @@ export const trainSchema = outcomeSchema(
     ),
     evals: z.array(evaluationRecord),
     verdict,
+    warnings: z
+      .array(z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() }))
+      .exactOptional()
+      .describe('what the checks before the run warned of; absent if nothing'),
     alerts: z.array(diagnosedAlert),
     requirements: z
       .array(
