@@ -43,6 +43,19 @@ test('held out: few problems show nothing, however equal or different', () => {
   assert.equal(heldOut(correct(0, 4), correct(4, 4))!.learning, 'inconclusive');
 });
 
+test('held out: the reason says whether problems are too few for any interval, and what changes that', () => {
+  const reason = (before: number[], after: number[]) =>
+    learningVerdict([], [evaluation(0, before), evaluation(9, after)]).reason;
+  assert.match(
+    reason(correct(0, 6), correct(6, 6)),
+    /fewer than 10 problems show nothing.*eval_fraction or eval_dataset/,
+  );
+  const enough = reason(correct(40), correct(47));
+  assert.match(enough, /more problems .* would tell/);
+  assert.doesNotMatch(enough, /fewer than/);
+  assert.doesNotMatch(reason(correct(40), correct(80)), /fewer|more problems/);
+});
+
 test('held out: only problems that both could judge are compared', () => {
   const { difference, before, after, problems, steps } = heldOut([0, null, 1, 0], [1, 1, null, 1])!;
   assert.deepEqual(

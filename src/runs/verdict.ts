@@ -23,8 +23,8 @@ export const accuracyMargin = 0.05;
  * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
  */
 const rewardMargin = 0.1;
-/** With fewer problems than this, intervals cannot be trusted. */
-const fewestProblems = 10;
+/** With fewer problems than this, intervals cannot be trusted, and nothing is concluded. */
+export const fewestProblems = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
@@ -159,8 +159,14 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
 function heldOutReason(change: HeldOutChange): string {
   const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${change.problems} problems`;
-  const more = change.learning === 'inconclusive' ? '; more problems (eval.limit) would tell' : '';
-  return `${what} ${span(change)}; ${where}${more}`;
+  return `${what} ${span(change)}; ${where}${whatWouldTell(change)}`;
+}
+
+/** The settings that decide how many problems there are: what is held out, and how much of that is asked. */
+function whatWouldTell({ learning, problems }: HeldOutChange): string {
+  if (learning !== 'inconclusive') return '';
+  if (problems >= fewestProblems) return '; more problems (eval_fraction or eval_dataset, eval.limit) would tell';
+  return `; fewer than ${fewestProblems} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;
 }
 
 function rewardReason(change: RewardChange): string {
