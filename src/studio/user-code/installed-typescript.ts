@@ -1,7 +1,8 @@
 // Lets Node import TypeScript from inside node_modules, such as the reward of the bundled demo.
 import { readFileSync } from 'node:fs';
-import { registerHooks, stripTypeScriptTypes } from 'node:module';
+import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { withoutTypes } from './without-types.ts';
 
 const installed = /^file:.*\/node_modules\/.*\.[cm]?ts$/;
 
@@ -17,15 +18,4 @@ export function allowInstalledTypeScript(): void {
         ? { format: 'module', source: withoutTypes(readFileSync(fileURLToPath(url), 'utf8')), shortCircuit: true }
         : nextLoad(url, context),
   });
-}
-
-function withoutTypes(source: string): string {
-  const { emitWarning } = process;
-  // Node warns that this function is experimental, which is no news to whoever runs a demo.
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(source);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

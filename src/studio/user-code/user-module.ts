@@ -7,6 +7,7 @@ import { splitReference } from '../../config/references.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import { allowInstalledTypeScript } from './installed-typescript.ts';
+import { goByModuleSyntax } from './module-syntax.ts';
 import { offerRunningPackage } from './running-package.ts';
 
 /** What is looked for in a file. */
@@ -53,6 +54,7 @@ export function loadFailed(file: string, { what, code }: UserExport, fault: stri
 
 async function importFile(file: string, { code }: UserExport): Promise<Record<string, unknown>> {
   allowInstalledTypeScript();
+  goByModuleSyntax();
   offerRunningPackage();
   try {
     return await import(pathToFileURL(file).href);

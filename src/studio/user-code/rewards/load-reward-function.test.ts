@@ -52,6 +52,31 @@ test('without a name it is the export reward, or else the default', async () => 
   assert.deepEqual(await only(input), [5, 6]);
 });
 
+test('ES modules are imported whatever the package beside them says, and CommonJS still is', async (t) => {
+  const warnings = t.mock.method(process, 'emitWarning', () => {});
+  for (const [name, content] of [
+    ['commonjs', '{"type":"commonjs"}'],
+    ['untyped', '{}'],
+  ] as const) {
+    mkdirSync(join(folder, name));
+    write(`${name}/package.json`, content);
+    write(`${name}/one.ts`, 'export const one: number = 1;');
+    const load = (file: string, text: string) => loadRewardFunction(write(`${name}/${file}`, text), folder);
+    const typed = await load(
+      'typed.ts',
+      `import { one } from './one.ts';\nexport const reward = (): number[] => [one];`,
+    );
+    assert.deepEqual(await typed(input), [1], name);
+    const required = `const require = 2;\nexport const reward = () => [require];`;
+    assert.deepEqual(await (await load('own-require.js', required))(input), [2], name);
+    const awaited = `const two = await Promise.resolve(2);\nexport const reward = () => [two];`;
+    assert.deepEqual(await (await load('awaits.ts', awaited))(input), [2], name);
+    const text = 'const code = `\nimport numpy`;\nexports.reward = () => [code.length];';
+    for (const file of ['old.ts', 'old.js']) assert.deepEqual(await (await load(file, text))(input), [13], name);
+  }
+  assert.equal(warnings.mock.callCount(), 0);
+});
+
 test('a CommonJS file works too', async () => {
   const reward = await loadRewardFunction(write('old.cjs', 'exports.reward = () => [1, 2];'), folder);
   assert.deepEqual(await reward(input), [1, 2]);
