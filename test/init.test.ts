@@ -139,3 +139,19 @@ test('a package that is there is left as it is', async () => {
   assert.ok(files.includes('grpo.yaml') && !files.includes('package.json'));
   assert.equal(readFileSync(join(project, 'package.json'), 'utf8'), '{"name": "mine"}');
 });
+
+test('beside a package that is there, the next commands work, too', async () => {
+  for (const [name, content, ...expected] of [
+    ['new', '{"type": "commonjs", "scripts": {"test": "exit 1"}, "dependencies": {"gradus": "1"}}', 'npm install'],
+    ['without', '{"type": "commonjs"}', 'npm install gradus'],
+    ['modules', '{"type": "module", "scripts": {"test": "exit 1"}}', 'npm install gradus', 'node --test env.test.ts'],
+    ['broken', '{', 'npm install gradus', 'node --test env.test.ts'],
+  ] as const) {
+    const project = join(folder, 'beside', name);
+    mkdirSync(project, { recursive: true });
+    writeFileSync(join(project, 'package.json'), content);
+    const { next } = (await run(project, 'init', '--template', 'env')) as { next: string[] };
+    assert.deepEqual(next.slice(0, next.indexOf('gradus env check --config grpo.yaml --json')), expected);
+  }
+  await run(join(folder, 'beside', 'new'), 'env', 'check', '--config', 'grpo.yaml');
+});

@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { GradusError } from '../../errors.ts';
+import { GradusError, isObject } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Cli } from '../main.ts';
@@ -66,11 +66,12 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
       path: join(dir, taken),
     });
   }
+  const { next: usual } = templates[template];
+  const next = own.includes('package.json') ? usual : nextBeside(join(dir, 'package.json'), usual);
   for (const file of own) {
     makeFolder(dirname(resolve(dir, file)));
     writeFileSync(join(dir, file), contents[file]!);
   }
-  const { next } = templates[template];
   const commands = [...(dir === '.' ? [] : [`cd ${shellWord(dir)}`]), ...next];
   const result = {
     ok: true,
@@ -89,6 +90,28 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
 
 /** What a project has in common with other projects; left alone where it is there. */
 const shared = ['package.json', '.gitignore'];
+
+/** The commands where a package is there already, which need not have our script nor depend on this package. */
+function nextBeside(packageFile: string, next: readonly string[]): readonly string[] {
+  const { type, dependencies, devDependencies } = parsedPackage(packageFile);
+  const isDependency = [dependencies, devDependencies].some((names) => isObject(names) && 'gradus' in names);
+  const others: Readonly<Record<string, readonly string[]>> = {
+    'npm install': isDependency ? ['npm install'] : ['npm install gradus'],
+    // Node itself refuses tests that are ES modules in a CommonJS package.
+    'npm test': type === 'commonjs' ? [] : ['node --test env.test.ts'],
+  };
+  return next.flatMap((command) => others[command] ?? [command]);
+}
+
+/** Nothing of a file that is no package: telling so is up to npm. */
+function parsedPackage(file: string): Record<string, unknown> {
+  try {
+    const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isObject(content) ? content : {};
+  } catch {
+    return {};
+  }
+}
 
 /** Texts by their paths in the project. */
 function projectFiles(template: TemplateName, name: string): Record<string, string> {
