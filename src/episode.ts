@@ -1,7 +1,8 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
 import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
-import { messageOf, stackOf } from './errors.ts';
+import { stackOf } from './errors.ts';
+import { faultMessage } from './fault-message.ts';
 import type { Renderer } from './rendering.ts';
 import {
   assertGoesOn,
@@ -157,6 +158,6 @@ export class Episode {
   #fail(error: unknown): void {
     this.#stopReason = error instanceof TimeLimitError ? 'timeout' : 'error';
     const stack = stackOf(error);
-    this.#error = { message: messageOf(error), ...(stack !== undefined && { stack }) };
+    this.#error = { message: faultMessage(error), ...(stack !== undefined && { stack }) };
   }
 }

@@ -195,7 +195,7 @@ describe('environments that fail', () => {
     }
     const [group] = readRollouts(out, 1);
     const errors = group!.completions.flatMap(({ error, reward }) => (error ? [[error, reward]] : []));
-    assert.deepEqual(errors, Array(4).fill(['out of\norder', null]));
+    assert.deepEqual(errors, Array(4).fill(['Error: out of\norder (digits.ts:20)', null]));
   });
 
   test('to begin leave nothing to learn, and the run goes on', async () => {
@@ -230,7 +230,7 @@ describe('environments that fail', () => {
     await assert.rejects(train(failing, { out: place('fast'), preflight: false }), {
       code: 'EPISODE_FAILED',
       kind: 'failed',
-      message: 'an episode failed: out of order',
+      message: 'an episode failed: Error: out of order (digits.ts:20)',
     });
   });
 
@@ -267,7 +267,7 @@ describe('environments that fail', () => {
     const failing = { ...playing('halfThrows'), max_error_fraction: 0.1 };
     await assert.rejects(train(failing, { out: place('spent'), preflight: false }), {
       code: 'ERROR_BUDGET_SPENT',
-      message: /most recently: out of order/,
+      message: /most recently: Error: out of order \(digits\.ts:\d+\)/,
     });
   });
 });

@@ -88,7 +88,7 @@ const anonymous = (name: string, { rewards, errors: _, stacks: __, ...rest }: Ro
 before(() => run('honest'));
 
 for (const [name, fault] of [
-  ['throws', /^no such digit$/],
+  ['throws', /^Error: no such digit \(rewards\.ts:9\)$/],
   ['loops', /^it took longer than 2 s$/],
   ['waits', /^it took longer than 2 s$/],
   ['mutates', /read only/],
@@ -137,7 +137,10 @@ test('a reward that always fails ends the run, with its message and exit code 1'
   const { error } = result as { error: { code: string; message: string; hint: string } };
   assert.deepEqual(
     [error.code, error.message],
-    ['ERROR_BUDGET_SPENT', '12 of 12 rollouts failed, most recently: reward broken: out of order'],
+    [
+      'ERROR_BUDGET_SPENT',
+      '12 of 12 rollouts failed, most recently: reward broken: Error: out of order (rewards.ts:27)',
+    ],
   );
   assert.match(error.hint, /max_error_fraction/);
   assert.doesNotMatch(stderr, /^ +at /m);

@@ -176,7 +176,7 @@ test('rewards that fail too often end the run', async () => {
   await assert.rejects(train(failing, { out: place('failing'), preflight: false }), {
     code: 'ERROR_BUDGET_SPENT',
     kind: 'failed',
-    message: /32 of 32 rollouts failed, most recently: reward broken: division by zero/,
+    message: /32 of 32 rollouts failed, most recently: reward broken: Error: division by zero \(broken\.ts:1\)/,
   });
   const { status, error } = readRun(place('failing'));
   assert.equal(status, 'failed');

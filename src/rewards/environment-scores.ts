@@ -1,7 +1,8 @@
 // Combines the scores that an environment gives with those of reward functions.
 import type { Environment } from '../environment.ts';
 import { checkedScore } from '../environment-answers.ts';
-import { kindOf, messageOf } from '../errors.ts';
+import { kindOf } from '../errors.ts';
+import { faultMessage } from '../fault-message.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import type { RewardModel } from '../rewards.ts';
 import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
@@ -73,7 +74,7 @@ async function scoreGroup<E extends Example>(
     if (answer.length === trajectories.length) return answer.map((scores) => ({ scores: checkedScore(scores) }));
     throw new TypeError(`it returned ${answer.length} records for ${trajectories.length} trajectories`);
   } catch (error) {
-    return trajectories.map(() => ({ error: messageOf(error) }));
+    return trajectories.map(() => ({ error: faultMessage(error) }));
   }
 }
 

@@ -1,6 +1,7 @@
 // Calls a reward function once and returns its scores, or what went wrong.
 import type { Soon } from '../env-call.ts';
-import { kindOf, messageOf, stackOf } from '../errors.ts';
+import { kindOf, stackOf } from '../errors.ts';
+import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
 import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
 import { isPromiseLike } from '../time-limits.ts';
@@ -34,7 +35,7 @@ function faultOf(error: unknown): Fault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
   const stack = frames.slice(0, Math.max(own, 0)).filter((frame) => !frame.includes('(node:internal/'));
-  return { message: messageOf(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
+  return { message: faultMessage(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 
 /** Checks what user code returned, which may be anything. Throws a TypeError that says what is wrong with it. */

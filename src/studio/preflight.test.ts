@@ -93,7 +93,7 @@ describe('rewards', () => {
   test('that throw now and then are a warning', async () => {
     const result = await report(own('flaky'));
     assert.equal(of(result, 'rewards'), 'warning');
-    assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: busy/);
+    assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: Error: busy \(own\.js:6\)/);
   });
   test('that are constant are a warning: there is nothing to learn, but nothing broken', async () => {
     const result = await report(own('constant'));

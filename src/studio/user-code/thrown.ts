@@ -1,8 +1,11 @@
 // Errors of user code, in a form that can be sent from one process to another.
 import { type ErrorDetails, GradusError, messageOf, stackOf } from '../../errors.ts';
+import { nameOf } from '../../fault-message.ts';
 import { TimeLimitError } from '../../time-limits.ts';
 
 export interface Thrown {
+  /** Of an error: its class. */
+  readonly name?: string;
   readonly message: string;
   readonly stack?: string;
   readonly timedOut?: true;
@@ -14,18 +17,19 @@ export interface Thrown {
 export function describeThrown(error: unknown): Thrown {
   const message = messageOf(error);
   const stack = stackOf(error);
-  const thrown = { message, ...(stack !== undefined && { stack }) };
+  const name = error instanceof Error && { name: nameOf(error) };
+  const thrown = { ...name, message, ...(stack !== undefined && { stack }) };
   if (error instanceof TimeLimitError) return { ...thrown, timedOut: true };
   if (!(error instanceof GradusError)) return thrown;
   const { code, hint, path, kind } = error;
   return { ...thrown, code, details: { ...(hint && { hint }), ...(path && { path }), kind } };
 }
 
-export function errorOf({ message, stack, timedOut, code, details }: Thrown): Error {
+export function errorOf({ name, message, stack, timedOut, code, details }: Thrown): Error {
   const error = timedOut
     ? new TimeLimitError(message)
     : code === undefined
-      ? new Error(message)
+      ? Object.assign(new Error(message), name !== undefined && { name })
       : new GradusError(code, message, details);
   return Object.assign(error, stack && { stack });
 }

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EnvAnswers, RemoteEnv, Timed } from '../../../env-call.ts';
 import type { Dataset, Environment, Turns } from '../../../environment.ts';
-import { GradusError, messageOf } from '../../../errors.ts';
+import { GradusError } from '../../../errors.ts';
+import { faultMessage } from '../../../fault-message.ts';
 import type { Action, EpisodeScore, Example } from '../../../rl.ts';
 import {
   type Call,
@@ -30,7 +31,7 @@ export async function openRemoteEnvironment(
       try {
         return (await ask({ method: 'buildDataset', given: request, timeLimit: limits.buildDataset })) as Dataset;
       } catch (error) {
-        throw new GradusError('ENVIRONMENT_FAILED', `buildDataset: ${messageOf(error)}`, {
+        throw new GradusError('ENVIRONMENT_FAILED', `buildDataset: ${faultMessage(error)}`, {
           path: 'environment',
           cause: error,
         });

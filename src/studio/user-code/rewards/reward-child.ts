@@ -1,6 +1,7 @@
 // The program of a child process in which reward functions run: it opens and calls them, and sends back the results.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { GradusError, messageOf } from '../../../errors.ts';
+import { faultMessage } from '../../../fault-message.ts';
 import { frozenCopy } from '../../../frozen-copy.ts';
 import { callReward } from '../../../rewards/reward-call.ts';
 import type { RewardFunction } from '../../../rewards.ts';
@@ -27,7 +28,7 @@ process.on('message', async (request: Request) => {
 // An error that nothing catches, such as one in a timer, fails the call that it belongs to, if that is still under way.
 process.on('uncaughtException', (error) => {
   const id = owner.getStore();
-  if (id !== undefined && id === current) report({ id, answer: { crashed: messageOf(error) } });
+  if (id !== undefined && id === current) report({ id, answer: { crashed: faultMessage(error) } });
   else console.error(error);
 });
 guardProcess();

@@ -83,8 +83,8 @@ for (const [name, fault] of [
   ['loops', /^it took longer than 0\.9 s$/],
   ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
-  ['crashes', /^too late$/],
-  ['leavesRejection', /^nobody waits$/],
+  ['crashes', /^Error: too late \(rewards\.ts:21\)$/],
+  ['leavesRejection', /^Error: nobody waits \(rewards\.ts:34\)$/],
 ] as const) {
   test(`a reward that ${name} is stopped, charged to its completion and harms no other`, async () => {
     const score = await open(name);

@@ -102,7 +102,7 @@ describe('agreement', () => {
     const input = cases({ completion: 'bad', expected: null }, { completion: 'fine!', expected: 0.5000001 });
     const { scores, errors, agreement, metrics } = await testReward({ reward, input });
     assert.deepEqual(scores, [null, 0.5]);
-    assert.deepEqual(errors, [{ index: 0, message: 'cannot\nread it' }]);
+    assert.deepEqual(errors, [{ index: 0, message: 'Error: cannot\nread it (fussy.js:3)' }]);
     assert.deepEqual(agreement!.disagreements, [{ index: 0, expected: null, score: null }]);
     assert.deepEqual(metrics, { length: 5 });
   });

@@ -1,0 +1,41 @@
+// What is said of errors of user code: their class and place where a user's file threw them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GradusError } from './errors.ts';
+import { faultMessage } from './fault-message.ts';
+import { TimeLimitError } from './time-limits.ts';
+
+const own = `    at call (${new URL('./rewards/reward-call.ts', import.meta.url).href}:3:4)`;
+const module = '    at async score (file:///home/me/my%20rewards/the%20best.ts:7:20)';
+const script = '    at Object.<anonymous> (/home/me (1)/mine.cjs:2:1)';
+const installed = '    at parse (file:///home/me/node_modules/parser/index.js:1:1)';
+
+function thrown(error: Error, ...frames: string[]): Error {
+  return Object.assign(error, { stack: [`${error.name}: ${error.message}`, ...frames].join('\n') });
+}
+
+test('the class and the place in a file of a user are told', () => {
+  const told = (...frames: string[]) => faultMessage(thrown(new TypeError('no'), ...frames));
+  assert.equal(told(module, script, own), 'TypeError: no (the best.ts:7)');
+  assert.equal(told(script, module), 'TypeError: no (mine.cjs:2)');
+  assert.equal(told('    at JSON.parse (<anonymous>)', installed, module), 'TypeError: no (the best.ts:7)');
+  assert.equal(told('    at async file:///a/top.mts:1:2'), 'TypeError: no (top.mts:1)');
+  const evaluated = '    at eval (eval at score (file:///a/b.ts:3:5), <anonymous>:1:7)';
+  assert.equal(told(evaluated, module), 'TypeError: no (the best.ts:7)');
+  assert.equal(faultMessage(thrown(new Error(), module)), 'Error (the best.ts:7)');
+});
+
+test('other errors are told as they are', () => {
+  for (const error of [
+    thrown(new TypeError('no'), own, module),
+    thrown(new TypeError('no'), installed),
+    thrown(new GradusError('CODE', 'no'), module),
+    thrown(new TimeLimitError('no'), module),
+    'no',
+  ]) {
+    assert.equal(faultMessage(error), 'no');
+  }
+  assert.equal(faultMessage(thrown(new Error(`no\n${module}`), own)), `no\n${module}`);
+  const nameless = Object.defineProperty(thrown(new Error('no'), module), 'name', { get: () => assert.fail() });
+  assert.equal(faultMessage(nameless), 'Error: no (the best.ts:7)');
+});
