@@ -55,7 +55,8 @@ function checkedNumbers(method: string, answer: unknown, isRight: (value: unknow
   return { ...answer } as EpisodeScore;
 }
 
-function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {
+/** The error of a function whose answer is not what was wanted. */
+export function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {
   const found =
     typeof got === 'number' ? String(got) : typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);
   return new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: ${what} ${found}, not ${wanted}`, {

@@ -24,6 +24,20 @@ const guessing = multiTurn<{ secret: number }>({
   metrics: ({ messages, turns }) => ({ 'guessing/messages': messages.length, 'guessing/turns': turns.length }),
 }) as Environment;
 
+for (const [answer, message] of [
+  [42, /^respond: it answered 42, not a text, \{ messages: \[\{ role, content \}, …\] \}, \{ stopReason \} or null$/],
+  [undefined, /^respond: it answered undefined, not a text/],
+  [['Again.'], /^respond: it answered an array, not a text/],
+  [{ message: 'Again.' }, /^respond: it answered an object, not a text/],
+  [{ messages: 'Again.' }, /^respond: its messages are "Again\.", not a text/],
+] as const) {
+  test(`an answer that is none is named: ${JSON.stringify(answer)}`, async () => {
+    const respond = () => answer as unknown as string;
+    const { env } = await begin(multiTurn({ prompt: () => [{ role: 'user', content: 'Go.' }], respond }));
+    await assert.rejects(async () => env.step(said('1')), { code: 'ENVIRONMENT_WRONG_ANSWER', message });
+  });
+}
+
 test('a conversation grows by what is said and answered, and is scored by what it was', async () => {
   const { env, state } = await begin(guessing, { secret: 7 });
   assert.deepEqual(state, { messages: [{ role: 'user', content: 'A high number?' }] });

@@ -1,5 +1,7 @@
 // Makes a multi-turn environment from a prompt and a function that answers the policy.
 import type { Environment } from '../environment.ts';
+import { wrongAnswer } from '../environment-answers.ts';
+import { isObject } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 
@@ -32,6 +34,16 @@ export interface Reply {
 
 export type Answer = string | Reply | End | null;
 
+/** Throws `ENVIRONMENT_WRONG_ANSWER` for what is no `Answer`; its messages and its `stopReason` are checked with those of all environments. */
+function checkedReply(answer: unknown): Reply | End | null {
+  if (typeof answer === 'string') return { messages: [{ role: 'user', content: answer }] };
+  const fields = isObject(answer) ? answer : {};
+  if (answer === null || Array.isArray(fields.messages) || 'stopReason' in fields) return answer as Reply | End | null;
+  const wanted = 'a text, { messages: [{ role, content }, …] }, { stopReason } or null';
+  const [wrong, what] = 'messages' in fields ? [fields.messages, 'its messages are'] : [answer, 'it answered'];
+  throw wrongAnswer('respond', wrong, wanted, what);
+}
+
 /** An environment whose episodes are conversations. */
 export function multiTurn<E extends Example = Example>(options: MultiTurnOptions<E>): Environment<E> {
   const { scores = {}, buildDataset, scoreGroup, gold } = options;
@@ -59,10 +71,9 @@ class MultiTurnEnv<E extends Example> implements Env {
 
   async step({ message }: Action): Promise<State | End | null> {
     this.#add([message], message.content);
-    const answer = await this.#options.respond(this.#episode);
-    if (answer === null || (typeof answer === 'object' && 'stopReason' in answer)) return answer;
-    const { messages, ...reply }: Reply =
-      typeof answer === 'string' ? { messages: [{ role: 'user', content: answer }] } : answer;
+    const answer = checkedReply(await this.#options.respond(this.#episode));
+    if (answer === null || 'stopReason' in answer) return answer;
+    const { messages, ...reply } = answer;
     this.#add(messages);
     return { messages: this.#episode.messages, ...reply };
   }
