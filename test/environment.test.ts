@@ -196,6 +196,9 @@ describe('environments that fail', () => {
     const [group] = readRollouts(out, 1);
     const errors = group!.completions.flatMap(({ error, reward }) => (error ? [[error, reward]] : []));
     assert.deepEqual(errors, Array(4).fill(['Error: out of\norder (digits.ts:20)', null]));
+    const { samples } = await sample(out, { n: 4 });
+    const failed = samples.flatMap(({ error, stop_reason }) => (error === undefined ? [] : [[error, stop_reason]]));
+    assert.deepEqual(failed, Array(2).fill(['Error: out of\norder (digits.ts:20)', 'error']));
   });
 
   test('to begin leave nothing to learn, and the run goes on', async () => {

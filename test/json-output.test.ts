@@ -37,6 +37,10 @@ writeFileSync(
   stringify({ ...config, taskset: undefined, taskset_config: undefined, dataset: 'blank.jsonl', eval: null }),
 );
 writeFileSync('hopeless.yaml', stringify({ ...config, reward_fn: 'throwing.ts:score', save: { best: null } }));
+writeFileSync(
+  'failing-game.yaml',
+  stringify({ ...config, environment: 'game.ts:broken', reward: [], save: { best: null } }),
+);
 writeFileSync('agreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 1}\n');
 writeFileSync('disagreeing.jsonl', '{"completion": "so it is 4", "answer": "4", "expected": 0}\n');
 writeFileSync(
@@ -105,6 +109,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   sample: [
     ['sample latest --n 2', 0, 'sample.result/1'],
     ['sample tiny.yaml --prompt 1+1= --n 1', 0, 'sample.result/1'],
+    ['sample failing-game.yaml --n 1', 0, 'sample.result/1'],
     ['sample tiny --checkpoint 77', 2, 'error/1'],
   ],
   serve: [

@@ -131,6 +131,8 @@ export interface SampleRecord {
   /** All messages after the prompt, if the policy had several turns. */
   readonly messages?: readonly Message[];
   readonly stop_reason: StopReason;
+  /** Of the environment, where the stop reason is `error` or `timeout`. */
+  readonly error?: string;
   /** The weighted sum; `null` if no reward applied or one failed. */
   readonly reward: number | null;
   readonly rewards: Readonly<Record<string, number | null>>;

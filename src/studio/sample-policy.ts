@@ -44,6 +44,7 @@ export function sampleRecord(step: number, example: Example, trajectory: Traject
     completion: finalText(trajectory),
     ...(trajectory.steps.length > 1 && { messages: exchange(trajectory) }),
     stop_reason: trajectory.stopReason,
+    ...(trajectory.error && { error: trajectory.error.message }),
     reward: reward.score,
     rewards: reward.parts,
     ...(reward.errors && { errors: reward.errors }),

@@ -194,6 +194,7 @@ export const sampleRecord: z.ZodType<SampleRecord> = z.strictObject({
   completion: z.string(),
   messages: exchanged,
   stop_reason: stopReason,
+  error: z.string().exactOptional().describe('of the environment, where the stop reason is error or timeout'),
   reward: z.number().nullable().describe('the weighted sum; null if no reward applied or one failed'),
   rewards: z.record(z.string(), z.number().nullable()),
   errors: z.record(z.string(), z.string()).exactOptional(),
