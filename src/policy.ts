@@ -31,7 +31,7 @@ export interface SampleRequest {
   /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
   readonly goesOn?: boolean;
   /** How many of the likeliest tokens to tell at each place of the completion. @default 0 */
-  readonly likeliest?: number;
+  readonly topLogprobs?: number;
 }
 
 export interface TokenLogprob {
@@ -49,7 +49,7 @@ export interface Completion {
   /** Log-probability of each id under the model itself, with temperature 1. */
   readonly plainLogprobs: readonly number[];
   /** Where they were asked for: by place the likeliest tokens under the model itself, likeliest first. vLLM does not tell them. */
-  readonly likeliest?: readonly (readonly TokenLogprob[])[];
+  readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }
 

@@ -106,12 +106,12 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
     });
 
     test('tells the likeliest tokens of each place', async () => {
-      const request = { promptIds: promptIds(), seed: 0, likeliest: 3 };
+      const request = { promptIds: promptIds(), seed: 0, topLogprobs: 3 };
       const sampling = { maxTokens: 4, stopIds: opened.renderer.stopIds, temperature: 0 };
-      const [greedy, other] = await opened.model.policy().sample([request, { ...request, likeliest: 0 }], sampling);
-      assert.equal(other!.likeliest, undefined);
-      assert.equal(greedy!.likeliest!.length, greedy!.ids.length);
-      for (const [t, told] of greedy!.likeliest!.entries()) {
+      const [greedy, other] = await opened.model.policy().sample([request, { ...request, topLogprobs: 0 }], sampling);
+      assert.equal(other!.topLogprobs, undefined);
+      assert.equal(greedy!.topLogprobs!.length, greedy!.ids.length);
+      for (const [t, told] of greedy!.topLogprobs!.entries()) {
         assert.deepEqual(told[0], { id: greedy!.ids[t], logprob: greedy!.plainLogprobs[t] });
         assert.ok(told.length === 3 && told[0]!.logprob >= told[1]!.logprob && told[1]!.logprob >= told[2]!.logprob);
       }

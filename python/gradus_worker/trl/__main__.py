@@ -33,7 +33,7 @@ OPEN = {
     "kl_estimator": str,
 }
 SAMPLE = {
-    "requests": [{"prompt_ids": [int], "seed": int, "max_tokens": int, "likeliest": int}],
+    "requests": [{"prompt_ids": [int], "seed": int, "max_tokens": int, "top_logprobs": int}],
     "temperature": float,
     "top_k": int,
     "top_p": float,

@@ -12,7 +12,7 @@ class Row:
     prompt_ids: list
     seed: int
     max_tokens: int
-    likeliest: int  # how many tokens to tell at each place
+    top_logprobs: int  # how many of the likeliest tokens to tell at each place
     ids: list = field(default_factory=list)
     logprobs: list = field(default_factory=list)
     plain_logprobs: list = field(default_factory=list)
@@ -21,12 +21,12 @@ class Row:
 
     def answer(self):
         answer = {name: getattr(self, name) for name in ("ids", "logprobs", "plain_logprobs", "finish_reason")}
-        return {**answer, "likeliest": self.told} if self.likeliest else answer
+        return {**answer, "top_logprobs": self.told} if self.top_logprobs else answer
 
     def tell_likeliest(self, logprobs):
         """Of logprobs [V]; equally likely ones in the order of their ids."""
         values, ids = logprobs.sort(descending=True, stable=True)
-        first = zip(ids[: self.likeliest].tolist(), values[: self.likeliest].tolist())
+        first = zip(ids[: self.top_logprobs].tolist(), values[: self.top_logprobs].tolist())
         self.told.append([{"id": id, "logprob": value} for id, value in first])
 
 
@@ -53,7 +53,7 @@ def sample_together(model, rows, options, is_cancelled):
         told = zip(active, plain, ids.tolist(), drawn.tolist(), plain.gather(-1, ids[:, None])[:, 0].tolist())
         for i, distribution, id, logprob, plain_logprob in told:
             row = rows[i]
-            if row.likeliest:
+            if row.top_logprobs:
                 row.tell_likeliest(distribution)
             row.ids.append(id)
             row.logprobs.append(logprob)

@@ -174,7 +174,7 @@ export class TabularModel implements TrainableModel {
 
 /** @param probabilities after temperature, by position; `plain` are the log-probabilities before it */
 function sampleCompletion(
-  { seed, maxTokens, stopWhen, likeliest = 0 }: SampleRequest,
+  { seed, maxTokens, stopWhen, topLogprobs = 0 }: SampleRequest,
   options: SamplingOptions,
   plain: readonly Row[],
   probabilities: readonly Row[],
@@ -198,7 +198,7 @@ function sampleCompletion(
     ids,
     logprobs,
     plainLogprobs: ids.map((id, t) => plain[t]![id]!),
-    ...(likeliest > 0 && { likeliest: ids.map((_, t) => likeliestTokens(plain[t]!, likeliest).map(at(t))) }),
+    ...(topLogprobs > 0 && { topLogprobs: ids.map((_, t) => likeliestTokens(plain[t]!, topLogprobs).map(at(t))) }),
     finishReason: ended ? 'stop' : 'length',
   };
 }

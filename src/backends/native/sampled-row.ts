@@ -36,7 +36,7 @@ export class SampledRow {
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
   readonly #plainLogprobs: number[] = [];
-  readonly #likeliest: TokenLogprob[][] = [];
+  readonly #topLogprobs: TokenLogprob[][] = [];
   #finishReason: Completion['finishReason'] | undefined;
   /** How many of its tokens have their keys and values in the cache. */
   cached = 0;
@@ -98,7 +98,7 @@ export class SampledRow {
       ids: this.#ids,
       logprobs: this.#logprobs,
       plainLogprobs: this.#plainLogprobs,
-      ...(this.request.likeliest && { likeliest: this.#likeliest }),
+      ...(this.request.topLogprobs && { topLogprobs: this.#topLogprobs }),
       finishReason: this.#finishReason ?? 'cancelled',
     };
   }
@@ -118,10 +118,10 @@ export class SampledRow {
     this.#logprobs.push(logprob);
     const plain = (token: number) => logits[token]! - logTotal;
     this.#plainLogprobs.push(plain(id));
-    const { likeliest = 0 } = this.request;
-    if (likeliest > 0) {
-      const others = likeliestTokens(logits, likeliest);
-      this.#likeliest.push(others.map((other) => ({ id: other, logprob: plain(other) })));
+    const { topLogprobs = 0 } = this.request;
+    if (topLogprobs > 0) {
+      const others = likeliestTokens(logits, topLogprobs);
+      this.#topLogprobs.push(others.map((other) => ({ id: other, logprob: plain(other) })));
     }
     const stopped = stopIds.has(id) || stopWhen?.(this.#ids) || this.request.stopWhen?.(this.#ids);
     if (stopped) this.#finishReason = 'stop';

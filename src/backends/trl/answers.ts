@@ -14,7 +14,7 @@ export const sampled = z.array(
     ids: z.array(z.int()),
     logprobs: z.array(z.number()),
     plain_logprobs: z.array(z.number()),
-    likeliest: z.array(z.array(z.strictObject({ id: z.int(), logprob: z.number() }))).optional(),
+    top_logprobs: z.array(z.array(z.strictObject({ id: z.int(), logprob: z.number() }))).optional(),
     finish_reason: z.enum(['stop', 'length', 'cancelled']),
   }),
 );

@@ -122,16 +122,16 @@ export class TrlModel implements TrainableModel {
       sampled,
       'sample',
       {
-        requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens, likeliest = 0 }) => ({
-          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens), likeliest },
+        requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens, topLogprobs = 0 }) => ({
+          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens), top_logprobs: topLogprobs },
         })),
         ...{ temperature, top_k: topK, top_p: topP, min_p: minP, stop_ids: [...stopIds] },
       },
       signal && { signal },
     );
     return completions.map(
-      ({ ids, logprobs, plain_logprobs: plainLogprobs, likeliest, finish_reason: finishReason }, i) => {
-        const completion = { ids, logprobs, plainLogprobs, ...(likeliest && { likeliest }), finishReason };
+      ({ ids, logprobs, plain_logprobs: plainLogprobs, top_logprobs: topLogprobs, finish_reason: finishReason }, i) => {
+        const completion = { ids, logprobs, plainLogprobs, ...(topLogprobs && { topLogprobs }), finishReason };
         return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
       },
     );
@@ -180,13 +180,13 @@ function weightsFile({ lora, trainable }: WhatIsTrained): string {
 
 /** A completion up to where it should have stopped: tokens do not depend on those behind them. */
 function stopped(completion: Completion, stopWhen: SamplingOptions['stopWhen']): Completion {
-  const { ids, logprobs, plainLogprobs, likeliest } = completion;
+  const { ids, logprobs, plainLogprobs, topLogprobs } = completion;
   const end = stopWhen ? ids.findIndex((_, t) => stopWhen(ids.slice(0, t + 1))) + 1 : 0;
   if (end === 0) return completion;
   const upTo = <T>(values: readonly T[]) => values.slice(0, end);
   return {
     ...{ ids: upTo(ids), logprobs: upTo(logprobs), plainLogprobs: upTo(plainLogprobs) },
-    ...(likeliest && { likeliest: upTo(likeliest) }),
+    ...(topLogprobs && { topLogprobs: upTo(topLogprobs) }),
     finishReason: 'stop',
   };
 }

@@ -43,18 +43,18 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
 }
 
 /** Log-probabilities under the model itself, whatever the temperature. */
-export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
+export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
   const content = ids.map((id, i) => {
     const told = (one: TokenLogprob) => {
       const token = textBehind(ids.slice(0, i), one.id, tokenizer);
       return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
     };
-    return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (likeliest?.[i] ?? []).map(told) };
+    return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (topLogprobs?.[i] ?? []).map(told) };
   });
   return { content, refusal: null };
 }
 
-export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, likeliest }: ServedCompletion) {
+export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
   const textAt = (i: number, id: number) => textBehind(ids.slice(0, i), id, tokenizer);
   const tokens = ids.map((id, i) => textAt(i, id));
   let offset = 0;
@@ -62,7 +62,7 @@ export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, l
     tokens,
     token_logprobs: plainLogprobs,
     top_logprobs:
-      likeliest?.map((told, i) => {
+      topLogprobs?.map((told, i) => {
         const logprobs: Record<string, number> = {};
         // The sampled token is among them even if it was unlikely. Of tokens with the same text the likeliest one counts.
         for (const { id, logprob } of [...told, { id: ids[i]!, logprob: plainLogprobs[i]! }])

@@ -78,7 +78,7 @@ function answerOf(model: ServedModel, request: ChatRequest, completion: ServedCo
 function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): Asked {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
-  return { prompts: [prompt], request, maxTokens, likeliest: top_logprobs ?? 0, signal };
+  return { prompts: [prompt], request, maxTokens, topLogprobs: top_logprobs ?? 0, signal };
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */

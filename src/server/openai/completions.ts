@@ -63,7 +63,7 @@ function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSi
   model.assertIs(request.model);
   const { prompt, max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? defaultTokens;
-  return { prompts: promptsOf(model, prompt), request, maxTokens, likeliest: logprobs ?? 0, signal };
+  return { prompts: promptsOf(model, prompt), request, maxTokens, topLogprobs: logprobs ?? 0, signal };
 }
 
 /** One prompt or several, as text or as token ids. */

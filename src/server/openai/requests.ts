@@ -147,6 +147,8 @@ export function messagesOf({ messages }: ChatRequest): Message[] {
 export function toolsOf({ tools, tool_choice }: ChatRequest): ToolSpec[] {
   if (tool_choice === 'none') return [];
   return (tools ?? []).map(({ function: { name, description, parameters } }) => ({
-    ...{ name, description: description ?? '', parameters: parameters ?? { type: 'object', properties: {} } },
+    name,
+    description: description ?? '',
+    parameters: parameters ?? { type: 'object', properties: {} },
   }));
 }

@@ -32,7 +32,7 @@ export interface Asked {
   /** @default what the context has room for */
   readonly maxTokens: number | undefined;
   /** How many of the likeliest tokens are told at each place of a completion. @default 0 */
-  readonly likeliest?: number;
+  readonly topLogprobs?: number;
   readonly signal: AbortSignal;
   /** Called with what is added to the text of a completion, as it grows. */
   readonly onText?: (index: number, text: string) => void;
@@ -57,7 +57,7 @@ export class ServedModel {
   }
 
   /** `n` completions of each prompt, in order. Throws an `ApiError` for prompts that are too long, or too many. */
-  async complete({ prompts, request, maxTokens, likeliest = 0, signal, onText }: Asked): Promise<ServedCompletion[]> {
+  async complete({ prompts, request, maxTokens, topLogprobs = 0, signal, onText }: Asked): Promise<ServedCompletion[]> {
     const { n, seed, temperature, top_p, top_k, min_p } = request;
     assertFew(prompts.length * (n ?? 1));
     for (const prompt of prompts) this.#assertRoom(prompt.length);
@@ -72,7 +72,7 @@ export class ServedModel {
       Array.from({ length: n ?? 1 }, (_, i) => ({
         promptIds,
         seed: streamSeed(first, `${p} ${i}`),
-        likeliest,
+        topLogprobs,
         maxTokens: Math.min(maxTokens ?? this.#contextLength, this.#contextLength - promptIds.length),
         stopWhen: this.#end(stop, { signal }, onText && tell(p * (n ?? 1) + i)),
       })),
