@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { type Config, configDefaults } from './schema.ts';
-import { short, valueAt } from './values.ts';
+import { short } from './values.ts';
 
 export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
@@ -22,8 +22,7 @@ interface Limitation {
   readonly accepts?: (config: Config) => boolean;
 }
 
-/** By dotted key. */
-type Limitations = Readonly<Record<string, Limitation>>;
+type Limitations = Readonly<Partial<Record<keyof Config, Limitation>>>;
 
 const inThisProcess: Limitation = { why: 'trains in this process: machines are rented for backend trl' };
 const noSupervision: Limitation = {
@@ -106,15 +105,14 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
       },
     );
   }
-  for (const [key, { why, works = [], accepts }] of Object.entries(limitations[backend as SupportedBackend])) {
-    const path = key.split('.');
-    const value = valueAt(config, path);
-    const accepted = [valueAt(configDefaults, path), ...works];
-    // Without adapters there is no dropout in them either.
-    if (value === undefined || accepts?.(config) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
+  const limited = Object.entries(limitations[backend as SupportedBackend]) as [keyof Config, Limitation][];
+  for (const [key, { why, works = [], accepts }] of limited) {
+    const value = config[key];
+    const accepted: readonly unknown[] = [configDefaults[key], ...works];
+    if (accepts?.(config) || accepted.some((other) => isDeepStrictEqual(value, other))) continue;
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
-      `${placeOf(path)}: ${key}: ${short(value)}: backend ${backend} ${why}`,
+      `${placeOf([key])}: ${key}: ${short(value)}: backend ${backend} ${why}`,
       {
         hint: `leave ${key} out or set it to ${[...new Set(accepted.map((other) => JSON.stringify(other)))].join(', ')}`,
         path: key,

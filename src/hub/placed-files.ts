@@ -85,7 +85,9 @@ function placedByCard(files: readonly string[], entry: Readonly<Record<string, u
   const inside = files.filter((path) => path.startsWith(root));
   if (data_files === undefined) {
     return placedByNames(inside.map((path) => path.slice(root.length))).map(({ path, split }) => ({
-      ...{ path: root + path, config: name, split },
+      path: root + path,
+      config: name,
+      split,
     }));
   }
   return patternsOf(data_files).flatMap(({ split, patterns }) =>

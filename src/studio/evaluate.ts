@@ -84,7 +84,7 @@ export async function evaluate(
     const baseline = await measure(0);
     const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;
     if (!checkpoint || directory === undefined) return { ...common, evaluation: baseline };
-    await model.load(checkpoint.folder);
+    await model.load(checkpoint.folder, { weightsOnly: true });
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
     const verdict = learningVerdict([], [baseline, evaluation]);

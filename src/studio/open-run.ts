@@ -81,7 +81,11 @@ export function openRun(
   const code = hashUserFiles(config, setup.values);
   if (!place.resume) {
     const record = {
-      ...{ backend: config.backend, versions, started: new Date().toISOString(), max_steps, code },
+      backend: config.backend,
+      versions,
+      started: new Date().toISOString(),
+      max_steps,
+      code,
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }

@@ -50,7 +50,9 @@ async function listRewards({ output }: Cli) {
   const { z } = await import('zod');
   const { shippedRewards } = await import('../../studio/user-code/rewards/shipped-rewards.ts');
   const rewards = Object.entries(shippedRewards).map(([name, { describe, config }]) => ({
-    ...{ name, description: describe, config: z.toJSONSchema(config, { io: 'input' }) },
+    name,
+    description: describe,
+    config: z.toJSONSchema(config, { io: 'input' }),
   }));
   const rows = rewards.map(({ name, description, config }) => [name, description, keysOf(config)]);
   output.result({ ok: true, schema: 'rewards.list.result/1', command: 'rewards list', rewards }, table(rows));
