@@ -1,6 +1,16 @@
 // Runs that are damaged in every way: each command says so in one line, with the right exit code, and the other runs stay readable.
 import assert from 'node:assert/strict';
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -60,6 +70,11 @@ function amend(run: string, changes: object): void {
   writeFileSync(join(run, 'run.json'), JSON.stringify({ ...record, ...changes }));
 }
 
+function inPlaceOf(path: string, make: (path: string) => void): void {
+  rmSync(path);
+  make(path);
+}
+
 /** What is done to a run, what is said of it, and who need not mind. */
 const damages: Readonly<Record<string, { harm(run: string): void; code: string; spares: readonly Reader[] }>> = {
   'run.json cut short': {
@@ -115,6 +130,26 @@ const damages: Readonly<Record<string, { harm(run: string): void; code: string; 
     harm: (run) => writeFileSync(join(run, 'run.json'), '{"status":"done","started":"2026-01-01T00:00:00Z"}'),
     code: 'RUN_DAMAGED',
     spares: [],
+  },
+  'a pipe in place of metrics.jsonl': {
+    harm: (run) => inPlaceOf(join(run, 'metrics.jsonl'), (path) => execFileSync('mkfifo', [path])),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'a folder in place of evals.jsonl': {
+    harm: (run) => inPlaceOf(join(run, 'evals.jsonl'), (path) => mkdirSync(path)),
+    code: 'RUN_DAMAGED',
+    spares: ['runs wait', 'eval', 'sample', 'export'],
+  },
+  'a pipe in place of what a checkpoint holds': {
+    harm: (run) => {
+      for (const step of [2, 4]) {
+        const file = join(run, 'checkpoints', `step_00000${step}`, 'policy.npz');
+        inPlaceOf(file, (path) => execFileSync('mkfifo', [path]));
+      }
+    },
+    code: 'CHECKPOINT_DAMAGED',
+    spares: ['runs show', 'runs diagnose', 'runs wait', 'runs snapshot', 'runs compare'],
   },
   'a torn last line of metrics.jsonl': {
     harm: (run) => appendFileSync(join(run, 'metrics.jsonl'), '{"step":5,"rew'),

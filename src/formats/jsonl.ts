@@ -27,3 +27,21 @@ export function parseJsonLines(text: string): JsonLines {
 export function stringifyLine(value: object): string {
   return `${JSON.stringify(value)}\n`;
 }
+
+/**
+ * What JSON.parse gives, but whole numbers beyond 2⁵³, which it would round, as texts of their digits, as those of Parquet files are: an answer must
+ * not become another one.
+ */
+export function parseWithAllDigits(text: string): unknown {
+  return mayHoldLongNumbers.test(text)
+    ? JSON.parse(text, withAllDigits as (name: string, value: unknown) => unknown)
+    : JSON.parse(text);
+}
+
+const mayHoldLongNumbers = /(?<![\d.])\d{16}/;
+
+/** @param context which TypeScript's library does not know yet */
+function withAllDigits(_name: string, value: unknown, context: { readonly source?: string }): unknown {
+  const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? '');
+  return isRounded ? context.source : value;
+}

@@ -83,7 +83,7 @@ export function removeCheckpoint(directory: string, step: number): void {
 /** The step of the checkpoint that a pointer names; undefined if there is none. */
 export function readCheckpointPointer(directory: string, pointer: CheckpointPointer): number | undefined {
   const path = pointerFile(directory, pointer);
-  if (!existsSync(path)) return undefined;
+  if (!existsSync(path) || !statSync(path).isFile()) return undefined;
   const step = stepOf(readFileSync(path, 'utf8').trim());
   return step !== undefined && existsSync(checkpointFolder(directory, step)) ? step : undefined;
 }
@@ -175,6 +175,7 @@ function inspect(folder: string): { readonly state?: CheckpointState; readonly d
     const fault = stateFault(state, stepOf(basename(folder)));
     if (fault !== undefined) return { damage: `${checkpointFiles.state} ${fault}` };
     for (const [name, expected] of Object.entries(state.files)) {
+      if (!statSync(join(folder, name)).isFile()) return { damage: `${name} is no file` };
       const { bytes, crc32 } = fingerprint(join(folder, name));
       if (bytes !== expected.bytes) return { damage: `${name} has ${bytes} bytes, not ${expected.bytes}` };
       if (crc32 !== expected.crc32) return { damage: `${name} has other content than was written` };

@@ -1,5 +1,5 @@
 // Writes files so that a crash leaves either the old or the new one, and reads lines of which the last may be incomplete.
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';
 
@@ -53,6 +53,8 @@ export function readJson<T>(path: string): T {
 }
 
 function parsed<T>(path: string, parse: (text: string) => T): T {
+  // Reading a pipe would wait for ever.
+  if (!statSync(path).isFile()) throw damaged(path, 'it is no file');
   const text = readFileSync(path, 'utf8');
   try {
     return parse(text);

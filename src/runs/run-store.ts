@@ -299,8 +299,10 @@ function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly obj
 
 /** Throws `RUN_DAMAGED` unless there is a line for each step up to this one: a run that goes on would never make the others again. */
 function assertAllSteps(path: string, lines: readonly object[], step: number): void {
-  const steps = new Set((lines as readonly { readonly step: number }[]).map((line) => line.step));
-  for (let each = 1; each <= step; each++) if (!steps.has(each)) throw damaged(path, `it has no line for step ${each}`);
+  const steps = (lines as readonly { readonly step: number }[]).map((line) => line.step);
+  for (let each = 1; each <= step; each++) {
+    if (steps[each - 1] !== each) throw damaged(path, `its line for step ${each} is missing, or not in its place`);
+  }
 }
 
 /** The step, whatever else is called so, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */

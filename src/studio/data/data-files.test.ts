@@ -34,6 +34,21 @@ test('a JSON array', async () => {
   assert.deepEqual(await loadRows(write('a.json', '[{"a": 1},\n {"a": 2}]')), [{ a: 1 }, { a: 2 }]);
 });
 
+test('whole numbers that JavaScript would round are texts', async () => {
+  const [row] = await loadRows(
+    write(
+      'long.jsonl',
+      '{"a":9007199254740993,"b":[-12345678901234567890],"c":0.1234567890123456789,"d":9007199254740991}',
+    ),
+  );
+  assert.deepEqual(row, {
+    a: '9007199254740993',
+    b: ['-12345678901234567890'],
+    c: 0.12345678901234568,
+    d: 9007199254740991,
+  });
+});
+
 test('CSV: names in the first line, quotes, commas and line breaks inside them, any line ends', async () => {
   const text = '\uFEFFquestion, answer\r\n"Is ""a,b"" a pair?\nSay so.",yes\r\n\r\n2+2,4\r\n';
   assert.deepEqual(await loadRows(write('a.csv', text)), [

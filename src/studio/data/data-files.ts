@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
+import { parseWithAllDigits } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
@@ -224,7 +225,7 @@ function parseArray(text: string, path: string): unknown[] {
 
 function parseJson(text: string, path: string, where: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseWithAllDigits(text);
   } catch (error) {
     throw malformed(path, where, messageOf(error));
   }
