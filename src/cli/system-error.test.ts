@@ -30,7 +30,7 @@ for (const [name, line, expected] of [
   ['skills under a file', ['skills', 'install', '--dir', file], 'PATH_NOT_USABLE'],
   ['a project at the end of a circle of links', ['init', join(folder, 'loop', 'project')], 'PATH_NOT_USABLE'],
   ['a name that is too long', ['init', join(folder, 'x'.repeat(300))], 'PATH_NOT_USABLE'],
-  ['a run whose run.json is a folder', ['runs', 'show', join(folder, 'odd')], 'PATH_NOT_USABLE'],
+  ['a run whose run.json is a folder', ['runs', 'show', join(folder, 'odd')], 'RUN_DAMAGED'],
 ] as const) {
   test(`${name} is ${expected} and exit 2`, async () => {
     const { code, error } = await gradus(...line);
