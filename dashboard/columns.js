@@ -29,7 +29,12 @@ export class Columns {
     return this.byKey.get(key) ?? this.steps.map(() => null);
   }
 
-  /** Where the evaluations are among steps and seconds. */
+  /** Where the steps are in a chart. */
+  get places() {
+    return { steps: this.steps, seconds: this.seconds };
+  }
+
+  /** Where the evaluations are. */
   get evaluationPlaces() {
     const steps = this.evaluations.map(({ step }) => step);
     const at = (/** @type {number} */ step) => this.seconds[this.steps.findLastIndex((each) => each <= step)] ?? 0;

@@ -160,7 +160,7 @@ function overlaid(runs, key, over) {
   const isOfSteps = runs.some(({ columns }) => columns.byKey.has(key));
   for (const { name, columns } of runs) {
     const { evaluations } = columns;
-    const { steps, seconds } = isOfSteps ? columns : columns.evaluationPlaces;
+    const { steps, seconds } = isOfSteps ? columns.places : columns.evaluationPlaces;
     const values = isOfSteps ? columns.get(key) : evaluations.map(({ metrics }) => metrics[key] ?? null);
     for (const [i, step] of steps.entries()) {
       const place = over === 'time' ? (seconds[i] ?? 0) : step;

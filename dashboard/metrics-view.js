@@ -52,8 +52,7 @@ export function metricsView(columns, query, signal) {
 function dataOf(columns, key) {
   const { evaluations } = columns;
   if (columns.byKey.has(key)) {
-    const { steps, seconds } = columns;
-    return { steps, seconds, series: [{ label: '', color: 'blue', values: columns.get(key) }] };
+    return { ...columns.places, series: [{ label: '', color: 'blue', values: columns.get(key) }] };
   }
   return {
     ...columns.evaluationPlaces,

@@ -24,9 +24,6 @@ import { go, link } from './route.js';
 /** @param {string} key */
 const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
 
-/** @param {Columns} columns */
-const placesOf = ({ steps, seconds }) => ({ steps, seconds });
-
 /**
  * @param {string} title
  * @param {string} key
@@ -35,7 +32,7 @@ const placesOf = ({ steps, seconds }) => ({ steps, seconds });
  */
 const single = (title, key, about) => ({
   ...{ title, about, isThere: has(key) },
-  data: (columns) => ({ ...placesOf(columns), series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
+  data: (columns) => ({ ...columns.places, series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
 });
 
 /** @type {Panel[]} */
@@ -49,7 +46,7 @@ const panels = [
       /** @param {number} sign */
       const edge = (sign) => reward.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
       return {
-        ...placesOf(columns),
+        ...columns.places,
         series: [
           { label: 'upper', color: 'blue', values: edge(1), hidden: true },
           { label: 'lower', color: 'blue', values: edge(-1), hidden: true },
@@ -86,7 +83,7 @@ const panels = [
       /** @param {...(import('./columns.js').Column | undefined)} parts */
       const sum = (...parts) => columns.steps.map((_, i) => parts.reduce((total, part) => total + (part?.[i] ?? 0), 0));
       return {
-        ...placesOf(columns),
+        ...columns.places,
         series: [
           { label: 'all bad', color: 'stack-bad', values: sum(good, mixed, bad), shown: bad, filled: true },
           { label: 'mixed', color: 'stack-mixed', values: sum(good, mixed), shown: mixed, filled: true },
@@ -102,7 +99,7 @@ const panels = [
     range: [0, null],
     rightRange: [0, 1],
     data: (columns) => ({
-      ...placesOf(columns),
+      ...columns.places,
       series: [
         { label: 'longest', color: 'blue', values: columns.get('completions/max_length'), hidden: true },
         { label: 'shortest', color: 'blue', values: columns.get('completions/min_length'), hidden: true },
@@ -127,7 +124,7 @@ const panels = [
     isThere: has('step_time'),
     range: [0, null],
     data: (columns) => ({
-      ...placesOf(columns),
+      ...columns.places,
       series: [
         { label: 'step_time', color: 'blue', values: columns.get('step_time') },
         { label: 'tokens/s', color: 'orange', values: columns.get('tokens_per_second'), axis: 'right', dashed: true },

@@ -102,7 +102,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       showHelp();
       return 0;
     }
-    if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
+    output.trace(error);
     return output.failure(error instanceof CommanderError ? usageError(error, subject) : error, asked);
   } finally {
     for (const end of watches) end();

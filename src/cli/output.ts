@@ -66,6 +66,11 @@ export class Output {
     this.stderr.write(`${text}\n`);
   }
 
+  /** Shows where an error happened, if GRADUS_DEBUG is set. */
+  trace(error: unknown): void {
+    if (process.env.GRADUS_DEBUG && error instanceof Error) this.note(error.stack ?? '');
+  }
+
   /** Tells what went wrong, in one line, and as the command's one object where that was asked for. */
   failure(thrown: unknown, command: string | null): ExitCode {
     const error = systemError(thrown);

@@ -7,11 +7,8 @@ export const fraction = z.number().min(0).max(1);
 export const positive = z.number().positive();
 export const duration = z
   .string()
-  .regex(/^\d+(ms|s|m|h)$/, 'expected a duration such as 30s, 10m or 1h')
-  .refine(
-    (text) => !/^\d+\D+$/.test(text) || isWaitable(milliseconds(text)),
-    'expected a duration above 0s, of at most 500h',
-  );
+  .regex(/^\d+(ms|s|m|h)$/, { error: 'expected a duration such as 30s, 10m or 1h', abort: true })
+  .refine((text) => isWaitable(milliseconds(text)), 'expected a duration above 0s, of at most 500h');
 export const regularExpression = z.string().refine(isRegularExpression, 'expected a regular expression');
 
 /** A list of names, or one regular expression. */

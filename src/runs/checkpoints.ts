@@ -115,25 +115,18 @@ export function findCheckpoint(
   });
 }
 
-/** The last complete checkpoint, wherever pointers point. */
-export function lastCheckpoint(directory: string): Checkpoint | undefined {
+/**
+ * The last complete checkpoint, wherever pointers point.
+ * @param passOver is told what is wrong with each one after it
+ */
+export function lastCheckpoint(directory: string, passOver?: (damage: string) => void): Checkpoint | undefined {
   for (const step of checkpointSteps(directory).reverse()) {
     const folder = checkpointFolder(directory, step);
-    const { state } = inspect(folder);
+    const { state, damage } = inspect(folder);
     if (state) return { folder, state };
+    passOver?.(`${stepName(step)}: ${damage}`);
   }
   return undefined;
-}
-
-/** What is wrong with each checkpoint after the last complete one: where a run that goes on makes its steps again. */
-export function damagedCheckpoints(directory: string): string[] {
-  const damage: string[] = [];
-  for (const step of checkpointSteps(directory).reverse()) {
-    const found = inspect(checkpointFolder(directory, step));
-    if (found.state) break;
-    damage.push(`${stepName(step)}: ${found.damage}`);
-  }
-  return damage;
 }
 
 /** In ascending order. */

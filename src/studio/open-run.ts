@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../config/values.ts';
 import { GradusError } from '../errors.ts';
-import { damagedCheckpoints, lastCheckpoint } from '../runs/checkpoints.ts';
+import { lastCheckpoint } from '../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
 import { assertFree, assertInactive } from '../runs/reservation.ts';
 import { RunStore } from '../runs/run-store.ts';
@@ -89,10 +89,12 @@ export function openRun(
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
-  return RunStore.reopen(directory, lastCheckpoint(directory)?.state.step, {
+  const damaged_checkpoints: string[] = [];
+  const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
+  return RunStore.reopen(directory, last?.state.step, {
     ...{ config, max_steps, versions, code },
     changed_files: changedFiles(readRun(directory).code, code),
-    damaged_checkpoints: damagedCheckpoints(directory),
+    damaged_checkpoints,
   });
 }
 

@@ -43,11 +43,9 @@ export function createTextStream(tokenizer: Tokenizer, options: DecodeOptions = 
   };
 }
 
-/**
- * The text that a token adds behind other ids of which the last one suffices: alone it might lose a space, or bytes of a character that others begin.
- */
-export function textBehind(before: readonly number[], id: number, tokenizer: Tokenizer): string {
-  const context = before.slice(-1);
+/** The text that a token adds behind another: alone it might lose a space, or bytes of a character that the other begins. */
+export function textBehind(before: number | undefined, id: number, tokenizer: Tokenizer): string {
+  const context = before === undefined ? [] : [before];
   const text = tokenizer.decode([...context, id]);
   const known = tokenizer.decode(context);
   return text.startsWith(known) ? text.slice(known.length) : tokenizer.decode([id]);

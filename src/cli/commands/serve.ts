@@ -38,7 +38,7 @@ async function runServer({ output }: Cli, subject: string, { apiKeyEnv, ...flags
   const apiKey = apiKeyEnv === undefined ? undefined : keyIn(apiKeyEnv);
   const { checkpoint, host, port, name } = flags;
   const onError = (error: unknown) => {
-    if (process.env.GRADUS_DEBUG && error instanceof Error) output.note(error.stack ?? '');
+    output.trace(error);
     output.errorLine(describeError(error));
   };
   return serveUntilStopped(

@@ -46,7 +46,7 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
 export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
   const content = ids.map((id, i) => {
     const told = (one: TokenLogprob) => {
-      const token = textBehind(ids.slice(0, i), one.id, tokenizer);
+      const token = textBehind(ids[i - 1], one.id, tokenizer);
       return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
     };
     return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (topLogprobs?.[i] ?? []).map(told) };
@@ -55,7 +55,7 @@ export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogp
 }
 
 export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
-  const textAt = (i: number, id: number) => textBehind(ids.slice(0, i), id, tokenizer);
+  const textAt = (i: number, id: number) => textBehind(ids[i - 1], id, tokenizer);
   const tokens = ids.map((id, i) => textAt(i, id));
   let offset = 0;
   return {
