@@ -158,7 +158,12 @@ export class Chart {
     const [muted, grid] = [colorOf('muted'), colorOf('grid')];
     /** @type {(side: number, scale: string) => uPlot.Axis} */
     const axis = (side, scale) => ({
-      ...{ side, scale, stroke: muted, font: '11px system-ui, sans-serif', gap: 4, space: side === 2 ? 60 : 34 },
+      side,
+      scale,
+      stroke: muted,
+      font: '11px system-ui, sans-serif',
+      gap: 4,
+      space: side === 2 ? 60 : 34,
       grid: { show: scale !== 'right', stroke: grid, width: 1 },
       ticks: { show: false },
       values: (_, marks) =>
@@ -166,7 +171,9 @@ export class Chart {
       ...(side === 2 ? { size: 24, incrs: isTime ? wholeTimes : wholeSteps } : { size: axisWidth }),
     });
     return {
-      ...{ width: Math.max(200, this.place.clientWidth), height, padding: [8, hasRight ? 0 : 18, 0, 0] },
+      width: Math.max(200, this.place.clientWidth),
+      height,
+      padding: [8, hasRight ? 0 : 18, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: 'step' }, points: { size: 6 }, drag: { x: true, y: false } },
       scales: {
@@ -193,7 +200,11 @@ export class Chart {
     const stroke = faint ? `color-mix(in srgb, ${colorOf(color)} 30%, transparent)` : colorOf(color);
     const line = isLine(series);
     return {
-      ...{ label, scale: axis, spanGaps: true, width: line ? 1.6 : 0, stroke: line ? stroke : 'transparent' },
+      label,
+      scale: axis,
+      spanGaps: true,
+      width: line ? 1.6 : 0,
+      stroke: line ? stroke : 'transparent',
       ...(filled && { fill: stroke }),
       ...(dashed && { dash: [5, 4] }),
       points: line ? { size: 4, fill: stroke, stroke } : { show: false },

@@ -15,8 +15,14 @@ import { link, setQuery } from './route.js';
 
 /** What is shown without a filter. */
 const mainKeys = [
-  ...['reward', 'eval/sampled_accuracy', 'groups/frac_mixed', 'completions/mean_length'],
-  ...['entropy', 'kl', 'grad_norm', 'step_time'],
+  'reward',
+  'eval/sampled_accuracy',
+  'groups/frac_mixed',
+  'completions/mean_length',
+  'entropy',
+  'kl',
+  'grad_norm',
+  'step_time',
 ];
 
 const colors = ['blue', 'orange', 'green', 'pink', 'violet', 'olive'];
@@ -120,7 +126,9 @@ function curves(runs, query, signal) {
   const grid = h('div', { class: 'charts' });
   const keys = [...new Set(runs.flatMap(({ columns }) => [...columns.evaluationKeys, ...columns.keys]))];
   const filter = h('input', {
-    ...{ type: 'search', value: query.get('filter') ?? '', 'aria-label': 'filter' },
+    type: 'search',
+    value: query.get('filter') ?? '',
+    'aria-label': 'filter',
     placeholder: 'other metrics: rewards mean',
     oninput: () => {
       setQuery({ filter: filter.value });

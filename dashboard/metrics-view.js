@@ -17,7 +17,10 @@ export function metricsView(columns, query, signal) {
   const grid = h('div', { class: 'charts small' });
   const count = h('span', { class: 'quiet' });
   const filter = h('input', {
-    ...{ type: 'search', value: query.get('filter') ?? '', placeholder: 'filter: reward std', 'aria-label': 'filter' },
+    type: 'search',
+    value: query.get('filter') ?? '',
+    placeholder: 'filter: reward std',
+    'aria-label': 'filter',
     oninput: () => {
       setQuery({ filter: filter.value });
       draw();

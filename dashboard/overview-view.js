@@ -31,7 +31,9 @@ const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
  * @returns {Panel}
  */
 const single = (title, key, about) => ({
-  ...{ title, about, isThere: has(key) },
+  title,
+  about,
+  isThere: has(key),
   data: (columns) => ({ ...columns.places, series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
 });
 
@@ -135,9 +137,20 @@ const panels = [
 
 /** The keys that the panels read. */
 export const overviewKeys = [
-  ...['reward', 'reward_std', 'groups/frac_all_good', 'groups/frac_mixed', 'groups/frac_all_bad'],
-  ...['completions/mean_length', 'completions/min_length', 'completions/max_length', 'completions/clipped_ratio'],
-  ...['entropy', 'kl', 'grad_norm', 'step_time', 'tokens_per_second'],
+  'reward',
+  'reward_std',
+  'groups/frac_all_good',
+  'groups/frac_mixed',
+  'groups/frac_all_bad',
+  'completions/mean_length',
+  'completions/min_length',
+  'completions/max_length',
+  'completions/clipped_ratio',
+  'entropy',
+  'kl',
+  'grad_norm',
+  'step_time',
+  'tokens_per_second',
 ];
 
 /**

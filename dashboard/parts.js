@@ -6,11 +6,25 @@ import { number } from './format.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const tones = {
-  ...{ starting: 'live', running: 'live', completed: 'good', stopped: 'warn', failed: 'bad', interrupted: 'warn' },
-  ...{ improved: 'good', flat: 'plain', regressed: 'bad', inconclusive: 'plain' },
-  ...{ better: 'good', same: 'plain', worse: 'bad' },
-  ...{ error: 'bad', warning: 'warn', info: 'plain' },
-  ...{ kept: 'good', dropped: 'plain', resampled: 'warn' },
+  starting: 'live',
+  running: 'live',
+  completed: 'good',
+  stopped: 'warn',
+  failed: 'bad',
+  interrupted: 'warn',
+  improved: 'good',
+  flat: 'plain',
+  regressed: 'bad',
+  inconclusive: 'plain',
+  better: 'good',
+  same: 'plain',
+  worse: 'bad',
+  error: 'bad',
+  warning: 'warn',
+  info: 'plain',
+  kept: 'good',
+  dropped: 'plain',
+  resampled: 'warn',
 };
 
 /**

@@ -60,11 +60,19 @@ function stepBar(run, steps, step) {
       ? h('span', { class: 'arrow off' }, text)
       : h('a', { class: 'arrow', href: to(index), 'aria-label': label }, text);
   const number = h('input', {
-    ...{ type: 'number', value: step, min: steps[0], max: steps.at(-1), 'aria-label': 'step' },
+    type: 'number',
+    value: step,
+    min: steps[0],
+    max: steps.at(-1),
+    'aria-label': 'step',
     onchange: (event) => go(link(['runs', run, 'rollouts', event.target.value], currentRoute().query)),
   });
   const slider = h('input', {
-    ...{ type: 'range', min: 0, max: steps.length - 1, value: at, 'aria-label': 'step' },
+    type: 'range',
+    min: 0,
+    max: steps.length - 1,
+    value: at,
+    'aria-label': 'step',
     oninput: (event) => {
       number.value = String(steps[event.target.value]);
     },

@@ -134,7 +134,9 @@ function runHead(page) {
   const seconds = (Date.parse(ended ?? '') - Date.parse(started)) / 1000;
   const facts = [
     `step ${number(step)} of ${number(max_steps)}`,
-    ...[backend, model?.split('/').at(-1), `started ${moment(started)}`],
+    backend,
+    model?.split('/').at(-1),
+    `started ${moment(started)}`,
     Number.isFinite(seconds) && !isActive && `took ${duration(seconds)}`,
     ...summary,
   ].filter(Boolean);

@@ -93,7 +93,9 @@ function content({ root, runs, damaged }, chosen) {
 function runRow(row, isChosen, choose) {
   const { id, record, reward, spark, accuracy, learning, damage, model } = row;
   const box = h('input', {
-    ...{ type: 'checkbox', checked: isChosen, 'aria-label': `compare ${id}` },
+    type: 'checkbox',
+    checked: isChosen,
+    'aria-label': `compare ${id}`,
     onchange: (event) => choose(id, event.target.checked),
   });
   const cells = [

@@ -350,7 +350,8 @@ for (const name of Object.keys(hostile)) {
     const options = { maxTokens: 10, maxTurns: 4, stepTimeout: 20 };
     const play = (names: string[]) =>
       new RolloutGenerator(builder, renderer, options).generate(problems(...names), policy, {
-        ...{ samplesPerExample: 2, seed: 0 },
+        samplesPerExample: 2,
+        seed: 0,
       });
     const [before, bad, after] = await play(['a', 'bad', 'b']);
     const [left, , right] = await play(['a', 'good', 'b']);
@@ -530,7 +531,8 @@ test('groups are told of in order, as soon as they have been played and those be
   const told: unknown[] = [];
   const generator = new RolloutGenerator(conversation, renderer, { maxTokens: 10, maxTurns: 9 });
   const groups = await generator.generate(problems('b', 'a', 'c'), policy, {
-    ...{ samplesPerExample: 2, seed: 0 },
+    samplesPerExample: 2,
+    seed: 0,
     onGroup: (index, trajectories) => told.push([index, trajectories.map(said), calls.length]),
   });
   const [first, second] = [groups[0]!.map(said), groups[1]!.map(said)];

@@ -15,8 +15,12 @@ const place = (name: string) => join(folder, name);
 
 const config = {
   ...tinyConfig(folder),
-  ...{ eval: null, sample_every_steps: null, save: { every_steps: 2, best: null } },
-  ...{ max_steps: 6, num_generations: 4, learning_rate: 0.005 },
+  eval: null,
+  sample_every_steps: null,
+  save: { every_steps: 2, best: null },
+  max_steps: 6,
+  num_generations: 4,
+  learning_rate: 0.005,
 } as ConfigInput;
 
 async function metricsOfResumable(name: string, settings: ConfigInput) {
@@ -71,7 +75,10 @@ test('a curriculum by the success that was measured', async () => {
   const dataset = join(folder, 'sums.jsonl');
   writeFileSync(dataset, rows.map((row) => JSON.stringify(row)).join('\n'));
   const metrics = await metricsOfResumable('curriculum', {
-    ...{ dataset, taskset: null, taskset_config: {}, curriculum: { target: 0.5, candidates: 3 } },
+    dataset,
+    taskset: null,
+    taskset_config: {},
+    curriculum: { target: 0.5, candidates: 3 },
     reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }],
     reward_fn: null,
   });

@@ -15,8 +15,15 @@ const project = join(folder, 'sums');
 /** The bundled model adds two-digit numbers and forgets most carries: small enough to be taught in seconds. */
 const model = join(import.meta.dirname, '..', 'demo', 'model');
 const settings = [
-  ...[`model=${model}`, 'chat_template=none', 'lora=null', 'max_completion_length=4', 'learning_rate=1e-6'],
-  ...['prompts_per_step=16', 'num_generations=8', 'max_steps=30', 'eval={every_steps: null, limit: 200}'],
+  `model=${model}`,
+  'chat_template=none',
+  'lora=null',
+  'max_completion_length=4',
+  'learning_rate=1e-6',
+  'prompts_per_step=16',
+  'num_generations=8',
+  'max_steps=30',
+  'eval={every_steps: null, limit: 200}',
   "taskset_config={operators: ['+'], low: 10, high: 99, template: '{a}+{b}='}",
 ].flatMap((setting) => ['--set', setting]);
 

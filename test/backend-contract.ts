@@ -50,7 +50,9 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       );
     const sequencesOf = (completions: readonly Completion[]): TrainingSequence[] =>
       completions.map(({ ids }, i) => ({
-        ...{ promptIds: promptIds(), completionIds: ids, mask: ids.map(() => true) },
+        promptIds: promptIds(),
+        completionIds: ids,
+        mask: ids.map(() => true),
         advantage: i % 2 === 0 ? 1 : -1,
       }));
 

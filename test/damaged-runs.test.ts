@@ -20,8 +20,13 @@ import { onlyObject } from './gradus.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-damaged-'));
 const config = {
-  ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 4, seed: 0 },
-  ...{ eval: { limit: 4, every_steps: 2 }, save: { every_steps: 2 }, sample_every_steps: 2 },
+  backend: 'builtin',
+  taskset: 'digit-sum',
+  max_steps: 4,
+  seed: 0,
+  eval: { limit: 4, every_steps: 2 },
+  save: { every_steps: 2 },
+  sample_every_steps: 2,
 } as const;
 const file = join(folder, 'toy.json');
 writeFileSync(file, JSON.stringify(config));
@@ -241,7 +246,8 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
   writeFileSync(join(run, 'checkpoints', 'step_000004', 'state.json'), '');
   const passed: unknown[] = [];
   await train(file, {
-    ...{ out: run, resume: true },
+    out: run,
+    resume: true,
     onEvent: (event) => event.type === 'start' && passed.push(event.step, event.damaged_checkpoints),
   });
   assert.deepEqual(passed, [2, ['step_000004: state.json cannot be read']]);
@@ -251,7 +257,8 @@ test('two runs cannot write one directory', async () => {
   const out = join(folder, 'shared');
   let second: unknown;
   await train(file, {
-    ...{ out, preflight: false },
+    out,
+    preflight: false,
     async onEvent({ type }) {
       if (type !== 'start') return;
       second = await gradus('train', file, '--out', out, '--no-preflight');
@@ -263,7 +270,8 @@ test('two runs cannot write one directory', async () => {
 test('a directory that is removed while it is written ends the run with one clear error', async () => {
   const out = join(folder, 'removed');
   const removing = train(file, {
-    ...{ out, preflight: false },
+    out,
+    preflight: false,
     onEvent: ({ type }) => type === 'start' && rmSync(out, { recursive: true }),
   });
   await assert.rejects(removing, { code: 'DIRECTORY_LOST', kind: 'failed' });

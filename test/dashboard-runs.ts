@@ -40,10 +40,15 @@ const prompt = [{ role: 'user', content: '2+3=' }];
 
 function group(id: string, reason: string, rewards: readonly (number | null)[]): string {
   const completions = rewards.map((reward, i) => ({
-    ...{ text: i === 0 ? hostile : 'It is 5.', reward, rewards: { correct: reward }, advantage: (reward ?? 0) - 0.5 },
+    text: i === 0 ? hostile : 'It is 5.',
+    reward,
+    rewards: { correct: reward },
+    advantage: (reward ?? 0) - 0.5,
     ...(reward === null && { error: `the environment said ${hostile}`, errors: { correct: hostile } }),
     ...(i === 1 && { messages: turns }),
-    ...{ stop_reason: reward === null ? 'error' : 'completed', token_ids: [1, 2, 3], logprobs: [-1, -1, -1] },
+    stop_reason: reward === null ? 'error' : 'completed',
+    token_ids: [1, 2, 3],
+    logprobs: [-1, -1, -1],
   }));
   const record = { id, fate: 'kept', reason, example: sample.example, prompt, prompt_ids: [7], completions };
   return `${JSON.stringify(record)}\n`;

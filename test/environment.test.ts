@@ -158,7 +158,8 @@ test('files that change under a run are told, when it goes on and when it is eva
   const resumed = await train(
     { ...changing, max_steps: 3 },
     {
-      ...{ out, resume: true },
+      out,
+      resume: true,
       onEvent: (event) => event.type === 'start' && starts.push(event.changed_files),
     },
   );
@@ -183,7 +184,9 @@ test('so are files of data', async () => {
 describe('environments that fail', () => {
   const playing = (name: string, rollout: ConfigInput['rollout'] = {}) => ({
     ...short,
-    ...{ environment: `${place('digits.ts')}:${name}`, rollout, max_error_fraction: 1 },
+    environment: `${place('digits.ts')}:${name}`,
+    rollout,
+    max_error_fraction: 1,
   });
 
   test('cost their own episodes: groups go on with those that are left', async () => {

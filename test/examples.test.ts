@@ -23,9 +23,26 @@ const musique = 'data/multihop/musique_ans_dev_200.jsonl';
 
 /** The flags that all examples have. */
 const flags = [
-  ...['--model-name', model, '--batch-size', '2', '--samples-per-prompt', '2', '--max-steps', '2', '--max-tokens', '8'],
-  ...['--eval-on-start', '--eval-every-steps', '1', '--eval-limit', '2', '--save-best-checkpoint'],
-  ...['--learning-rate', '1e-3', '--train-limit', '4'],
+  '--model-name',
+  model,
+  '--batch-size',
+  '2',
+  '--samples-per-prompt',
+  '2',
+  '--max-steps',
+  '2',
+  '--max-tokens',
+  '8',
+  '--eval-on-start',
+  '--eval-every-steps',
+  '1',
+  '--eval-limit',
+  '2',
+  '--save-best-checkpoint',
+  '--learning-rate',
+  '1e-3',
+  '--train-limit',
+  '4',
 ];
 
 async function run(name: string, ...more: string[]): Promise<string> {

@@ -7,19 +7,17 @@ import { fixturePath } from './native-models.ts';
 const FLOAT32 = 0;
 const types = { uint32: 4, int32: 5, float32: 6, string: 8, array: 9 };
 const names: Readonly<Record<string, string>> = {
-  ...{
-    'model.embed_tokens': 'token_embd',
-    'model.norm': 'output_norm',
-    input_layernorm: 'attn_norm',
-    post_attention_layernorm: 'ffn_norm',
-  },
-  ...{
-    'self_attn.q_proj': 'attn_q',
-    'self_attn.k_proj': 'attn_k',
-    'self_attn.v_proj': 'attn_v',
-    'self_attn.o_proj': 'attn_output',
-  },
-  ...{ 'mlp.gate_proj': 'ffn_gate', 'mlp.up_proj': 'ffn_up', 'mlp.down_proj': 'ffn_down' },
+  'model.embed_tokens': 'token_embd',
+  'model.norm': 'output_norm',
+  input_layernorm: 'attn_norm',
+  post_attention_layernorm: 'ffn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down',
 };
 const characters = [...'0123456789+-*=Ġ?.cdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO'];
 const tokens = ['<unk>', '<s>', '</s>', 'a', 'b', 'ab', ...characters, '<x>', '<y>'];

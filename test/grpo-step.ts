@@ -22,7 +22,10 @@ export function stepSequences(): TrainingSequence[] {
   );
   return groups.flatMap(({ prompt, completions }, g) =>
     completions.map(({ ids, logprobs }, i) => ({
-      ...{ promptIds: prompt, completionIds: ids, mask: ids.map(() => true), samplerLogprobs: logprobs },
+      promptIds: prompt,
+      completionIds: ids,
+      mask: ids.map(() => true),
+      samplerLogprobs: logprobs,
       advantage: advantages[g]![i]!,
     })),
   );

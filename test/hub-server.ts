@@ -39,7 +39,10 @@ export async function startHubServer(repos: Readonly<Record<string, HubServerRep
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const hub: HubServer = {
-    ...{ endpoint, requests, headers, intercept: () => {} },
+    endpoint,
+    requests,
+    headers,
+    intercept: () => {},
     [Symbol.dispose]: () => {
       server.closeAllConnections();
       server.close();

@@ -59,7 +59,8 @@ describe('tokenizers', { skip }, () => {
       { pre: 'llama-bpe', family: 'llama3_1' },
       { pre: 'qwen2', family: 'qwen2_5', change: normalised },
     ].map(({ family, ...kind }) => ({
-      ...{ ...kind, from: cached(family) },
+      ...kind,
+      from: cached(family),
       missing: !existsSync(cached(family)) && `${cached(family)} is not there: run scripts/fetch-tokenizers.ts`,
     })),
   ];

@@ -321,8 +321,22 @@ const plain: Draw = (random) => {
 };
 
 const kinds: Readonly<Record<string, Draw>> = {
-  ...{ integers, decimals, fractions, 'mixed numbers': mixedNumbers, roots, percent, units, sets, intervals, tuples },
-  ...{ equations, inequalities, expressions, text, matrices, plain },
+  integers,
+  decimals,
+  fractions,
+  'mixed numbers': mixedNumbers,
+  roots,
+  percent,
+  units,
+  sets,
+  intervals,
+  tuples,
+  equations,
+  inequalities,
+  expressions,
+  text,
+  matrices,
+  plain,
 };
 
 /** `perKind` different pairs of each of sixteen kinds, the same in every call. */

@@ -36,8 +36,28 @@ export function mutate(file: Uint8Array, integer: (limit: number) => number): Ui
 }
 
 const strange: readonly unknown[] = [
-  ...[null, true, false, 0, -1, 0.5, 2 ** 31, 2 ** 53, -1e308, 1e308, '', 'x', '\0', '__proto__', '../x'],
-  ...[[], {}, [[]], [null], { type: null }, '\ud800', 'a'.repeat(5000)],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  0.5,
+  2 ** 31,
+  2 ** 53,
+  -1e308,
+  1e308,
+  '',
+  'x',
+  '\0',
+  '__proto__',
+  '../x',
+  [],
+  {},
+  [[]],
+  [null],
+  { type: null },
+  '\ud800',
+  'a'.repeat(5000),
 ];
 
 /** A JSON text with a value in it replaced, removed or doubled; it stays JSON. */

@@ -29,7 +29,13 @@ export const LORA = { r: 4, alpha: 8, targetModules: 'all-linear' } as const;
 export function openModel(options: Partial<NativeModelOptions> = {}): Promise<NativeModel> {
   const modelPath = fixturePath('tiny-llama-a');
   return openNativeModel({
-    ...{ modelPath, lora: LORA, loss: LOSS, temperature: 1, optimizer: ADAMW, seed: 0, threads: 2 },
+    modelPath,
+    lora: LORA,
+    loss: LOSS,
+    temperature: 1,
+    optimizer: ADAMW,
+    seed: 0,
+    threads: 2,
     ...options,
   });
 }

@@ -55,7 +55,12 @@ export async function openLearner(setup: LearnerSetup) {
     values.upload();
   }
   const learner = new Learner({
-    ...{ architecture, objective, temperature, layout, positions, dropout },
+    architecture,
+    objective,
+    temperature,
+    layout,
+    positions,
+    dropout,
     frozen: new Map([...tensors].filter(([name]) => !layout.entries.some((entry) => entry.name === name))),
     ...(adapters && { adapters }),
     limits: { activationRows: 8192, completionTokens: 8192, ...limits },

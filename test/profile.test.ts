@@ -128,7 +128,9 @@ test('a run that goes on has the steps after its own first profiled', async () =
 test('a run that is stopped keeps what was recorded, and records no more', async () => {
   const stop = new AbortController();
   const { run } = await train(config, {
-    ...{ out: place('stopped'), profile: true, signal: stop.signal },
+    out: place('stopped'),
+    profile: true,
+    signal: stop.signal,
     onEvent: ({ type, step }) => type === 'step' && step === 2 && stop.abort('the test'),
   });
   assert.deepEqual([run.status, run.step], ['stopped', 2]);

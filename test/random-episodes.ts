@@ -22,8 +22,23 @@ export interface RandomEpisodes {
 }
 
 const pieces = [
-  ...['a', ' the', '\n', '  ', '{', '"', '}', ';', 'é', '😀', '½', '\ue000'],
-  ...['<think>', '</think>', '<tool_call>', '</tool_call>', '<|python_tag|>'],
+  'a',
+  ' the',
+  '\n',
+  '  ',
+  '{',
+  '"',
+  '}',
+  ';',
+  'é',
+  '😀',
+  '½',
+  '\ue000',
+  '<think>',
+  '</think>',
+  '<tool_call>',
+  '</tool_call>',
+  '<|python_tag|>',
 ];
 
 function randomText(random: RandomStream, more: readonly string[] = []): string {

@@ -25,7 +25,10 @@ export async function assertResumable(
   for (const stop of [...stops, undefined]) {
     const controller = new AbortController();
     await train(config, {
-      ...{ out: parts, preflight, resume: stop !== stops[0], signal: controller.signal },
+      out: parts,
+      preflight,
+      resume: stop !== stops[0],
+      signal: controller.signal,
       onEvent: (event) => event.type === 'step' && event.step === stop && controller.abort('SIGINT'),
     });
   }

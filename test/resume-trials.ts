@@ -18,7 +18,9 @@ const compared = ['{metrics,evals,alerts,samples}.jsonl', 'rollouts/*', 'checkpo
 /** What is trained, by what there is to be kept over a break. */
 export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInput>> {
   const common: ConfigInput = {
-    ...{ max_steps: steps, eval: { limit: 8, every_steps: 5 }, sample_every_steps: 5 },
+    max_steps: steps,
+    eval: { limit: 8, every_steps: 5 },
+    sample_every_steps: 5,
     lr_scheduler_type: 'linear',
   };
   const tiny: ConfigInput = { ...tinyConfig(folder), ...common, num_generations: 4, learning_rate: 0.005 };
@@ -38,12 +40,18 @@ export function resumeConfigs(folder: string): Readonly<Record<string, ConfigInp
     'adapters, adaptive entropy bonus': { ...tiny, lora: { r: 4 }, use_adaptive_entropy: true, entropy_target: 2.5 },
     'adapters, resampled groups, moving and adaptive reward weights': {
       ...tiny,
-      ...{ lora: { r: 4 }, group_policy: 'resample', resample_limit: 2, adaptive_reward_scaling: true },
+      lora: { r: 4 },
+      group_policy: 'resample',
+      resample_limit: 2,
+      adaptive_reward_scaling: true,
       reward: [{ name: 'length', weight: { from: 1, to: 0.2, steps: 15 }, config: { max: 6, unit: 'characters' } }],
     },
     'adapters in stages, supervised and with a curriculum, two updates a step': {
       ...untasked,
-      ...{ lora: { r: 4 }, dataset, num_iterations: 2, curriculum: { target: 0.5, candidates: 3 } },
+      lora: { r: 4 },
+      dataset,
+      num_iterations: 2,
+      curriculum: { target: 0.5, candidates: 3 },
       stages: [
         { name: 'imitate', method: 'sft', steps: 5 },
         { name: 'form', steps: 5, reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }], reward_fn: null },

@@ -18,8 +18,11 @@ const place = (name: string) => join(folder, name);
 const { max_steps: _, ...tiny } = tinyConfig(folder);
 const config = {
   ...tiny,
-  ...{ eval: { limit: 8, every_steps: null }, sample_every_steps: null, save: { every_steps: 2, best: null } },
-  ...{ num_generations: 4, learning_rate: 0.01 },
+  eval: { limit: 8, every_steps: null },
+  sample_every_steps: null,
+  save: { every_steps: 2, best: null },
+  num_generations: 4,
+  learning_rate: 0.01,
 } as ConfigInput;
 
 const format = { reward: [{ name: 'regex_match', config: { pattern: '[0-9]' } }], reward_fn: null };
@@ -98,7 +101,10 @@ test('what is held out is seen in no stage, whatever its data', async () => {
   );
   const data = { taskset: null, taskset_config: {}, dataset: all, prompts_per_step: 20, eval_fraction: 0.25 };
   const staged: ConfigInput = {
-    ...{ ...config, ...data, eval: { limit: 24, every_steps: null }, sample_every_steps: 100 },
+    ...config,
+    ...data,
+    eval: { limit: 24, every_steps: null },
+    sample_every_steps: 100,
     stages: [
       { name: 'imitate', method: 'sft', dataset: worked, completion_template: '{solution}', steps: 1 },
       { name: 'other columns', dataset: worked, steps: 2, ...format },

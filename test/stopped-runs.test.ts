@@ -16,8 +16,13 @@ const place = (name: string) => join(folder, name);
 
 const preflight = false;
 const config: ConfigInput = {
-  ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 6, learning_rate: 0.5, sample_every_steps: 3 },
-  ...{ eval: { limit: 8, every_steps: 3 }, save: { every_steps: 3, best: 'eval/sampled_reward' } },
+  backend: 'builtin',
+  taskset: 'digit-sum',
+  max_steps: 6,
+  learning_rate: 0.5,
+  sample_every_steps: 3,
+  eval: { limit: 8, every_steps: 3 },
+  save: { every_steps: 3, best: 'eval/sampled_reward' },
 };
 before(() => train(config, { out: place('whole'), preflight }));
 
@@ -26,7 +31,9 @@ async function stopAt(type: string, step: number) {
   const out = place(`${type}-${step}`);
   const controller = new AbortController();
   const result = await train(config, {
-    ...{ out, preflight, signal: controller.signal },
+    out,
+    preflight,
+    signal: controller.signal,
     onEvent: (event) => event.type === type && event.step === step && controller.abort('SIGTERM'),
   });
   return { out, result };

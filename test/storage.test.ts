@@ -13,7 +13,11 @@ mkdirSync(disk);
 writeFileSync(
   join(folder, 'toy.json'),
   JSON.stringify({
-    ...{ backend: 'builtin', taskset: 'digit-sum', max_steps: 40, eval: null, sample_every_steps: null },
+    backend: 'builtin',
+    taskset: 'digit-sum',
+    max_steps: 40,
+    eval: null,
+    sample_every_steps: null,
     save: { every_steps: 2, best: null, total_limit: null },
   }),
 );

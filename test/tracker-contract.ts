@@ -25,7 +25,9 @@ export interface Tracked {
 export function trackerContract({ name, connect, folder, read, spelt, textOf }: TrackerContract): void {
   describe(`the contract of trackers, ${name}`, () => {
     const newRun = (): TrackedRun => ({
-      ...{ name: 'a-run', folder: folder(), step: 0 },
+      name: 'a-run',
+      folder: folder(),
+      step: 0,
       settings: { learning_rate: 1e-5, 'lora.r': 16, reward: [{ name: 'numeric_match' }], dataset: null },
     });
     const valuesOf = ({ metrics }: Tracked, metric: string) => new Map(metrics[spelt(metric)] ?? []);

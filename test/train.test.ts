@@ -159,7 +159,11 @@ test('a resumed run may be longer, but not another one', async () => {
 
 test('a resumed run must not lack what the run began with', async () => {
   const sums = (taskset_config: Record<string, unknown>): ConfigInput => ({
-    ...{ backend: 'builtin', taskset: 'digit-sum', taskset_config, max_steps: 2, eval: null },
+    backend: 'builtin',
+    taskset: 'digit-sum',
+    taskset_config,
+    max_steps: 2,
+    eval: null,
   });
   await train(sums({ digits: 4, target: 5 }), { out: place('sums') });
   await assert.rejects(train({ ...sums({ digits: 4 }), max_steps: 4 }, { out: place('sums'), resume: true }), {

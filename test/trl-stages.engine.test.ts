@@ -16,15 +16,26 @@ const folder = mkdtempSync(join(tmpdir(), 'gradus-trl-stages-'));
 after(() => rmSync(folder, { recursive: true }));
 writeFileSync(join(folder, 'rewards.ts'), digitsReward);
 const config = {
-  ...{ model: writeTinyModel(join(folder, 'model')), chat_template: 'none', backend: 'trl', taskset: 'arithmetic' },
-  ...{ taskset_config: { template: '{a}{op}{b}=' }, reward_fn: './rewards.ts:digits' },
-  ...{ num_generations: 4, max_completion_length: 8, beta: 0.05, kl_estimator: 'k2', learning_rate: 0.01 },
-  ...{ lora: null, trainable: ['layers.1', 'embed_tokens'] },
+  model: writeTinyModel(join(folder, 'model')),
+  chat_template: 'none',
+  backend: 'trl',
+  taskset: 'arithmetic',
+  taskset_config: { template: '{a}{op}{b}=' },
+  reward_fn: './rewards.ts:digits',
+  num_generations: 4,
+  max_completion_length: 8,
+  beta: 0.05,
+  kl_estimator: 'k2',
+  learning_rate: 0.01,
+  lora: null,
+  trainable: ['layers.1', 'embed_tokens'],
   stages: [
     { name: 'imitate', method: 'sft', steps: 6, prompts_per_step: 6, lr_scheduler_type: 'linear' },
     { name: 'earn', steps: 3, prompts_per_step: 4, keep_optimizer: true },
   ],
-  ...{ eval: { limit: 8, every_steps: null }, save: { every_steps: 2, best: null }, sample_every_steps: null },
+  eval: { limit: 8, every_steps: null },
+  save: { every_steps: 2, best: null },
+  sample_every_steps: null,
 };
 writeFileSync(join(folder, 'stages.yaml'), JSON.stringify(config));
 

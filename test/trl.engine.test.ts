@@ -44,10 +44,22 @@ export const early = ({ completions }: { completions: string[] }) =>
 `,
 );
 const tiny = {
-  ...{ model: writeTinyModel(join(folder, 'model')), chat_template: 'none', backend: 'trl', taskset: 'arithmetic' },
-  ...{ taskset_config: { template: '{a}{op}{b}=' }, reward_fn: './rewards.ts:digits', reward_timeout: '1s' },
-  ...{ prompts_per_step: 4, num_generations: 8, max_completion_length: 8, max_steps: 12, learning_rate: 0.02 },
-  ...{ lora: { r: 4 }, eval: null, save: { every_steps: 4, best: null }, sample_every_steps: null },
+  model: writeTinyModel(join(folder, 'model')),
+  chat_template: 'none',
+  backend: 'trl',
+  taskset: 'arithmetic',
+  taskset_config: { template: '{a}{op}{b}=' },
+  reward_fn: './rewards.ts:digits',
+  reward_timeout: '1s',
+  prompts_per_step: 4,
+  num_generations: 8,
+  max_completion_length: 8,
+  max_steps: 12,
+  learning_rate: 0.02,
+  lora: { r: 4 },
+  eval: null,
+  save: { every_steps: 4, best: null },
+  sample_every_steps: null,
 };
 writeFileSync(join(folder, 'tiny.yaml'), JSON.stringify(tiny));
 
@@ -130,13 +142,15 @@ describe('runs', () => {
     skip: skipWithoutShared('models/stories260K'),
   }, async () => {
     const config = {
-      ...{ ...tiny, model: sharedPath('models', 'stories260K')!, reward_fn: './rewards.ts:early', max_steps: 8 },
-      ...{
-        taskset_config: { template: 'Once upon a time {a} {op} {b}' },
-        max_completion_length: 16,
-        learning_rate: 0.01,
-      },
-      ...{ eval: { limit: 16, every_steps: 8 }, save: { every_steps: 8, best: 'eval/sampled_reward' } },
+      ...tiny,
+      model: sharedPath('models', 'stories260K')!,
+      reward_fn: './rewards.ts:early',
+      max_steps: 8,
+      taskset_config: { template: 'Once upon a time {a} {op} {b}' },
+      max_completion_length: 16,
+      learning_rate: 0.01,
+      eval: { limit: 16, every_steps: 8 },
+      save: { every_steps: 8, best: 'eval/sampled_reward' },
     };
     writeFileSync(join(folder, 'stories.yaml'), JSON.stringify(config));
     const { code, answer } = await run('train stories.yaml --no-preflight');
@@ -310,8 +324,12 @@ describe('not ready, exit 3', () => {
 
   test('where the download of the packages is refused', async () => {
     const env = {
-      ...{ GRADUS_TRL_PYTHON: '', XDG_CACHE_HOME: join(folder, 'cache'), UV_CACHE_DIR: join(folder, 'uv') },
-      ...{ UV_OFFLINE: '1', PIP_NO_INDEX: '1', PIP_FIND_LINKS: '' },
+      GRADUS_TRL_PYTHON: '',
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      UV_CACHE_DIR: join(folder, 'uv'),
+      UV_OFFLINE: '1',
+      PIP_NO_INDEX: '1',
+      PIP_FIND_LINKS: '',
     };
     const { code, answer } = await run('doctor --backend trl --fix', { env });
     assert.deepEqual([code, answer.error?.code], [3, 'NOT_READY']);

@@ -34,7 +34,9 @@ export async function startServer(
   cwd: string,
 ): Promise<() => Promise<void>> {
   const child = spawn('uvx', ['--python', '3.11', '--from', pinned, ...command], {
-    ...{ cwd, env: uvxEnvironment, stdio: ['ignore', 'ignore', 'pipe'] },
+    cwd,
+    env: uvxEnvironment,
+    stdio: ['ignore', 'ignore', 'pipe'],
     detached: true, // with all its workers
   });
   let said = '';

@@ -25,10 +25,7 @@ const contenders: readonly Contender[] = [
   },
   {
     name: 'gradus',
-    command: (folder) => [
-      ...[process.execPath, join(root, 'bin', 'gradus'), 'train', config],
-      ...['--out', folder, '--json'],
-    ],
+    command: (folder) => [process.execPath, join(root, 'bin', 'gradus'), 'train', config, '--out', folder, '--json'],
     success: (printed) => JSON.parse(printed).metrics.final_success_rate,
   },
 ];

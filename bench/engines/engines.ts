@@ -105,7 +105,10 @@ function runsOf(engine: string): Run[] {
       const out = directory(engine, seed);
       const evaluations = readEvaluations(out);
       return {
-        ...{ engine, seed, before: evaluations[0]!, after: evaluations.at(-1)! },
+        engine,
+        seed,
+        before: evaluations[0]!,
+        after: evaluations.at(-1)!,
         heldOut: JSON.parse(readFileSync(heldOutFile(out), 'utf8')) as EvaluationRecord,
         rewards: readMetrics(out).map(({ reward }) => reward as number),
       };
@@ -115,9 +118,15 @@ function runsOf(engine: string): Run[] {
 function write(runs: readonly Run[]): void {
   mkdirSync(results, { recursive: true });
   const lines = runs.map(({ engine, seed, before, after, heldOut, rewards }) => ({
-    ...{ engine, seed, rewards },
+    engine,
+    seed,
+    rewards,
     evaluations: [before, after, heldOut].map(({ step, problems, samples_per_problem, metrics, intervals }) => ({
-      ...{ step, problems, samples_per_problem, metrics, intervals },
+      step,
+      problems,
+      samples_per_problem,
+      metrics,
+      intervals,
     })),
   }));
   writeFileSync(join(results, 'runs.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));

@@ -71,11 +71,13 @@ export async function benchmarkGeneration(): Promise<void> {
   const bfloat16 = 'library' in kernelLibrary() ? ['bfloat16'] : [];
   for (const rolloutDtype of ['float32', ...bfloat16, 'int8', 'int4'])
     systems[`gradus, ${rolloutDtype}, with adapters`] = worker(process.execPath, 'gradus-worker.ts', {
-      ...{ model, rolloutDtype },
+      model,
+      rolloutDtype,
     });
   for (const dtype of ['float32', 'bfloat16'] as const)
     systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
-      ...{ model: huggingFaceFolder(model, dtype), dtype },
+      model: huggingFaceFolder(model, dtype),
+      dtype,
     });
   const [gguf] = globSync(join(model, '*.gguf'));
   const llamaCpp = (sizes: object) =>

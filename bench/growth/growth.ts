@@ -43,7 +43,10 @@ export async function benchmarkGrowth(): Promise<void> {
   const model = smollm2(flags.models);
   const run = (point: Point) => async (): Promise<StepTimes> => {
     const task: StepTask = {
-      ...{ model, rolloutDtype: 'float32', threads: point.threads, repeats: 1 },
+      model,
+      rolloutDtype: 'float32',
+      threads: point.threads,
+      repeats: 1,
       sequences: sequences(point),
     };
     const worker = join(import.meta.dirname, '..', 'step-worker.ts');

@@ -48,7 +48,8 @@ export async function benchmarkPasses(): Promise<void> {
   ];
   const shared = {
     sequences: sequences({ prompt, generations, tokens, shared: true }),
-    ...{ threads: availableParallelism(), repeats: 3 },
+    threads: availableParallelism(),
+    repeats: 3,
   };
   const ours: StepTask = { ...shared, model, rolloutDtype: 'float32' };
   const run = (command: string, file: string, task: object) => async (): Promise<Measurement> => {
@@ -70,7 +71,9 @@ export async function benchmarkPasses(): Promise<void> {
   const seconds = (name: string) => median(measured.get(name)!.map(({ update }) => update));
   const fastest = Math.min(seconds('PyTorch, float32'), seconds('PyTorch, bfloat16'));
   const rows = [...measured.keys()].map((name) => [
-    ...[name, seconds(name).toFixed(2), `${(fastest / seconds(name)).toFixed(2)} ×`],
+    name,
+    seconds(name).toFixed(2),
+    `${(fastest / seconds(name)).toFixed(2)} ×`,
   ]);
   const products = median(measured.get('gradus')!.map(({ products }) => products!));
   rows.push(['ONNX Runtime’s products alone', products.toFixed(2), '']);

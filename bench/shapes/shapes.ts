@@ -15,15 +15,20 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** The config.json of Qwen/Qwen2.5-0.5B-Instruct, as far as it decides what is computed. */
 const qwen2 = {
-  ...{ model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], hidden_act: 'silu', tie_word_embeddings: true },
-  ...{
-    hidden_size: 896,
-    intermediate_size: 4864,
-    num_hidden_layers: 24,
-    num_attention_heads: 14,
-    num_key_value_heads: 2,
-  },
-  ...{ vocab_size: 151_936, max_position_embeddings: 32_768, rope_theta: 1e6, rms_norm_eps: 1e-6, eos_token_id: 2 },
+  model_type: 'qwen2',
+  architectures: ['Qwen2ForCausalLM'],
+  hidden_act: 'silu',
+  tie_word_embeddings: true,
+  hidden_size: 896,
+  intermediate_size: 4864,
+  num_hidden_layers: 24,
+  num_attention_heads: 14,
+  num_key_value_heads: 2,
+  vocab_size: 151_936,
+  max_position_embeddings: 32_768,
+  rope_theta: 1e6,
+  rms_norm_eps: 1e-6,
+  eos_token_id: 2,
 };
 
 const { values: flags } = parseArgs({
@@ -98,16 +103,20 @@ const alternating = 'export const alternating = ({ completions }) => completions
 async function measure(folder: string, model: string, rollout_dtype: string): Promise<string> {
   const rewards = join(folder, 'rewards.ts');
   const config = {
-    ...{
-      model,
-      chat_template: 'none',
-      taskset: 'arithmetic',
-      reward_fn: `${rewards}:alternating`,
-      learning_rate: 1e-5,
-    },
-    ...{ prompts_per_step: Number(flags.prompts), num_generations: Number(flags.generations) },
-    ...{ max_completion_length: Number(flags.tokens), max_steps: Number(flags.steps), lora: { r: 16, alpha: 32 } },
-    ...{ eval: null, save: { every_steps: null, best: null }, sample_every_steps: null, native: { rollout_dtype } },
+    model,
+    chat_template: 'none',
+    taskset: 'arithmetic',
+    reward_fn: `${rewards}:alternating`,
+    learning_rate: 1e-5,
+    prompts_per_step: Number(flags.prompts),
+    num_generations: Number(flags.generations),
+    max_completion_length: Number(flags.tokens),
+    max_steps: Number(flags.steps),
+    lora: { r: 16, alpha: 32 },
+    eval: null,
+    save: { every_steps: null, best: null },
+    sample_every_steps: null,
+    native: { rollout_dtype },
   };
   writeFileSync(rewards, alternating);
   const [file, out] = [join(folder, `${rollout_dtype}.json`), join(folder, rollout_dtype)];

@@ -29,7 +29,8 @@ const update = () => model.update({ sequences }, { learningRate: 1e-5 });
 /** What the first call takes longer than the second. */
 const preparing = async (run: () => Promise<unknown>) => (await seconds(run))[0] - (await seconds(run))[0];
 const times: StartUpTimes = {
-  ...{ modules, weights },
+  modules,
+  weights,
   sampling: await preparing(sample),
   training: await preparing(update),
 };

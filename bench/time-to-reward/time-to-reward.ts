@@ -88,10 +88,19 @@ async function runOurs(
   const [file, out] = [join(folder, 'config.json'), join(folder, 'run')];
   rmSync(out, { recursive: true, force: true });
   const config = {
-    ...{ model, dataset, seed, reward: 'numeric_match', learning_rate: learningRate },
-    ...{ prompts_per_step: sizes.prompts, num_generations: sizes.generations, max_completion_length: sizes.tokens },
-    ...{ max_steps: Number(flags['max-steps']), lora: { r: 16, alpha: 32 } },
-    ...{ eval: null, save: { every_steps: null, best: null }, sample_every_steps: null },
+    model,
+    dataset,
+    seed,
+    reward: 'numeric_match',
+    learning_rate: learningRate,
+    prompts_per_step: sizes.prompts,
+    num_generations: sizes.generations,
+    max_completion_length: sizes.tokens,
+    max_steps: Number(flags['max-steps']),
+    lora: { r: 16, alpha: 32 },
+    eval: null,
+    save: { every_steps: null, best: null },
+    sample_every_steps: null,
     // TRL calls rewards in its own process too.
     native: { rollout_dtype: rollouts, reward_workers: 0 },
   };
@@ -105,9 +114,18 @@ async function runTrl(
   { model, dataset }: { readonly model: string; readonly dataset: string },
 ): Promise<Learning> {
   const options = {
-    ...{ model, data: dataset, seed, bar, window, dtype: 'bf16', threads: availableParallelism() },
-    ...{ 'prompts-per-step': sizes.prompts, generations: sizes.generations, tokens: sizes.tokens },
-    ...{ steps: flags['max-steps'], 'learning-rate': learningRate },
+    model,
+    data: dataset,
+    seed,
+    bar,
+    window,
+    dtype: 'bf16',
+    threads: availableParallelism(),
+    'prompts-per-step': sizes.prompts,
+    generations: sizes.generations,
+    tokens: sizes.tokens,
+    steps: flags['max-steps'],
+    'learning-rate': learningRate,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   return learningOf(await watched(python, [join(import.meta.dirname, 'trl_learner.py'), ...args]));

@@ -115,8 +115,11 @@ function report(measured: ReadonlyMap<string, readonly Measurement[]>): string {
   return table(
     ['system', 's a step', 'faster than TRL’s faster', 'peak GB', 'of TRL’s leaner'],
     rows.map(({ name, seconds, peak }) => [
-      ...[name, seconds.toFixed(2), `${(fastest / seconds).toFixed(2)} ×`],
-      ...[(peak / 1e9).toFixed(2), (peak / leanest).toFixed(2)],
+      name,
+      seconds.toFixed(2),
+      `${(fastest / seconds).toFixed(2)} ×`,
+      (peak / 1e9).toFixed(2),
+      (peak / leanest).toFixed(2),
     ]),
   );
 }
@@ -148,10 +151,15 @@ function configuration(task: Task, model: string, rewards: string, native: Nativ
     model,
     dataset: task.dataset,
     reward_fn: `${rewards}:alternating`,
-    ...{ prompts_per_step: task.prompts, num_generations: task.generations },
-    ...{ max_completion_length: task.tokens, max_prompt_tokens: task.longestPrompt },
-    ...{ learning_rate: 2e-4, max_steps: Number(flags.steps) },
-    ...{ eval: null, save: { every_steps: null, best: null }, sample_every_steps: null },
+    prompts_per_step: task.prompts,
+    num_generations: task.generations,
+    max_completion_length: task.tokens,
+    max_prompt_tokens: task.longestPrompt,
+    learning_rate: 2e-4,
+    max_steps: Number(flags.steps),
+    eval: null,
+    save: { every_steps: null, best: null },
+    sample_every_steps: null,
     // TRL calls rewards in its own process too.
     native: { reward_workers: 0, ...native },
   };
@@ -191,8 +199,14 @@ async function runOurs(task: Task, model: string, folder: string, native: Native
 
 async function runTrl(task: Task, model: string, dtype: string): Promise<Measurement> {
   const options = {
-    ...{ model, data: task.dataset, dtype, threads: availableParallelism(), steps: flags.steps },
-    ...{ 'prompts-per-step': task.prompts, generations: task.generations, tokens: task.tokens },
+    model,
+    data: task.dataset,
+    dtype,
+    threads: availableParallelism(),
+    steps: flags.steps,
+    'prompts-per-step': task.prompts,
+    generations: task.generations,
+    tokens: task.tokens,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const { output, peakBytes } = await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]);

@@ -28,6 +28,7 @@ test('a GGUF file alone renders as it does beside its tokenizer.json', {
 test('without a tokenizer anywhere there is no renderer', async () => {
   await assert.rejects(openModelText(fixturePath('tiny-llama-a'), 'auto'), { code: 'TOKENIZER_NOT_FOUND' });
   await assert.rejects(openModelText(fixturePath('gguf-llama'), 'auto'), {
-    ...{ code: 'GGUF_TOKENIZER_MISSING', hint: /tokenizer\.json beside/ },
+    code: 'GGUF_TOKENIZER_MISSING',
+    hint: /tokenizer\.json beside/,
   });
 });

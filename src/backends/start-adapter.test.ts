@@ -18,7 +18,10 @@ after(() => rmSync(folder, { recursive: true }));
 const adapter = fixturePath('tiny-llama-a', 'adapter');
 const config = {
   ...tinyConfig(folder),
-  ...{ lora: { r: 4, alpha: 8 }, max_steps: 2, eval: { limit: 8, every_steps: 2 }, save: { best: null } },
+  lora: { r: 4, alpha: 8 },
+  max_steps: 2,
+  eval: { limit: 8, every_steps: 2 },
+  save: { best: null },
 } as ConfigInput;
 const options = { preflight: false };
 
@@ -75,7 +78,8 @@ test('a run keeps a copy of the adapter: the run that it comes from may go on, m
   await train({ ...continued, max_steps: 4 }, { out, resume: true });
   assert.deepEqual(readMetrics(out).at(-1), readMetrics(unbroken).at(-1));
   await assert.rejects(train(continued, { out: from, ...options }), {
-    ...{ code: 'ADAPTER_NOT_FOUND', message: `${from} does not exist` },
+    code: 'ADAPTER_NOT_FOUND',
+    message: `${from} does not exist`,
   });
 
   const own = { ...config, adapter: out } as ConfigInput;
@@ -134,11 +138,14 @@ test('an adapter that lora does not describe is refused, with the section that w
   ];
   for (const [changes, hint] of refused) {
     await assert.rejects(train({ ...config, ...changes }, { out: join(folder, 'refused'), ...options }), {
-      ...{ code: 'ADAPTER_MISMATCH', path: 'lora', hint },
+      code: 'ADAPTER_MISMATCH',
+      path: 'lora',
+      hint,
     });
   }
   await assert.rejects(train({ ...config, model: adapter }), {
-    ...{ code: 'MODEL_WITHOUT_WEIGHTS', hint: `set model: tiny-llama-a and adapter: ${adapter}` },
+    code: 'MODEL_WITHOUT_WEIGHTS',
+    hint: `set model: tiny-llama-a and adapter: ${adapter}`,
   });
   await assert.rejects(train({ ...config, adapter, lora: null }), { code: 'CONFIG_CONFLICT', path: 'adapter' });
   const damaged = join(folder, 'damaged');

@@ -36,7 +36,9 @@ function asConfigured(settings: LoraSettings): string {
   const { r, alpha, targetModules, rankPattern = {}, alphaPattern = {}, rslora, modulesToSave = [] } = settings;
   const patterns = { rank_pattern: rankPattern, alpha_pattern: alphaPattern };
   return JSON.stringify({
-    ...{ r, alpha, target_modules: targetModules },
+    r,
+    alpha,
+    target_modules: targetModules,
     ...Object.fromEntries(Object.entries(patterns).filter(([, pattern]) => Object.keys(pattern).length > 0)),
     ...(rslora && { use_rslora: true }),
     ...(modulesToSave.length > 0 && { modules_to_save: modulesToSave }),

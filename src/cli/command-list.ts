@@ -39,7 +39,8 @@ export function commandUsage(command: Command): CommandUsage {
   return {
     arguments: command.registeredArguments.map((argument) => ({
       name: argumentUsage(argument),
-      ...{ required: argument.required, description: argument.description },
+      required: argument.required,
+      description: argument.description,
     })),
     options: command.options.map(listedOption),
   };

@@ -75,7 +75,8 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   const help: string[] = [];
   let exitCode: ExitCode = 0;
   const cli: Cli = {
-    ...{ output, argv },
+    output,
+    argv,
     action:
       (work) =>
       async (...args) => {

@@ -20,16 +20,29 @@ function shown(events: readonly TrainEvent[], terminal: { isTTY?: boolean; colum
 }
 
 const start: TrainEvent = {
-  ...{ type: 'start', run: { id: 'a', dir: 'runs/a', backend: 'native' }, step: 0, max_steps: 100 },
-  ...{ parameters: { total: 135e6, trainable: 4.9e6 }, problems: { train: 400, eval: 64 } },
+  type: 'start',
+  run: { id: 'a', dir: 'runs/a', backend: 'native' },
+  step: 0,
+  max_steps: 100,
+  parameters: { total: 135e6, trainable: 4.9e6 },
+  problems: { train: 400, eval: 64 },
 };
 
 const step = (number: number): TrainEvent => ({
-  ...{ type: 'step', step: number, metrics: { reward: number / 100 }, timings: { step_time: 2 }, tokens: 500 },
+  type: 'step',
+  step: number,
+  metrics: { reward: number / 100 },
+  timings: { step_time: 2 },
+  tokens: 500,
 });
 
 const evaluation: TrainEvent = {
-  ...{ type: 'evaluation', step: 20, problems: 64, samples_per_problem: 1, temperature: 1, per_problem: [] },
+  type: 'evaluation',
+  step: 20,
+  problems: 64,
+  samples_per_problem: 1,
+  temperature: 1,
+  per_problem: [],
   metrics: { 'eval/accuracy': 0.5, 'eval/sampled_accuracy': 0.25 },
   intervals: { 'eval/accuracy': [0.4, 0.6], 'eval/sampled_accuracy': [0.15, 0.35] },
 };

@@ -42,7 +42,13 @@ for (const [name, line, expected] of [
 test('disks fail, paths are wrong, and other errors are what they were', () => {
   const kindOf = (code: string) => (systemError(Object.assign(new Error('x'), { code })) as { kind?: string }).kind;
   assert.deepEqual(['ENOSPC', 'EFBIG', 'EIO', 'EMFILE', 'EACCES', 'ENOENT', 'EROFS'].map(kindOf), [
-    ...['failed', 'failed', 'failed', 'failed', 'invalid', 'invalid', 'invalid'],
+    'failed',
+    'failed',
+    'failed',
+    'failed',
+    'invalid',
+    'invalid',
+    'invalid',
   ]);
   const other = new TypeError('x');
   assert.equal(systemError(other), other);

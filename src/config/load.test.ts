@@ -44,8 +44,12 @@ function withLine(line: string): string {
 }
 
 const defaultLora = {
-  ...{ dropout: 0, target_modules: 'all-linear', rank_pattern: {}, alpha_pattern: {} },
-  ...{ use_rslora: false, modules_to_save: [] },
+  dropout: 0,
+  target_modules: 'all-linear',
+  rank_pattern: {},
+  alpha_pattern: {},
+  use_rslora: false,
+  modules_to_save: [],
 };
 
 test('what is left out has its default', () => {

@@ -5,8 +5,23 @@ import { isObject } from '../errors.ts';
 import type { ConfigInput } from './schema.ts';
 
 export const presetNames = [
-  ...['grpo', 'r1', 'dapo', 'dr_grpo', 'gspo', 'cispo', 'sapo', 'vespo', 'luspo', 'lite_ppo'],
-  ...['rloo', 'max_rl', 'gdpo', 'high_entropy', 'adaptive_entropy', 'memory', 'throughput'],
+  'grpo',
+  'r1',
+  'dapo',
+  'dr_grpo',
+  'gspo',
+  'cispo',
+  'sapo',
+  'vespo',
+  'luspo',
+  'lite_ppo',
+  'rloo',
+  'max_rl',
+  'gdpo',
+  'high_entropy',
+  'adaptive_entropy',
+  'memory',
+  'throughput',
 ] as const;
 
 export type PresetName = (typeof presetNames)[number];

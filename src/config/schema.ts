@@ -317,10 +317,28 @@ const keys = {
 
 /** Keys that are the same in all stages: what the run is, and how it is evaluated and saved. */
 const ofTheRun = [
-  ...['backend', 'compute', 'seed', 'model', 'chat_template', 'lora', 'adapter', 'trainable'],
-  ...['eval_dataset', 'eval_split', 'eval_fraction'],
-  ...['preset', 'max_steps', 'num_train_epochs', 'max_error_fraction', 'eval', 'save'],
-  ...['sample_every_steps', 'trackers', 'native', 'trl', 'modal'],
+  'backend',
+  'compute',
+  'seed',
+  'model',
+  'chat_template',
+  'lora',
+  'adapter',
+  'trainable',
+  'eval_dataset',
+  'eval_split',
+  'eval_fraction',
+  'preset',
+  'max_steps',
+  'num_train_epochs',
+  'max_error_fraction',
+  'eval',
+  'save',
+  'sample_every_steps',
+  'trackers',
+  'native',
+  'trl',
+  'modal',
 ] as const satisfies readonly (keyof typeof keys)[];
 
 export type StageKey = Exclude<keyof typeof keys, (typeof ofTheRun)[number]>;

@@ -42,14 +42,23 @@ export function stagesOf(config: Config, steps = config.max_steps ?? 0): Stage[]
   return config.stages.map(({ name, steps, method, keep_optimizer, completion_template, ...own }, index) => {
     const { first, last } = sharedSchedule(config.stages, index);
     const settings = configSchema.parse({
-      ...{ ...config, ...own, stages: [], max_steps: steps, num_train_epochs: null },
+      ...config,
+      ...own,
+      stages: [],
+      max_steps: steps,
+      num_train_epochs: null,
       // Supervised stages measure no success rates by which a curriculum could choose problems.
       ...(method === 'sft' && { curriculum: null }),
     });
     return {
-      ...{ index, name, method, keepOptimizer: keep_optimizer, config: settings },
+      index,
+      name,
+      method,
+      keepOptimizer: keep_optimizer,
+      config: settings,
       completionTemplate: completion_template ?? `{${settings.answer_column}}`,
-      ...{ from: ends[index]! - steps, to: ends[index]! },
+      from: ends[index]! - steps,
+      to: ends[index]!,
       schedule: { from: ends[first]! - config.stages[first]!.steps, to: ends[last]! },
     };
   });

@@ -115,7 +115,10 @@ function llama3Scaling(factors: Float32Array, theta: number, headSize: number): 
   const fits = factors.every((value, lane) => Math.abs(value - expected(lane)) <= 1e-4 * value);
   if (!fits || factors.length !== headSize / 2) throw unknownScaling();
   return {
-    ...{ rope_type: 'llama3', factor, low_freq_factor: low, high_freq_factor: high },
+    rope_type: 'llama3',
+    factor,
+    low_freq_factor: low,
+    high_freq_factor: high,
     original_max_position_embeddings: context,
   };
 }

@@ -52,9 +52,13 @@ function storiesMetadata(): Record<string, unknown> {
     .map(([token]) => token);
   const kind = (token: string, id: number) => (id === 0 ? 2 : id < 3 ? 3 : /^<0x..>$/.test(token) ? 6 : 1);
   return {
-    ...{ 'tokenizer.ggml.model': 'llama', 'tokenizer.ggml.tokens': tokens, 'tokenizer.ggml.scores': storiesScores() },
+    'tokenizer.ggml.model': 'llama',
+    'tokenizer.ggml.tokens': tokens,
+    'tokenizer.ggml.scores': storiesScores(),
     'tokenizer.ggml.token_type': Int32Array.from(tokens.map(kind)),
-    ...{ 'tokenizer.ggml.bos_token_id': 1, 'tokenizer.ggml.eos_token_id': 2, 'tokenizer.ggml.unknown_token_id': 0 },
+    'tokenizer.ggml.bos_token_id': 1,
+    'tokenizer.ggml.eos_token_id': 2,
+    'tokenizer.ggml.unknown_token_id': 0,
   };
 }
 
@@ -73,11 +77,14 @@ test('a SentencePiece model’s, from its scores', { skip: skipWithoutShared('mo
 
 const bytes = [...Array(128).keys()].map((code) => String.fromCharCode(code < 33 || code === 127 ? 256 + code : code));
 const small = {
-  ...{ 'tokenizer.ggml.model': 'gpt2', 'tokenizer.ggml.pre': 'llama-bpe' },
+  'tokenizer.ggml.model': 'gpt2',
+  'tokenizer.ggml.pre': 'llama-bpe',
   'tokenizer.ggml.tokens': [...bytes, '12', '123', 'Ġa', '<|begin|>', '<|end|>'],
   'tokenizer.ggml.token_type': Int32Array.from([...bytes.map(() => 1), 1, 1, 1, 3, 3]),
   'tokenizer.ggml.merges': ['1 2', '12 3', 'Ġ a'],
-  ...{ 'tokenizer.ggml.bos_token_id': 131, 'tokenizer.ggml.eos_token_id': 132, 'tokenizer.ggml.eot_token_id': 130 },
+  'tokenizer.ggml.bos_token_id': 131,
+  'tokenizer.ggml.eos_token_id': 132,
+  'tokenizer.ggml.eot_token_id': 130,
 };
 
 test('words are cut by the rules that the file names', () => {

@@ -75,7 +75,8 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   const ends = [key('eos_token_id'), key('eot_token_id')];
   return {
     description: {
-      ...{ version: '1.0', added_tokens: addedTokens(tokens, kinds) },
+      version: '1.0',
+      added_tokens: addedTokens(tokens, kinds),
       ...(isSentencePiece ? sentencePiece(metadata, tokens, roles.unk_token) : bytePairs(metadata, tokens)),
       post_processor: addsBos && roles.bos_token ? beginWith(roles.bos_token, tokens.indexOf(roles.bos_token)) : null,
     },
@@ -99,14 +100,20 @@ function bytePairs(metadata: Metadata, tokens: readonly string[]): object {
   const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
   if (merges.some((pair) => pair.length !== 2)) throw invalid('a merge is not of two tokens');
   return {
-    ...{ normalizer, pre_tokenizer, decoder: byteLevel },
+    normalizer,
+    pre_tokenizer,
+    decoder: byteLevel,
     model: { type: 'BPE', vocab: vocabulary(tokens), merges, ignore_merges, ...pairDefaults },
   };
 }
 
 const pairDefaults = {
-  ...{ dropout: null, unk_token: null, continuing_subword_prefix: null, end_of_word_suffix: null },
-  ...{ fuse_unk: false, byte_fallback: false },
+  dropout: null,
+  unk_token: null,
+  continuing_subword_prefix: null,
+  end_of_word_suffix: null,
+  fuse_unk: false,
+  byte_fallback: false,
 };
 
 function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: string | undefined): object {
@@ -118,12 +125,15 @@ function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: s
   ];
   const decoders = [
     { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-    ...[{ type: 'ByteFallback' }, { type: 'Fuse' }],
+    { type: 'ByteFallback' },
+    { type: 'Fuse' },
     ...(prefixed ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
   ];
   const model = { ...pairDefaults, unk_token: unknown ?? null, fuse_unk: true, byte_fallback: true };
   return {
-    ...{ normalizer: { type: 'Sequence', normalizers }, pre_tokenizer: null, decoder: { type: 'Sequence', decoders } },
+    normalizer: { type: 'Sequence', normalizers },
+    pre_tokenizer: null,
+    decoder: { type: 'Sequence', decoders },
     model: {
       type: 'BPE',
       vocab: vocabulary(tokens),
@@ -172,7 +182,8 @@ function beginWith(token: string, id: number): object {
   const [special, text] = [{ SpecialToken: { id: token, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }];
   return {
     type: 'TemplateProcessing',
-    ...{ single: [special, text], pair: [special, text, { Sequence: { id: 'B', type_id: 1 } }] },
+    single: [special, text],
+    pair: [special, text, { Sequence: { id: 'B', type_id: 1 } }],
     special_tokens: { [token]: { id: token, ids: [id], tokens: [token] } },
   };
 }

@@ -18,8 +18,16 @@ const missing = !existsSync(python) && 'python/.venv is not there: run `make tes
 
 /** Where in a block halves lie: at random some would be infinite or no number, whose bits need not survive. */
 const halves: Readonly<Record<string, readonly number[]>> = {
-  ...{ F16: [0], BF16: [0], Q4_0: [0], Q4_1: [0, 2], Q5_0: [0], Q5_1: [0, 2] },
-  ...{ Q8_0: [0], Q4_K: [0, 2], Q5_K: [0, 2], Q6_K: [208] },
+  F16: [0],
+  BF16: [0],
+  Q4_0: [0],
+  Q4_1: [0, 2],
+  Q5_0: [0],
+  Q5_1: [0, 2],
+  Q8_0: [0],
+  Q4_K: [0, 2],
+  Q5_K: [0, 2],
+  Q6_K: [208],
 };
 const ROWS = 64;
 

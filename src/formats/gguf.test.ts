@@ -365,7 +365,10 @@ describe('makes a config', () => {
       [
         500_000,
         {
-          ...{ rope_type: 'llama3', factor: 32, low_freq_factor: 1, high_freq_factor: 4 },
+          rope_type: 'llama3',
+          factor: 32,
+          low_freq_factor: 1,
+          high_freq_factor: 4,
           original_max_position_embeddings: 8192,
         },
       ],

@@ -79,7 +79,12 @@ function randomSequences(lengths: readonly number[], seed: number): LossSequence
     const entropies = old.map(() => Math.abs(random.normal()));
     const mask = old.map(() => true);
     return {
-      ...{ logprobs: near(old), old, reference: near(old), sampler: near(old), entropies, mask },
+      logprobs: near(old),
+      old,
+      reference: near(old),
+      sampler: near(old),
+      entropies,
+      mask,
       advantage: random.normal(),
     };
   });
@@ -233,8 +238,11 @@ test('tokens that the policy did not sample change nothing, wherever they stand'
   const [first, second] = randomSequences([4, 3], 21) as [LossSequence, LossSequence];
   const among = (row: readonly number[]) => [...row.slice(0, 2), -30, -40, ...row.slice(2)];
   const observed = {
-    ...{ logprobs: among(first.logprobs), reference: among(first.reference), entropies: among(first.entropies) },
-    ...{ old: first.old.toSpliced(2, 0, -1, -2), sampler: first.sampler.toSpliced(2, 0, -3, -9) },
+    logprobs: among(first.logprobs),
+    reference: among(first.reference),
+    entropies: among(first.entropies),
+    old: first.old.toSpliced(2, 0, -1, -2),
+    sampler: first.sampler.toSpliced(2, 0, -3, -9),
     mask: [true, true, false, false, true, true],
     advantage: first.advantage,
   };
@@ -249,7 +257,12 @@ test('tokens that the policy did not sample change nothing, wherever they stand'
 
 test('a clipped token has no gradient, and only on the side that is clipped', () => {
   const token = (ratio: number, advantage: number): LossSequence => ({
-    ...{ logprobs: [Math.log(ratio)], old: [0], reference: [0], sampler: [0], entropies: [0], mask: [true] },
+    logprobs: [Math.log(ratio)],
+    old: [0],
+    reference: [0],
+    sampler: [0],
+    entropies: [0],
+    mask: [true],
     advantage,
   });
   const gradientAt = (ratio: number, advantage: number, settings: Partial<LossSettings> = {}) =>
@@ -268,7 +281,12 @@ test('only bad sequences that the policy has left behind are masked', () => {
     const sampler = [-1, -2, -0.5];
     const logprobs = sampler.map((logprob) => logprob + moved);
     return {
-      ...{ logprobs, sampler, old: logprobs, reference: sampler, entropies: [1, 1, 1], mask: [true, true, true] },
+      logprobs,
+      sampler,
+      old: logprobs,
+      reference: sampler,
+      entropies: [1, 1, 1],
+      mask: [true, true, true],
       advantage,
     };
   };

@@ -29,8 +29,11 @@ configs:
 const repos = {
   'datasets/openai/gsm8k': {
     files: {
-      ...{ 'README.md': card, 'main/train-00000-of-00002.parquet': 'one', 'main/train-00001-of-00002.parquet': 'two' },
-      ...{ 'main/test-00000-of-00001.parquet': 'test', 'socratic/train-00000-of-00001.parquet': 'why' },
+      'README.md': card,
+      'main/train-00000-of-00002.parquet': 'one',
+      'main/train-00001-of-00002.parquet': 'two',
+      'main/test-00000-of-00001.parquet': 'test',
+      'socratic/train-00000-of-00001.parquet': 'why',
     },
     large: ['main/train-00000-of-00002.parquet'],
   },

@@ -88,6 +88,8 @@ function areWhole(paths: readonly string[]): boolean {
 
 function notFound(subject: HubSubject, fault: string, hint: string): GradusError {
   return new GradusError('DATASET_NOT_FOUND', `${described(subject)} ${fault}`, {
-    ...{ hint, path: 'dataset', kind: 'not_ready' as const },
+    hint,
+    path: 'dataset',
+    kind: 'not_ready' as const,
   });
 }

@@ -31,8 +31,13 @@ const describing = {
 };
 const tiny: HubServerRepo = {
   files: {
-    ...{ ...describing, '.gitattributes': 'x', 'model.safetensors': weights, 'pytorch_model.bin': weights },
-    ...{ 'onnx/model.onnx': weights, 'pytorch_model.bin.index.json': '{}', LICENSE: 'MIT' },
+    ...describing,
+    '.gitattributes': 'x',
+    'model.safetensors': weights,
+    'pytorch_model.bin': weights,
+    'onnx/model.onnx': weights,
+    'pytorch_model.bin.index.json': '{}',
+    LICENSE: 'MIT',
   },
   large: ['model.safetensors', 'pytorch_model.bin', 'onnx/model.onnx'],
   revisions: { 'v1.0': 'b'.repeat(40) },
@@ -43,8 +48,11 @@ const repos = {
   'models/org/tiny': tiny,
   'models/org/sharded': {
     files: {
-      ...{ ...describing, 'model.safetensors.index.json': JSON.stringify(index), 'consolidated.safetensors': weights },
-      ...{ 'model-00001-of-00002.safetensors': 'one', 'model-00002-of-00002.safetensors': 'two' },
+      ...describing,
+      'model.safetensors.index.json': JSON.stringify(index),
+      'consolidated.safetensors': weights,
+      'model-00001-of-00002.safetensors': 'one',
+      'model-00002-of-00002.safetensors': 'two',
     },
   },
   'models/org/ggufs': { files: ggufs },
@@ -239,7 +247,8 @@ test('a server that goes silent, before it answers or in the middle, is asked ag
 
   server.intercept = unanswered;
   await assert.rejects(fetchModel(settings, id('org/sharded')), {
-    ...{ code: 'HUB_UNREACHABLE', kind: 'not_ready' },
+    code: 'HUB_UNREACHABLE',
+    kind: 'not_ready',
     message: /went silent$/,
   });
 });
@@ -328,7 +337,8 @@ test('without a network nobody waits', async (t) => {
 test('a hub that is not there, or no hub, is not ready', async (t) => {
   const { settings } = await open(t, { endpoint: 'http://127.0.0.1:9' });
   await assert.rejects(fetchModel(settings, id('org/tiny')), {
-    ...{ code: 'HUB_UNREACHABLE', kind: 'not_ready' },
+    code: 'HUB_UNREACHABLE',
+    kind: 'not_ready',
     message: /cannot download model org\/tiny from http:\/\/127\.0\.0\.1:9: /,
   });
   const { server, settings: real } = await open(t);
@@ -378,14 +388,12 @@ test('the environment is that of Python’s tools', (t) => {
   t.after(() => rmSync(home, { recursive: true }));
   writeFileSync(join(home, 'token'), 'from-file\n');
   assert.deepEqual(hubSettings({ HF_HOME: home, HF_ENDPOINT: 'https://mirror/' }), {
-    ...{
-      endpoint: 'https://mirror',
-      token: 'from-file',
-      cache: join(home, 'hub'),
-      offline: false,
-      firstWait: 1000,
-      silence: 30_000,
-    },
+    endpoint: 'https://mirror',
+    token: 'from-file',
+    cache: join(home, 'hub'),
+    offline: false,
+    firstWait: 1000,
+    silence: 30_000,
   });
   const given = hubSettings({ HF_HOME: home, HF_TOKEN: 'given', HF_HUB_CACHE: '/cache', HF_HUB_OFFLINE: 'YES' });
   assert.deepEqual([given.token, given.cache, given.offline], ['given', '/cache', true]);

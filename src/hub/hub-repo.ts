@@ -72,7 +72,8 @@ function placesOf(cache: string, { subject, commit }: HubRepo) {
   const folder = repoFolder(cache, subject.type, subject.name);
   const snapshot = join(folder, 'snapshots', commit);
   return {
-    ...{ folder, snapshot },
+    folder,
+    snapshot,
     pointer: ({ path }: HubFile) => join(snapshot, path),
     blob: ({ hash }: HubFile) => join(folder, 'blobs', hash),
   };

@@ -15,8 +15,12 @@ export interface PlacedFile {
 
 /** What a file is called that begins like this, up to something that is no letter. */
 const words: Readonly<Record<string, string>> = {
-  ...{ train: 'train', test: 'test', validation: 'validation' },
-  ...{ valid: 'validation', val: 'validation', dev: 'validation' },
+  train: 'train',
+  test: 'test',
+  validation: 'validation',
+  valid: 'validation',
+  val: 'validation',
+  dev: 'validation',
 };
 
 /**

@@ -55,7 +55,9 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
       const cache = (name: string) => input(name, 'float32', [B, keyValueHeads, M, headSize]);
       const attended = cachedAttention(
         {
-          ...{ query, key, value },
+          query,
+          key,
+          value,
           keyCache: cache(keyCacheName(layer)),
           valueCache: cache(valueCacheName(layer)),
           lastPositions,

@@ -28,8 +28,12 @@ function storiesGoldens(folder: string): Golden[] {
 }
 
 const withGradients = [
-  ...['tiny-llama3', 'tiny-mistral'],
-  ...['tiny-qwen2', 'tiny-qwen2-untied', 'tiny-qwen3', 'tiny-qwen3-untied'],
+  'tiny-llama3',
+  'tiny-mistral',
+  'tiny-qwen2',
+  'tiny-qwen2-untied',
+  'tiny-qwen3',
+  'tiny-qwen3-untied',
 ];
 
 const stories = sharedPath('models/stories260K') ?? '';

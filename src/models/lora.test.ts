@@ -28,7 +28,7 @@ test('target modules are longer ends of names, or a regular expression', () => {
   assert.deepEqual([...adaptersOf(['1.self_attn.q_proj']).keys()], ['model.layers.1.self_attn.q_proj']);
   assert.deepEqual(
     [...adaptersOf('.*\\.[01]\\..*\\.[qv]_proj').keys()].map((name) => name.slice(13)),
-    [...['0.self_attn.q_proj', '0.self_attn.v_proj', '1.self_attn.q_proj', '1.self_attn.v_proj']],
+    ['0.self_attn.q_proj', '0.self_attn.v_proj', '1.self_attn.q_proj', '1.self_attn.v_proj'],
   );
   assert.throws(() => adaptersOf('q_proj'), { code: 'LORA_TARGET_UNKNOWN', message: 'no layer is called q_proj' });
   assert.throws(() => adaptersOf('[q_proj'), { code: 'LORA_TARGET_UNKNOWN', hint: /a list/ });
@@ -56,7 +56,11 @@ test('settings come back from what PEFT is told', () => {
   }
   const { targetModules, ...rest } = peftSettings(peftConfig(LORA, adaptersOf('all-linear'), base));
   assert.deepEqual(rest, {
-    ...{ r: 4, alpha: 8, rankPattern: {}, alphaPattern: {}, rslora: false },
+    r: 4,
+    alpha: 8,
+    rankPattern: {},
+    alphaPattern: {},
+    rslora: false,
     dropout: 0,
     modulesToSave: [],
   });
@@ -80,7 +84,11 @@ test('a revision is told apart from the name of its base, and embeddings that ar
 test('adapters that do more than ours are refused by what they do', () => {
   const plain = peftConfig(LORA, adaptersOf('all-linear'), base);
   for (const [field, value] of Object.entries({
-    ...{ use_dora: true, bias: 'all', exclude_modules: ['q_proj'], peft_type: 'IA3', layers_to_transform: [0] },
+    use_dora: true,
+    bias: 'all',
+    exclude_modules: ['q_proj'],
+    peft_type: 'IA3',
+    layers_to_transform: [0],
   })) {
     const message = new RegExp(field);
     assert.throws(() => peftSettings({ ...plain, [field]: value }), { code: 'ADAPTER_UNSUPPORTED', message });

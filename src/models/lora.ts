@@ -140,8 +140,16 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
   if (json.peft_type !== 'LORA') throw unsupported(`peft_type ${shown(json.peft_type)}`);
   if (json.bias !== undefined && json.bias !== 'none') throw unsupported(`bias ${shown(json.bias)}`);
   const unsupportedFields = [
-    ...['use_dora', 'use_qalora', 'use_bdlora', 'lora_bias', 'fan_in_fan_out', 'exclude_modules'],
-    ...['layers_to_transform', 'target_parameters', 'trainable_token_indices', 'layer_replication'],
+    'use_dora',
+    'use_qalora',
+    'use_bdlora',
+    'lora_bias',
+    'fan_in_fan_out',
+    'exclude_modules',
+    'layers_to_transform',
+    'target_parameters',
+    'trainable_token_indices',
+    'layer_replication',
   ];
   const used = unsupportedFields.find((field) => json[field] && String(json[field]) !== '');
   if (used) throw unsupported(used);
@@ -158,7 +166,9 @@ export function peftSettings(json: Readonly<Record<string, unknown>>): LoraSetti
     });
   }
   return {
-    ...{ r, alpha, targetModules },
+    r,
+    alpha,
+    targetModules,
     rankPattern: (json.rank_pattern ?? {}) as Record<string, number>,
     alphaPattern: (json.alpha_pattern ?? {}) as Record<string, number>,
     rslora: json.use_rslora === true,

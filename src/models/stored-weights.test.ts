@@ -18,7 +18,14 @@ import { storedShape } from './stored-weights.ts';
 
 /** Where the halves of a block are that scale its numbers: all other bytes may have any value. */
 const HALVES: Readonly<Record<string, readonly number[]>> = {
-  ...{ Q8_0: [0], Q4_0: [0], Q4_1: [0, 2], Q5_0: [0], Q5_1: [0, 2], Q4_K: [0, 2], Q5_K: [0, 2], Q6_K: [208] },
+  Q8_0: [0],
+  Q4_0: [0],
+  Q4_1: [0, 2],
+  Q5_0: [0],
+  Q5_1: [0, 2],
+  Q4_K: [0, 2],
+  Q5_K: [0, 2],
+  Q6_K: [208],
 };
 const names = ['BF16', 'F16', ...Object.keys(HALVES)];
 
@@ -81,7 +88,8 @@ for (const { unit, library, skip } of kernelLibraries())
     ) => {
       const { bytes, ...others } = inputs;
       using compiled = compileOnnx(outputs, {
-        ...{ threads: 2, operators: library },
+        threads: 2,
+        operators: library,
         ...(packing && { packing, constants: { bytes: bytes! } }),
       });
       const expected = interpret(outputs, inputs);

@@ -17,7 +17,8 @@ test('without adapters all parameters are trained, or those that are named', () 
   const layer = ownNames(untied, null, ['layers.2']);
   assert.ok(layer.length > 7 && layer.every((name) => name.startsWith('model.layers.2.')));
   assert.deepEqual(ownNames(untied, null, ['0.self_attn.q_proj']), [
-    ...['model.layers.0.self_attn.q_proj.weight', 'model.layers.0.self_attn.q_proj.bias'],
+    'model.layers.0.self_attn.q_proj.weight',
+    'model.layers.0.self_attn.q_proj.bias',
   ]);
   assert.deepEqual(ownNames(untied, null, '.*\\.[01]\\..*norm\\.weight').length, 4);
 });
@@ -46,6 +47,8 @@ test('what no parameter is called is an error that names what there is', () => {
   assert.throws(() => trainedParameters(untied, null, '(q'), { code: 'LORA_TARGET_UNKNOWN', path: 'trainable' });
   const tied = { ...LORA, modulesToSave: ['lm_head'] };
   assert.throws(() => trainedParameters(parametersOf('tiny-llama-a'), tied), {
-    ...{ code: 'PARAMETER_UNKNOWN', path: 'lora.modules_to_save', hint: /write embed_tokens/ },
+    code: 'PARAMETER_UNKNOWN',
+    path: 'lora.modules_to_save',
+    hint: /write embed_tokens/,
   });
 });

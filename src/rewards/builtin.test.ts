@@ -193,7 +193,12 @@ test('every reward of the table makes a function from its smallest configuration
     style: { wanted: ['72'] },
   };
   const others: Record<string, number> = {
-    ...{ xml_format: 0, think_format: 0, overlong: 0, repetition_penalty: 0, diversity: 0, multiple_choice: 0 },
+    xml_format: 0,
+    think_format: 0,
+    overlong: 0,
+    repetition_penalty: 0,
+    diversity: 0,
+    multiple_choice: 0,
     cosine_length: 0.5 + 0.25 * (1 + Math.cos(Math.PI * 0.4)),
   };
   for (const [name, { create }] of Object.entries(builtinRewards)) {

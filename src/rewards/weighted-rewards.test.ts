@@ -166,7 +166,8 @@ for (const [what, answer, message] of [
     assert.deepEqual(await scoreWith(() => [1, answer]), [
       { score: 1, parts: { mine: 1 } },
       {
-        ...{ score: null, parts: { mine: null } },
+        score: null,
+        parts: { mine: null },
         errors: { mine: `its score is ${message}, not a finite number or null` },
       },
     ]);

@@ -65,6 +65,8 @@ function parsed<T>(path: string, parse: (text: string) => T): T {
 
 export function damaged(path: string, fault: string, cause?: unknown): GradusError {
   return new GradusError('RUN_DAMAGED', `${path} is damaged: ${fault}`, {
-    ...{ hint: 'restore the file, or start the run anew with --overwrite', path, cause },
+    hint: 'restore the file, or start the run anew with --overwrite',
+    path,
+    cause,
   });
 }

@@ -34,13 +34,20 @@ function accuracies(before: number, after: number, last = 60): EvaluationRecord[
     [0, before],
     [last, after],
   ].map(([step, accuracy]) => ({
-    ...{ step: step!, problems: 200, samples_per_problem: 1, temperature: 1, metrics: {}, intervals: {} },
+    step: step!,
+    problems: 200,
+    samples_per_problem: 1,
+    temperature: 1,
+    metrics: {},
+    intervals: {},
     per_problem: Array.from({ length: 200 }, (_, i) => Number(i < 200 * accuracy!)),
   }));
 }
 
 const groups = (good: number, bad: number) => ({
-  ...{ 'groups/frac_all_good': good, 'groups/frac_all_bad': bad, 'groups/frac_mixed': 1 - good - bad },
+  'groups/frac_all_good': good,
+  'groups/frac_all_bad': bad,
+  'groups/frac_mixed': 1 - good - bad,
   frac_reward_zero_std: good + bad,
 });
 const noise = (seed: number, mean: number, std: number) => {
@@ -173,10 +180,17 @@ test('a healthy run has no alerts', () => {
     reward: (t) => wobble(0.3 + 0.3 * t),
     'rewards/numeric_match/mean': (t) => wobble(0.3 + 0.3 * t),
     'rewards/xml_format/mean': (t) => Math.min(1, wobble(0.4 + 0.4 * t)),
-    ...{ 'groups/frac_all_good': 0.1, 'groups/frac_all_bad': 0.3, 'groups/frac_mixed': 0.6 },
-    ...{ kl: (t: number) => wobble(0.05 * t), entropy: () => wobble(0.3), grad_norm: () => wobble(0.4) },
-    ...{ 'completions/clipped_ratio': () => wobble(0.05), 'completions/mean_length': () => wobble(120) },
-    ...{ 'clip_ratio/region_mean': 0.01, 'sampling/sampling_logp_difference/mean': 0.002, frac_reward_errors: 0 },
+    'groups/frac_all_good': 0.1,
+    'groups/frac_all_bad': 0.3,
+    'groups/frac_mixed': 0.6,
+    kl: (t: number) => wobble(0.05 * t),
+    entropy: () => wobble(0.3),
+    grad_norm: () => wobble(0.4),
+    'completions/clipped_ratio': () => wobble(0.05),
+    'completions/mean_length': () => wobble(120),
+    'clip_ratio/region_mean': 0.01,
+    'sampling/sampling_logp_difference/mean': 0.002,
+    frac_reward_errors: 0,
   };
   const settings = { maxTokens: 256 };
   assert.deepEqual(rulesOf(run(300, healthy, { settings, evaluations: accuracies(0.3, 0.5, 300) })), []);
@@ -190,8 +204,12 @@ test('a flat reward is called flat, not hacked', () => {
 test('a task that was soon solved is no failure, however long the run goes on', () => {
   const early = (before: number, after: number) => (t: number) => (t < 0.025 ? before : after);
   const solved: Values = {
-    ...{ reward: early(0.1, 1), reward_std: early(0.4, 0), entropy: early(0.3, 1.2), kl: 3 },
-    ...{ 'groups/frac_all_good': early(0, 1), 'groups/frac_all_bad': early(0.9, 0) },
+    reward: early(0.1, 1),
+    reward_std: early(0.4, 0),
+    entropy: early(0.3, 1.2),
+    kl: 3,
+    'groups/frac_all_good': early(0, 1),
+    'groups/frac_all_bad': early(0.9, 0),
     'completions/clipped_ratio': 1,
   };
   assert.deepEqual([...new Set(rulesOf(run(400, solved)))].sort(), [

@@ -88,7 +88,10 @@ export class RunStore {
       assertFree(absolute, overwrite);
       const store = new RunStore(absolute, {
         ...record,
-        ...{ id: basename(absolute), status: 'starting', ...writer(process.pid), step: 0 },
+        id: basename(absolute),
+        status: 'starting',
+        ...writer(process.pid),
+        step: 0,
       });
       // Written first, so that the directory is recognised as a run even if this process is killed now.
       store.update({});
@@ -122,7 +125,10 @@ export class RunStore {
       const kept = linesUpTo(directory, last);
       const store = new RunStore(resolve(directory), {
         ...withoutOutcome(record),
-        ...{ ...rest, status: 'running', ...writer(process.pid), step: step ?? 0 },
+        ...rest,
+        status: 'running',
+        ...writer(process.pid),
+        step: step ?? 0,
       });
       store.update({});
       written.add(store.directory);

@@ -19,8 +19,10 @@ const faults: Readonly<Record<string, SystemFault>> = {
   EIO: { ...systemFaults.EIO, hint: 'check the disk, then continue with --resume' },
   ENOTDIR: { ...unwritable, fault: 'a part of its path is a file', kind: 'invalid' },
   ENAMETOOLONG: {
-    ...{ ...systemFaults.ENAMETOOLONG, ...unwritable },
-    ...{ hint: 'choose a shorter one with --name or --out', kind: 'invalid' },
+    ...systemFaults.ENAMETOOLONG,
+    ...unwritable,
+    hint: 'choose a shorter one with --name or --out',
+    kind: 'invalid',
   },
   EROFS: { ...systemFaults.EROFS, ...unwritable },
   EACCES: forbidden,
@@ -41,7 +43,9 @@ export function storageError(error: unknown, directory: string): unknown {
   if (said === 'ENOENT' && syscall !== 'mkdir' && path?.startsWith(resolve(directory))) {
     return new GradusError('DIRECTORY_LOST', `${directory} was removed or moved during the run`, {
       hint: 'put it back and continue with --resume, or start a new run',
-      ...{ path: directory, kind: 'failed', cause: error },
+      path: directory,
+      kind: 'failed',
+      cause: error,
     });
   }
   const meaning = nowhereCodes.includes(said) && syscall === 'mkdir' ? nowhere : faults[said];

@@ -22,7 +22,9 @@ const occupied = {
   hint: 'use another path, or remove the file',
 };
 const full = {
-  ...{ code: 'DISK_FULL', fault: 'there is no space left on its disk', hint: 'free some space, then try again' },
+  code: 'DISK_FULL',
+  fault: 'there is no space left on its disk',
+  hint: 'free some space, then try again',
   kind: 'failed',
 } as const;
 
@@ -70,7 +72,9 @@ export function faultError(
   { path, kind = 'invalid' }: { readonly path?: string; readonly kind?: ErrorKind } = {},
 ): GradusError {
   return new GradusError(code, `${subject}: ${fault} (${messageOf(cause)})`, {
-    ...{ hint, kind: own ?? kind, cause },
+    hint,
+    kind: own ?? kind,
+    cause,
     ...(path !== undefined && { path }),
   });
 }

@@ -10,7 +10,12 @@ const evaluation = (
   per_problem: readonly (number | null)[],
   per_problem_reward?: readonly number[],
 ): EvaluationRecord => ({
-  ...{ step, problems: per_problem.length, samples_per_problem: 1, temperature: 1, metrics: {}, intervals: {} },
+  step,
+  problems: per_problem.length,
+  samples_per_problem: 1,
+  temperature: 1,
+  metrics: {},
+  intervals: {},
   per_problem,
   ...(per_problem_reward && { per_problem_reward }),
 });
@@ -61,7 +66,10 @@ test('held out: only problems that both could judge are compared', () => {
   assert.deepEqual(
     { difference, before, after, problems, steps },
     {
-      ...{ difference: 1, before: 0, after: 1, problems: 2 },
+      difference: 1,
+      before: 0,
+      after: 1,
+      problems: 2,
       steps: [0, 9],
     },
   );
@@ -119,7 +127,9 @@ test('training reward: a curve whose last point happens to be its best is inconc
 test('training reward: the scale of rewards does not matter', () => {
   const scaled = (factor: number) =>
     curve(80, (t) => 0.3 + 0.3 * t, 0.05).map(({ step, reward, reward_std }) => ({
-      ...{ step, reward: factor * reward!, reward_std: factor * reward_std! },
+      step,
+      reward: factor * reward!,
+      reward_std: factor * reward_std!,
     }));
   assert.equal(rewardChange(scaled(1))!.learning, 'improved');
   assert.equal(rewardChange(scaled(0.01))!.learning, 'improved');

@@ -156,8 +156,13 @@ test('AdamW updates parameters and moments in place', () => {
       ],
       outputs: ['p_out', 'm_out', 'v_out'].map((name) => ({ name, type: 'float32' as const, shape: [length] })),
       constants: [
-        ...[scalar('beta1', beta1), scalar('rest1', 1 - beta1), scalar('beta2', beta2), scalar('rest2', 1 - beta2)],
-        ...[scalar('epsilon', epsilon), scalar('rate', rate), scalar('decay', decay)],
+        scalar('beta1', beta1),
+        scalar('rest1', 1 - beta1),
+        scalar('beta2', beta2),
+        scalar('rest2', 1 - beta2),
+        scalar('epsilon', epsilon),
+        scalar('rate', rate),
+        scalar('decay', decay),
       ],
     }),
   );

@@ -71,7 +71,9 @@ export function compiledLibrary(unit: Unit, environment: Readonly<Record<string,
   // Under another name until it is complete: other processes may look for it.
   const unfinished = `${library}.${process.pid}`;
   const { error, status, stderr } = spawnSync(compiler, [...options, source, '-o', unfinished, '-lm'], {
-    ...{ encoding: 'utf8', timeout: compilerTimeout, env: environment as NodeJS.ProcessEnv },
+    encoding: 'utf8',
+    timeout: compilerTimeout,
+    env: environment as NodeJS.ProcessEnv,
   });
   if (error || status !== 0) {
     rmSync(unfinished, { force: true });

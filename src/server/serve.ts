@@ -52,7 +52,8 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const { host = '127.0.0.1', port = 8000 } = options;
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
-      ...{ url: listening.url, model: id },
+      url: listening.url,
+      model: id,
       ...(checkpoint && directory !== undefined && { run: { dir: directory, step: checkpoint.state.step } }),
       async close() {
         await listening.close();

@@ -28,7 +28,10 @@ async function judge(config: CodeTestsConfig, completions: readonly string[], ru
     { timeout_s: 4, concurrency: 4, ...config },
     run,
   )({
-    ...{ prompts: completions.map(() => []), completions, completionIds: completions.map(() => []), columns },
+    prompts: completions.map(() => []),
+    completions,
+    completionIds: completions.map(() => []),
+    columns,
     log: (name, value) => logged.push([name, value]),
   });
   const total = (name: string) => logged.reduce((sum, [other, value]) => sum + (other === name ? value : 0), 0);

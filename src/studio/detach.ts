@@ -69,7 +69,9 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
     closeSync(stderr);
     // Before the process has begun to look for a place for its run.
     const record = {
-      ...{ backend, versions: ownVersions(), started: new Date().toISOString() },
+      backend,
+      versions: ownVersions(),
+      started: new Date().toISOString(),
       max_steps: loaded.config.max_steps ?? 0,
     };
     reserveRun(directory, started.pid!, options.resume ? undefined : record);
@@ -77,7 +79,9 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
   });
   child.unref();
   return {
-    ...{ ok: true, schema: 'train.detached/1', command: 'train' },
+    ok: true,
+    schema: 'train.detached/1',
+    command: 'train',
     run: { id: basename(directory), dir: directory, backend, status: 'starting', pid: child.pid! },
     log,
     next: ['wait --timeout 300', 'tail', 'stop'].map((rest) => {

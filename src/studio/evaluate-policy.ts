@@ -37,7 +37,10 @@ const completionsAtOnce = 256;
 /** The names of the metrics that every evaluation may have; rewards and environments add their own. */
 export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
   return [
-    ...['eval/accuracy', 'eval/reward', 'eval/sampled_accuracy', 'eval/sampled_reward'],
+    'eval/accuracy',
+    'eval/reward',
+    'eval/sampled_accuracy',
+    'eval/sampled_reward',
     ...rewardNames.map((name) => `eval/rewards/${name}/mean`),
     ...k.map((count) => `eval/pass@${count}`),
   ];

@@ -65,7 +65,9 @@ export async function evaluate(
   checkOptions(optionSchema, options);
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
-    ...{ checkpoint: options.checkpoint, config: options.config, signal },
+    checkpoint: options.checkpoint,
+    config: options.config,
+    signal,
     change: (config) => withEvaluation(config, options),
   });
   try {
@@ -73,7 +75,12 @@ export async function evaluate(
     const settings = config.eval!;
     const measure = async (step: number) => {
       const record = await evaluatePolicy(problems[split].slice(0, settings.limit), step, {
-        ...{ policy: model.policy(), generator, rewardModel, rewardNames, k: settings.k, seed: config.seed },
+        policy: model.policy(),
+        generator,
+        rewardModel,
+        rewardNames,
+        k: settings.k,
+        seed: config.seed,
         temperature: options.temperature ?? config.temperature,
         progress: { step, maxSteps: stepCount(config, problems) },
         ...(signal && { signal }),

@@ -92,7 +92,10 @@ export function openRun(
   const damaged_checkpoints: string[] = [];
   const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
   return RunStore.reopen(directory, last?.state.step, {
-    ...{ config, max_steps, versions, code },
+    config,
+    max_steps,
+    versions,
+    code,
     changed_files: changedFiles(readRun(directory).code, code),
     damaged_checkpoints,
   });

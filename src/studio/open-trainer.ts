@@ -33,7 +33,10 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
     stage.method === 'sft'
       ? await supervisedTrainer(setup, stage, common)
       : new GrpoTrainer({
-          ...{ ...common, model, rewardModel: setup.rewardModel, generator: setup.generator() },
+          ...common,
+          model,
+          rewardModel: setup.rewardModel,
+          generator: setup.generator(),
           numGenerations: config.num_generations,
           numIterations: config.num_iterations,
           advantageBaseline: config.advantage_baseline,
@@ -68,7 +71,8 @@ async function supervisedTrainer(
   const { SupervisedTrainer } = await import('../supervised-trainer.ts');
   const { goldSequences } = await import('./gold-sequences.ts');
   return new SupervisedTrainer({
-    ...{ ...options, sequence: await goldSequences(setup, stage) },
+    ...options,
+    sequence: await goldSequences(setup, stage),
     // Backends without it were refused when the configuration was loaded.
     model: { updateSupervised: (batch, options) => setup.model.updateSupervised!(batch, options) },
   });

@@ -28,7 +28,10 @@ test('tells what a step is, and where each value comes from', async () => {
   ]);
   // Prompts such as 3+4= are four tokens.
   assert.deepEqual(per_step, {
-    ...{ prompts: 4, completions: 24, updates: 1, prompt_tokens: { mean: 4, max: 4 } },
+    prompts: 4,
+    completions: 24,
+    updates: 1,
+    prompt_tokens: { mean: 4, max: 4 },
     tokens: { mean: 4 * 4 + 24 * 8, worst: 4 * 4 + 24 * 8 },
   });
   assert.deepEqual([steps, problems.train, problems.eval], [6, 24, 16]);

@@ -116,12 +116,16 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const gpu =
     model.architecture &&
     gpuEstimate(config.modal.gpu, model.architecture.config, model.architecture.parameters, {
-      ...{ ...workload, trainable: model.parameters.trainable },
-      ...{ adapters: config.lora !== null, reference: config.beta > 0 },
+      ...workload,
+      trainable: model.parameters.trainable,
+      adapters: config.lora !== null,
+      reference: config.beta > 0,
     });
   const per_step = stepPlan(config, lengths);
   const rental = rentalOf(config, basename(dir), {
-    ...{ steps, parameters: model.parameters, tokensPerStep: per_step.tokens.mean },
+    steps,
+    parameters: model.parameters,
+    tokensPerStep: per_step.tokens.mean,
   });
   const here: Estimates = {
     device: model.device,
@@ -134,12 +138,17 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     spend: { usd: 0, note: 'nothing: it runs on this machine' },
   };
   return {
-    ...{ config, origins },
-    ...{ backend: config.backend, compute: config.compute, parameters: model.parameters },
+    config,
+    origins,
+    backend: config.backend,
+    compute: config.compute,
+    parameters: model.parameters,
     ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
     ...(model.place && !rental && { model: model.place }),
     problems: { train: problems.train.length, eval: problems.eval.length },
-    ...{ run: { dir, exists }, steps, per_step },
+    run: { dir, exists },
+    steps,
+    per_step,
     ...(config.stages.length > 0 && { stages: config.stages.map(stagePlan) }),
     ...(gpu && { gpu }),
     would_run: ['gradus', ...argv].map(shellWord).join(' '),
@@ -182,7 +191,9 @@ function stepPlan(config: Config, { mean, max }: { mean: number; max: number }):
   const completions = prompts * num_generations;
   const tokens = (length: number) => Math.ceil(prompts * length) + completions * max_completion_length;
   return {
-    ...{ prompts, completions, updates: num_iterations },
+    prompts,
+    completions,
+    updates: num_iterations,
     prompt_tokens: { mean, max },
     tokens: { mean: tokens(mean), worst: tokens(max) },
   };

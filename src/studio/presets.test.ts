@@ -15,8 +15,11 @@ after(() => rmSync(folder, { recursive: true }));
 
 const config = {
   ...tinyConfig(folder),
-  ...{ eval: null, sample_every_steps: null, save: { every_steps: null, best: null } },
-  ...{ num_iterations: 2, max_steps: 9 },
+  eval: null,
+  sample_every_steps: null,
+  save: { every_steps: null, best: null },
+  num_iterations: 2,
+  max_steps: 9,
   // Random models do not know how to end.
   mask_truncated_completions: false,
   overlong_buffer: null,

@@ -29,10 +29,23 @@ const summaryNames = ['final_success_rate', 'random_baseline', 'lift', 'mean_rew
 
 /** What steps are measured by, whatever the configuration. */
 const stepNames = [
-  ...['reward', 'reward_std', 'frac_reward_zero_std', 'frac_reward_errors', 'loss', 'grad_norm', 'learning_rate'],
-  ...['entropy', 'kl', 'groups/frac_mixed', 'groups/frac_all_good', 'groups/frac_all_bad'],
+  'reward',
+  'reward_std',
+  'frac_reward_zero_std',
+  'frac_reward_errors',
+  'loss',
+  'grad_norm',
+  'learning_rate',
+  'entropy',
+  'kl',
+  'groups/frac_mixed',
+  'groups/frac_all_good',
+  'groups/frac_all_bad',
   ...['mean', 'min', 'max'].flatMap((name) => [`completions/${name}_length`, `completions/${name}_terminated_length`]),
-  ...['completions/clipped_ratio', 'clip_ratio/low_mean', 'clip_ratio/high_mean', 'clip_ratio/region_mean'],
+  'completions/clipped_ratio',
+  'clip_ratio/low_mean',
+  'clip_ratio/high_mean',
+  'clip_ratio/region_mean',
 ];
 
 /** Names that begin like this may or may not be measured. */

@@ -98,7 +98,9 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
     const step = checkpoint?.state.step ?? 0;
     const { rows, ...how } = asked(sampling, { n, step });
     const samples = await samplePolicy(rows, step, {
-      ...{ ...how, policy: model.policy(), seed: streamSeed(seed, 'sample') },
+      ...how,
+      policy: model.policy(),
+      seed: streamSeed(seed, 'sample'),
       ...(signal && { signal }),
     });
     if (signal?.aborted) throw new GradusError('CANCELLED', 'sampling was stopped', { kind: 'failed' });
@@ -134,10 +136,15 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
   const { config, model, problems, rewardModel } = setup;
   const heldOut = problems.eval.length > 0 ? problems.eval : problems.train;
   return {
-    ...{ ...found, config, model, dispose: () => setup.dispose() },
+    ...found,
+    config,
+    model,
+    dispose: () => setup.dispose(),
     asked: (sampling, { n, step }) => ({
       rows: Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!),
-      ...{ generator: setup.generator(sampling), rewardModel, samplesPerProblem: 1 },
+      generator: setup.generator(sampling),
+      rewardModel,
+      samplesPerProblem: 1,
       progress: { step, maxSteps: stepCount(config, problems) },
     }),
   };
@@ -152,10 +159,13 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
   const { model, renderer } = await backend.open(config, signal);
   const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
   return {
-    ...{ ...found, model, dispose: () => model.dispose() },
+    ...found,
+    model,
+    dispose: () => model.dispose(),
     asked: (sampling, { n }) => ({
       rows: [{}],
-      ...{ generator: new RolloutGenerator(environment, renderer, sampling), rewardModel: noRewards },
+      generator: new RolloutGenerator(environment, renderer, sampling),
+      rewardModel: noRewards,
       samplesPerProblem: n,
     }),
   };

@@ -77,7 +77,12 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
   const fitted = fitPrompts(config, task.problems, { prompt: promptOf(config), renderer, contextLength });
   if (config.environment !== null && config.max_turns > 1) await assertConversations(task, renderer);
   return {
-    ...{ ...task, ...fitted, config, template, versions, values: parts.values },
+    ...task,
+    ...fitted,
+    config,
+    template,
+    versions,
+    values: parts.values,
     get model() {
       return model.opened.model;
     },
@@ -112,7 +117,10 @@ export function rolloutOptions(config: Config): RolloutOptions {
   const { environment, max_turns, max_episode_tokens, rollout } = config;
   return {
     maxTokens: config.max_completion_length,
-    ...{ temperature: config.temperature, topP: config.top_p, topK: config.top_k, minP: config.min_p },
+    temperature: config.temperature,
+    topP: config.top_p,
+    topK: config.top_k,
+    minP: config.min_p,
     ...(environment !== null && {
       maxTurns: max_turns,
       stepTimeout: milliseconds(rollout.step_timeout),

@@ -59,7 +59,9 @@ export async function openTask(config: Config, parts: TaskParts = {}): Promise<T
     });
   }
   return {
-    ...{ problems, environment, rewards },
+    problems,
+    environment,
+    rewards,
     rewardModel: environmentScores(
       environment,
       weightedRewards(rewards, { timeLimit: milliseconds(config.reward_timeout) }),

@@ -102,7 +102,10 @@ export async function* trainEvents(
       const events = after(() => adapter?.writeTo(store.directory), run.run());
       return yield* recorded(store, tracking?.follow(store, events) ?? events, (record) =>
         trainResult({
-          ...{ directory: store.directory, record, requirements, alerts: run.alerts },
+          directory: store.directory,
+          record,
+          requirements,
+          alerts: run.alerts,
           artifacts: runArtifacts(store.directory),
           reference: runDirectory(loaded, options),
           onlyHere: values !== undefined && values.size > 0,

@@ -218,8 +218,14 @@ export class TrainingRun {
     const { config, problems, model, generator, rewardModel, rewardNames } = this.#setup;
     if (this.#evaluated === step || this.#signal?.aborted) return;
     const record = await evaluatePolicy(problems.eval, step, {
-      ...{ policy: model.policy(), generator, rewardModel, rewardNames },
-      ...{ k: config.eval!.k, temperature: config.temperature, seed: config.seed, progress: this.#progress(step) },
+      policy: model.policy(),
+      generator,
+      rewardModel,
+      rewardNames,
+      k: config.eval!.k,
+      temperature: config.temperature,
+      seed: config.seed,
+      progress: this.#progress(step),
       ...(this.#signal && { signal: this.#signal }),
     });
     if (!record) return;
@@ -243,8 +249,12 @@ export class TrainingRun {
     if (this.#sampled === step || this.#signal?.aborted) return;
     const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, sampledProblems);
     const samples = await samplePolicy(rows, step, {
-      ...{ policy: model.policy(), generator: generator(), rewardModel, samplesPerProblem: 1 },
-      ...{ seed: streamSeed(config.seed, 'samples'), progress: this.#progress(step) },
+      policy: model.policy(),
+      generator: generator(),
+      rewardModel,
+      samplesPerProblem: 1,
+      seed: streamSeed(config.seed, 'samples'),
+      progress: this.#progress(step),
       ...(this.#signal && { signal: this.#signal }),
     });
     if (samples.length === 0) return;

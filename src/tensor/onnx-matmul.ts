@@ -104,8 +104,10 @@ const none: Pick<Product, 'transB' | 'alpha'> = { transB: 0, alpha: 1 };
 
 function thinAttributes(other = none, down = none): Record<string, OnnxAttribute> {
   return {
-    ...{ other_transB: other.transB, other_alpha: { float: other.alpha } },
-    ...{ down_transB: down.transB, down_alpha: { float: down.alpha } },
+    other_transB: other.transB,
+    other_alpha: { float: other.alpha },
+    down_transB: down.transB,
+    down_alpha: { float: down.alpha },
   };
 }
 

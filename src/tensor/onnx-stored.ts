@@ -3,8 +3,17 @@ import type { StorageFormat, Tensor } from './graph.ts';
 
 /** Their numbers in kernels/stored.h. */
 const FORMATS: Readonly<Record<string, number>> = {
-  ...{ F32: 0, BF16: 1, F16: 2 },
-  ...{ Q8_0: 3, Q4_0: 4, Q4_1: 5, Q5_0: 6, Q5_1: 7, Q4_K: 8, Q5_K: 9, Q6_K: 10 },
+  F32: 0,
+  BF16: 1,
+  F16: 2,
+  Q8_0: 3,
+  Q4_0: 4,
+  Q4_1: 5,
+  Q5_0: 6,
+  Q5_1: 7,
+  Q4_K: 8,
+  Q5_K: 9,
+  Q6_K: 10,
 };
 /** Rows have a multiple of so many numbers, and of those of a block. */
 const LEAST = 32;

@@ -130,7 +130,8 @@ const own =
       'heads' in attributes
         ? namedHeads(attributes)
         : {
-            ...{ alpha: { float: attributes.alpha }, rounded: Number(emit.packing === 'rounded') },
+            alpha: { float: attributes.alpha },
+            rounded: Number(emit.packing === 'rounded'),
             ...formatOf(node.inputs[1]!),
           };
     return emit.nodeWithResults(Math.max(least, emit.partsOf(node as Tensor)), op, operands, named, GRADUS);

@@ -99,7 +99,10 @@ describe('programs for rows', { skip }, () => {
   const isWide = (x: Tensor) => x.shape.length > 1 && x.shape[1] !== 1;
   /** Functions whose values and slopes stay small, so that random graphs of them can be compared. */
   const functions: readonly ((a: Tensor, b: Tensor) => Tensor)[] = [
-    ...[add, sub, maximum, minimum],
+    add,
+    sub,
+    maximum,
+    minimum,
     (a, b) => mul(a, sigmoid(b)),
     (a, b) => div(a, add(abs(b), 1)),
     (a) => neg(a),
@@ -120,7 +123,12 @@ describe('programs for rows', { skip }, () => {
       const random = randomStream(width);
       for (let round = 0; round < 6; round++) {
         const shapes: Record<string, readonly number[]> = {
-          ...{ x: [rows, width], y: [rows, width], row: [rows, 1], columns: [width], flat: [1, width], number: [] },
+          x: [rows, width],
+          y: [rows, width],
+          row: [rows, 1],
+          columns: [width],
+          flat: [1, width],
+          number: [],
         };
         const operands = Object.entries(shapes).map(([name, shape]) =>
           input(name, 'float32', shape[0] === rows ? [R, ...shape.slice(1)] : shape),
@@ -144,8 +152,14 @@ describe('programs for rows', { skip }, () => {
 
   const unary = { neg, exp, log, sqrt, reciprocal, sigmoid, tanh, abs };
   const exact: Record<keyof typeof unary, (x: number) => number> = {
-    ...{ neg: (x) => -x, exp: Math.exp, log: Math.log, sqrt: Math.sqrt, reciprocal: (x) => 1 / x },
-    ...{ sigmoid: (x) => 1 / (1 + Math.exp(-x)), tanh: Math.tanh, abs: Math.abs },
+    neg: (x) => -x,
+    exp: Math.exp,
+    log: Math.log,
+    sqrt: Math.sqrt,
+    reciprocal: (x) => 1 / x,
+    sigmoid: (x) => 1 / (1 + Math.exp(-x)),
+    tanh: Math.tanh,
+    abs: Math.abs,
   };
   const special = [0, -0, 1, -1, Infinity, -Infinity, NaN, 1e-30, -1e-30, 1e30, -1e30, 88, -80, 200, -200, 2e-38, 0.5];
 
@@ -196,7 +210,11 @@ describe('programs for rows', { skip }, () => {
   test('a gated layer with norms has the same gradients in fewer operators', () => {
     const [hidden, inner, rows] = [72, 136, 19];
     const parameters = {
-      ...{ norm: [hidden], gate: [inner, hidden], up: [inner, hidden], down: [hidden, inner], last: [hidden] },
+      norm: [hidden],
+      gate: [inner, hidden],
+      up: [inner, hidden],
+      down: [hidden, inner],
+      last: [hidden],
     };
     const inputs = Object.fromEntries(
       Object.entries(parameters).map(([name, shape]) => [name, input(name, 'float32', shape)]),

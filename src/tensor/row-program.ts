@@ -4,10 +4,25 @@ import { type ElementWise, isElementWise, type Kind, kindOf, type RowCluster } f
 
 /** The operator's numbers for operations and kinds. */
 const OPERATIONS: Record<Operation, number> = {
-  ...{ loop: 0, constant: 1, copy: 2 },
-  ...{ neg: 3, exp: 4, log: 5, sqrt: 6, reciprocal: 7, sigmoid: 8, tanh: 9, abs: 10 },
-  ...{ add: 11, sub: 12, mul: 13, div: 14, maximum: 15, minimum: 16 },
-  ...{ sum: 17, largest: 18 },
+  loop: 0,
+  constant: 1,
+  copy: 2,
+  neg: 3,
+  exp: 4,
+  log: 5,
+  sqrt: 6,
+  reciprocal: 7,
+  sigmoid: 8,
+  tanh: 9,
+  abs: 10,
+  add: 11,
+  sub: 12,
+  mul: 13,
+  div: 14,
+  maximum: 15,
+  minimum: 16,
+  sum: 17,
+  largest: 18,
 };
 const KINDS: Record<Kind, number> = { wide: 0, columns: 1, narrow: 2, single: 3 };
 

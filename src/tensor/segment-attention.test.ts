@@ -72,7 +72,10 @@ for (const { unit, library, skip } of kernelLibraries())
         ],
       },
       'completions that share a prompt': {
-        ...{ heads: 9, keyValueHeads: 3, width: 64, rows: 200 },
+        heads: 9,
+        keyValueHeads: 3,
+        width: 64,
+        rows: 200,
         segments: [
           [0, 120, -1],
           [120, 47, 0],
@@ -80,7 +83,10 @@ for (const { unit, library, skip } of kernelLibraries())
         ],
       },
       'several prompts': {
-        ...{ heads: 4, keyValueHeads: 4, width: 32, rows: 100 },
+        heads: 4,
+        keyValueHeads: 4,
+        width: 32,
+        rows: 100,
         segments: [
           [0, 20, -1],
           [20, 33, -1],
@@ -100,7 +106,10 @@ for (const { unit, library, skip } of kernelLibraries())
       },
       'heads larger than two blocks': { heads: 2, keyValueHeads: 1, width: 80, rows: 50, segments: [[3, 47, -1]] },
       'segments of several parts': {
-        ...{ heads: 2, keyValueHeads: 1, width: 16, rows: 520 },
+        heads: 2,
+        keyValueHeads: 1,
+        width: 16,
+        rows: 520,
         segments: [
           [0, 300, -1],
           [300, 200, 0],

@@ -95,7 +95,8 @@ test('a server that goes away does not stop the run; what it missed, it is told 
   const faults: (string | undefined)[] = [];
   const out = join(folder, 'away');
   const result = await train(toy, {
-    ...{ out, settings: ['trackers=[mlflow]'] },
+    out,
+    settings: ['trackers=[mlflow]'],
     onEvent: (event) => {
       if (event.type === 'tracker') faults.push(event.fault);
     },

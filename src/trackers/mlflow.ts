@@ -127,18 +127,24 @@ async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promis
     if (!(cause instanceof MlflowRefusal)) {
       throw new GradusError('MLFLOW_UNREACHABLE', `the MLflow server cannot be reached: ${message}`, {
         hint: 'check MLFLOW_TRACKING_URI, and whether the server runs; or leave mlflow out of trackers',
-        ...{ path: 'trackers', kind: 'not_ready', cause },
+        path: 'trackers',
+        kind: 'not_ready',
+        cause,
       });
     }
     if (cause.status === 401 || cause.status === 403) {
       throw new GradusError('CREDENTIALS_REFUSED', `the MLflow server at ${uri} refuses the credentials: ${message}`, {
         hint: 'set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD',
-        ...{ path: 'trackers', kind: 'credentials', cause },
+        path: 'trackers',
+        kind: 'credentials',
+        cause,
       });
     }
     throw new GradusError('MLFLOW_REFUSED', `the MLflow server at ${uri} refuses the run: ${message}`, {
       hint: 'check MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME, and the log of the server',
-      ...{ path: 'trackers', kind: 'not_ready', cause },
+      path: 'trackers',
+      kind: 'not_ready',
+      cause,
     });
   }
 }

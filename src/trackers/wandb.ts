@@ -49,7 +49,9 @@ export async function connectWandb(): Promise<(run: TrackedRun) => Promise<Start
 async function startClient(): Promise<Worker> {
   try {
     return await startWorker({
-      ...{ name: 'wandb', command: 'uvx', args: client },
+      name: 'wandb',
+      command: 'uvx',
+      args: client,
       environment: { PYTHONPATH: pythonFolder },
       fix: 'check the network: uvx fetches the client',
     });
@@ -58,7 +60,9 @@ async function startClient(): Promise<Worker> {
     const message = 'trackers: wandb: its client is for Python, and uvx, which runs it, was not found';
     throw new GradusError('WANDB_CLIENT_MISSING', message, {
       hint: 'pip install --user uv, or see https://docs.astral.sh/uv; or leave wandb out of trackers',
-      ...{ path: 'trackers', kind: 'not_ready', cause },
+      path: 'trackers',
+      kind: 'not_ready',
+      cause,
     });
   }
 }

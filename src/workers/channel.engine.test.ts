@@ -25,7 +25,9 @@ channel.hello("scripted", {"python": sys.version.split()[0]})
 channel.serve({${handlers}})
 `;
   return {
-    ...{ name: 'scripted', command: join(python, '.venv', 'bin', 'python'), args: ['-c', program] },
+    name: 'scripted',
+    command: join(python, '.venv', 'bin', 'python'),
+    args: ['-c', program],
     environment: { PYTHONPATH: python },
     ...more,
   };

@@ -64,7 +64,9 @@ export class PythonCode {
   async #start(): Promise<Worker> {
     const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', handlers } = this.#options;
     const worker = await startWorker({
-      ...{ name: 'python', command: interpreter, args: ['-c', program, pythonFolder] },
+      name: 'python',
+      command: interpreter,
+      args: ['-c', program, pythonFolder],
       stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',

@@ -54,7 +54,10 @@ test('says what it is, answers calls in any order, and tells errors as they are'
     const answers = await Promise.all([worker.call('late', null), worker.call('echo', { x: [1, 'ü\n'] })]);
     assert.deepEqual(answers, ['late', { x: [1, 'ü\n'] }]);
     await assert.rejects(worker.call('fail', null), {
-      ...{ code: 'NO_LUCK', message: 'no luck', hint: 'try again', kind: 'invalid' },
+      code: 'NO_LUCK',
+      message: 'no luck',
+      hint: 'try again',
+      kind: 'invalid',
     });
   });
 });

@@ -6,7 +6,13 @@ export function loraSettings({ lora }: Config): LoraSettings | null {
   if (lora === null) return null;
   const { r, alpha, dropout, target_modules, rank_pattern, alpha_pattern, use_rslora, modules_to_save } = lora;
   return {
-    ...{ r, alpha, dropout, targetModules: target_modules, rankPattern: rank_pattern, alphaPattern: alpha_pattern },
-    ...{ rslora: use_rslora, modulesToSave: modules_to_save },
+    r,
+    alpha,
+    dropout,
+    targetModules: target_modules,
+    rankPattern: rank_pattern,
+    alphaPattern: alpha_pattern,
+    rslora: use_rslora,
+    modulesToSave: modules_to_save,
   };
 }

@@ -70,7 +70,10 @@ describe('SmolLM2-135M', { skip }, () => {
       const requests = sequences.map(({ promptIds }, seed) => ({ promptIds, seed }));
       const completions = await model.policy().sample(requests, { maxTokens: 20, stopIds: new Set() });
       const sampled = completions.map(({ ids }, i) => ({
-        ...{ promptIds: sequences[i]!.promptIds, completionIds: ids, mask: ids.map(() => true), advantage: 0 },
+        promptIds: sequences[i]!.promptIds,
+        completionIds: ids,
+        mask: ids.map(() => true),
+        advantage: 0,
       }));
       const exact = (await model.logprobs(sampled, 'current')).flat();
       const rounded = completions.flatMap(({ plainLogprobs }) => plainLogprobs);

@@ -12,8 +12,13 @@ const architecture = await readArchitecture(modelPath);
 
 function planned(memory_budget: string | null) {
   const { config } = loadConfigObject({
-    ...{ model: modelPath, taskset: 'arithmetic', reward: 'numeric_match' },
-    ...{ prompts_per_step: 64, num_generations: 64, max_completion_length: 40, max_prompt_tokens: 24 },
+    model: modelPath,
+    taskset: 'arithmetic',
+    reward: 'numeric_match',
+    prompts_per_step: 64,
+    num_generations: 64,
+    max_completion_length: 40,
+    max_prompt_tokens: 24,
     native: { memory_budget },
   });
   const plan = memoryPlan(architecture, config);

@@ -66,8 +66,11 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
   const batch = [sequence(a, 2), sequence(b, 4), sequence(a, 3), sequence([1, 2], 1)];
   assert.deepEqual(microBatches(batch, { activationRows: 1000, completionTokens: 1000 }, 'padded'), [
     {
-      ...{ prompts: [a, b], slots: [0, 2, 3, 1, undefined, undefined], sizes: { U: 2, P: 3, G: 3, C: 4 } },
-      ...{ activations: { prompts: [0, 3], completions: [6, 10, 14, 18, 22, 26], count: 30 }, teaches: true },
+      prompts: [a, b],
+      slots: [0, 2, 3, 1, undefined, undefined],
+      sizes: { U: 2, P: 3, G: 3, C: 4 },
+      activations: { prompts: [0, 3], completions: [6, 10, 14, 18, 22, 26], count: 30 },
+      teaches: true,
     },
   ]);
 });

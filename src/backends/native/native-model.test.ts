@@ -150,7 +150,9 @@ test('a loss that is not finite is an error with its batch, and changes nothing'
   const before = await model.logprobs(batch.sequences, 'current');
   const sequences = batch.sequences.map((sequence) => ({ ...sequence, advantage: Number.NaN }));
   await assert.rejects(model.update({ sequences }, options), {
-    ...{ code: 'LOSS_NOT_FINITE', kind: 'failed', batch: { sequences } },
+    code: 'LOSS_NOT_FINITE',
+    kind: 'failed',
+    batch: { sequences },
   });
   assert.deepEqual(await model.logprobs(batch.sequences, 'current'), before);
 });

@@ -260,7 +260,8 @@ class Engine implements NativeModel {
       positions: this.architecture.config.contextLength,
       ownOperators: kernels !== undefined,
       session: {
-        ...{ device, packing: matmulPrecision === 'medium' ? ('rounded' as const) : ('none' as const) },
+        device,
+        packing: matmulPrecision === 'medium' ? ('rounded' as const) : ('none' as const),
         ...(threads !== undefined && { threads }),
         ...(kernels !== undefined && { kernels }),
       },

@@ -221,8 +221,12 @@ test('a prompt with tokens that the model does not have is an error that names o
   const { vocabularySize } = model.architecture.config;
   const sample = (id: number) => model.policy().sample([{ promptIds: [1, id], seed: 0 }], options);
   await assert.rejects(sample(vocabularySize), {
-    ...{ name: 'GradusError', code: 'TOKENIZER_MISMATCH', kind: 'invalid', path: 'model' },
-    ...{ message: /token 64, .*only has 64/, hint: /do not belong together/ },
+    name: 'GradusError',
+    code: 'TOKENIZER_MISMATCH',
+    kind: 'invalid',
+    path: 'model',
+    message: /token 64, .*only has 64/,
+    hint: /do not belong together/,
   });
   assert.equal((await sample(vocabularySize - 1)).length, 1);
 });
@@ -248,7 +252,9 @@ for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
       using model = await spoiled(t, tensor, value);
       for (const temperature of [0, 1]) {
         await assert.rejects(model.policy().sample(requests, { ...options, temperature }), {
-          ...{ code: 'LOGPROB_NOT_FINITE', kind: 'failed', hint: /files may be damaged.*training diverged/ },
+          code: 'LOGPROB_NOT_FINITE',
+          kind: 'failed',
+          hint: /files may be damaged.*training diverged/,
         });
       }
     }

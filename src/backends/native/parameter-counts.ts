@@ -22,7 +22,9 @@ export function parameterCounts(architecture: Architecture, config: Config): Par
   const entries = trainedEntries(trained);
   const trainable = parameterCount(entries);
   return {
-    ...{ trainable, full: trained.whole, trainsOutput: trainsOutput(architecture, entries) },
+    trainable,
+    full: trained.whole,
+    trainsOutput: trainsOutput(architecture, entries),
     total: parameterCount(parameters) + trainable - parameterCount(trained.own),
   };
 }

@@ -26,8 +26,12 @@ const settings: Record<string, LoraSettings | null> = {
   'an adapter on every linear layer': LORA,
   'an adapter on some layers, of another scale': { r: 3, alpha: 12, targetModules: ['v_proj', 'gate_proj'] },
   'an adapter of several ranks, scaled by their roots': {
-    ...{ r: 4, alpha: 8, targetModules: '.*_proj', rslora: true },
-    ...{ rankPattern: { '0.self_attn.q_proj': 2, '(up|down)_proj': 3 }, alphaPattern: { v_proj: 3 } },
+    r: 4,
+    alpha: 8,
+    targetModules: '.*_proj',
+    rslora: true,
+    rankPattern: { '0.self_attn.q_proj': 2, '(up|down)_proj': 3 },
+    alphaPattern: { v_proj: 3 },
   },
   'all weights': null,
 };

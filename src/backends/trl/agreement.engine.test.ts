@@ -32,9 +32,17 @@ for (const settings of [
   describe(`TRL and the native engine agree, ${JSON.stringify(settings)}`, () => {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-agreement-'));
     const { config } = loadConfigObject({
-      ...{ model: writeTinyModel(join(folder, 'model')), chat_template: 'none', taskset: 'arithmetic', ...settings },
-      ...{ reward: 'numeric_match', prompts_per_step: 2, num_generations: 3, num_iterations: 2 },
-      ...{ max_completion_length: 10, lora: { r: 4, alpha: 8 }, backend: 'trl' },
+      model: writeTinyModel(join(folder, 'model')),
+      chat_template: 'none',
+      taskset: 'arithmetic',
+      ...settings,
+      reward: 'numeric_match',
+      prompts_per_step: 2,
+      num_generations: 3,
+      num_iterations: 2,
+      max_completion_length: 10,
+      lora: { r: 4, alpha: 8 },
+      backend: 'trl',
     });
     let worker: Worker;
     let trl: TrlModel;
@@ -44,7 +52,9 @@ for (const settings of [
       worker = await startWorker(workerOptions(config));
       trl = await openTrlModel(worker, {
         open: await openArguments(config, config.model!),
-        ...{ completions: sequences.length, scoresReference: config.beta > 0, klEstimator: config.kl_estimator },
+        completions: sequences.length,
+        scoresReference: config.beta > 0,
+        klEstimator: config.kl_estimator,
       });
       if (config.adapter === null) for (const model of [native.model, trl]) await model.load(stepAdapter);
     });

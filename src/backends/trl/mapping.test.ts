@@ -11,8 +11,13 @@ import { openSetup } from '../../studio/setup.ts';
 import { assertDivides } from './mapping.ts';
 
 const common: ConfigInput = {
-  ...{ model: 'none', backend: 'trl', taskset: 'arithmetic', reward: 'numeric_match', lora: null },
-  ...{ prompts_per_step: 3, num_generations: 4 },
+  model: 'none',
+  backend: 'trl',
+  taskset: 'arithmetic',
+  reward: 'numeric_match',
+  lora: null,
+  prompts_per_step: 3,
+  num_generations: 4,
 };
 
 const conflicts: [path: string, settings: ConfigInput][] = [
@@ -40,7 +45,10 @@ test('refuses what does not divide in a later stage before the first begins', as
   const folder = mkdtempSync(join(tmpdir(), 'gradus-mapping-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const { config } = loadConfigObject({
-    ...{ ...common, model: writeTinyModel(folder), chat_template: 'none', trl: { num_processes: 2 } },
+    ...common,
+    model: writeTinyModel(folder),
+    chat_template: 'none',
+    trl: { num_processes: 2 },
     stages: [
       { name: 'imitate', method: 'sft', steps: 1 },
       { name: 'earn', steps: 1, prompts_per_step: 3, num_generations: 3 },

@@ -46,9 +46,17 @@ after(() => {
 
 function common(): ConfigInput {
   return {
-    ...{ model, chat_template: 'none', taskset: 'arithmetic', reward: 'numeric_match', backend: 'trl', ...adam },
+    model,
+    chat_template: 'none',
+    taskset: 'arithmetic',
+    reward: 'numeric_match',
+    backend: 'trl',
+    ...adam,
     importance_sampling_correction: false, // in TRL that of vLLM alone
-    ...{ prompts_per_step: 2, num_generations: 3, num_iterations: 2, max_completion_length: 10 },
+    prompts_per_step: 2,
+    num_generations: 3,
+    num_iterations: 2,
+    max_completion_length: 10,
   };
 }
 
@@ -60,7 +68,9 @@ async function openBoth(
   const native = (await nativeBackend.open(config)).model;
   const trl = await openTrlModel(worker, {
     open: await openArguments(config, model),
-    ...{ completions: sequences.length, scoresReference: config.beta > 0, klEstimator: config.kl_estimator },
+    completions: sequences.length,
+    scoresReference: config.beta > 0,
+    klEstimator: config.kl_estimator,
   });
   return { native, trl };
 }
@@ -162,7 +172,9 @@ test('a divergence that is only measured is measured by the same estimator', asy
 for (const [name, settings] of Object.entries<ConfigInput>({
   adapters,
   'adapters, in parts, where rewards would be penalised': {
-    ...{ ...adapters, beta: 0.1, trl: { per_device_train_batch_size: 2 } },
+    ...adapters,
+    beta: 0.1,
+    trl: { per_device_train_batch_size: 2 },
   },
   'all parameters': { lora: null },
 })) {

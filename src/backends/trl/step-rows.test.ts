@@ -5,13 +5,20 @@ import type { TrainingSequence } from '../../model.ts';
 import { stepRows } from './step-rows.ts';
 
 const sequence = (completionIds: readonly number[]): TrainingSequence => ({
-  ...{ promptIds: [1, 4], completionIds, mask: completionIds.map((id) => id > 5), advantage: 0.5 },
+  promptIds: [1, 4],
+  completionIds,
+  mask: completionIds.map((id) => id > 5),
+  advantage: 0.5,
 });
 
 test('a step has as many rows as it holds; of those that are missing nothing is learnt', () => {
   const rows = stepRows([sequence([8, 2, 9]), { ...sequence([7]), samplerLogprobs: [-1] }], 4);
   assert.deepEqual(rows[0], {
-    ...{ prompt_ids: [1, 4], completion_ids: [8, 2, 9], mask: [1, 0, 1], logprobs: [0, 0, 0], advantage: 0.5 },
+    prompt_ids: [1, 4],
+    completion_ids: [8, 2, 9],
+    mask: [1, 0, 1],
+    logprobs: [0, 0, 0],
+    advantage: 0.5,
   });
   assert.deepEqual(rows[1]!.logprobs, [-1]);
   const empty = { prompt_ids: [1, 4], completion_ids: [0], mask: [0], logprobs: [0], advantage: 0 };

@@ -24,7 +24,9 @@ export function stepRows(sequences: readonly TrainingSequence[], count: number):
 
 function rowOf({ promptIds, completionIds, mask, samplerLogprobs, advantage }: TrainingSequence): StepRow {
   return {
-    ...{ prompt_ids: promptIds, completion_ids: completionIds, advantage },
+    prompt_ids: promptIds,
+    completion_ids: completionIds,
+    advantage,
     mask: mask.map((learnt) => (learnt ? 1 : 0)),
     logprobs: samplerLogprobs ?? completionIds.map(() => 0),
   };

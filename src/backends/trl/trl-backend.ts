@@ -37,7 +37,10 @@ export const trlBackend: Backend = {
       });
       const { versions } = await worker.hello;
       return {
-        ...{ ...text, model, contextLength: model.contextLength, versions },
+        ...text,
+        model,
+        contextLength: model.contextLength,
+        versions,
         keepLogs: (logs) => worker.log.moveTo(join(logs, 'trl.log')),
       };
     } catch (error) {
@@ -51,7 +54,8 @@ export const trlBackend: Backend = {
 export async function openArguments(config: Config, folder: string, signal?: AbortSignal) {
   const architecture = await readArchitecture(folder);
   return {
-    ...{ model: folder, name: config.model! },
+    model: folder,
+    name: config.model!,
     grpo: grpoArguments(config),
     lora: loraArguments(config),
     quantization: quantizationArguments(config),

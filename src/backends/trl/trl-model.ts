@@ -123,9 +123,16 @@ export class TrlModel implements TrainableModel {
       'sample',
       {
         requests: requests.map(({ promptIds, seed, maxTokens: fewer = maxTokens, topLogprobs = 0 }) => ({
-          ...{ prompt_ids: promptIds, seed, max_tokens: Math.min(fewer, maxTokens), top_logprobs: topLogprobs },
+          prompt_ids: promptIds,
+          seed,
+          max_tokens: Math.min(fewer, maxTokens),
+          top_logprobs: topLogprobs,
         })),
-        ...{ temperature, top_k: topK, top_p: topP, min_p: minP, stop_ids: [...stopIds] },
+        temperature,
+        top_k: topK,
+        top_p: topP,
+        min_p: minP,
+        stop_ids: [...stopIds],
       },
       signal && { signal },
     );
@@ -185,7 +192,9 @@ function stopped(completion: Completion, stopWhen: SamplingOptions['stopWhen']):
   if (end === 0) return completion;
   const upTo = <T>(values: readonly T[]) => values.slice(0, end);
   return {
-    ...{ ids: upTo(ids), logprobs: upTo(logprobs), plainLogprobs: upTo(plainLogprobs) },
+    ids: upTo(ids),
+    logprobs: upTo(logprobs),
+    plainLogprobs: upTo(plainLogprobs),
     ...(topLogprobs && { topLogprobs: upTo(topLogprobs) }),
     finishReason: 'stop',
   };

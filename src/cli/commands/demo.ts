@@ -55,7 +55,10 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
   try {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
-        ...{ out, signal, preflight: false, settings: [`seed=${seed}`] },
+        out,
+        signal,
+        preflight: false,
+        settings: [`seed=${seed}`],
         onEvent(event) {
           output.event(event);
           progress.show(event);
@@ -94,7 +97,10 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
       command: 'demo',
       seed,
       run: result.run,
-      ...{ problems: last.problems, temperature: last.temperature, before, after },
+      problems: last.problems,
+      temperature: last.temperature,
+      before,
+      after,
       seconds,
     },
     [

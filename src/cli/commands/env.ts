@@ -74,8 +74,11 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
   const parts = Object.entries(rewards).map(([name, value]) => `${name} ${short(value)}`);
   const ends = Object.entries(stop_reasons).map(([reason, count]) => `${count} ${reason}`);
   return [
-    ...[`${episodes} episodes`, score === null ? 'no score' : `score ${short(score)}`],
-    ...[parts.join(', '), `${short(turns)} turns`, ends.join(', ')],
+    `${episodes} episodes`,
+    score === null ? 'no score' : `score ${short(score)}`,
+    parts.join(', '),
+    `${short(turns)} turns`,
+    ends.join(', '),
   ];
 }
 

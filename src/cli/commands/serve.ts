@@ -56,6 +56,7 @@ function keyIn(variable: string): string {
   if (key) return key;
   throw new GradusError('CREDENTIALS_MISSING', `the environment variable ${variable} is not set`, {
     hint: `export ${variable}, or leave --api-key-env out`,
-    ...{ path: '--api-key-env', kind: 'credentials' },
+    path: '--api-key-env',
+    kind: 'credentials',
   });
 }

@@ -86,7 +86,9 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {
         ...given({ name, out, resume, overwrite, yes, profile }),
-        ...{ settings: settingsOf(flags), require, preflight },
+        settings: settingsOf(flags),
+        require,
+        preflight,
         signal,
         onEvent(event) {
           output.event(event);
@@ -124,7 +126,8 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   const { name, out, resume, overwrite, require, yes } = flags;
   const result = detachTraining(config, {
     ...given({ name, out, resume, overwrite, yes }),
-    ...{ settings: settingsOf(flags), require },
+    settings: settingsOf(flags),
+    require,
     argv: argv.filter((argument) => argument !== '--detach'),
   });
   const { run, log, next } = result;

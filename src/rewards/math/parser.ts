@@ -12,7 +12,10 @@ const relationSigns: ReadonlySet<string> = new Set<RelationSign>(['=', '<', '<='
 const closers: Readonly<Record<string, string>> = { '|': '|', '⌊': '⌋', '⌈': '⌉' };
 const operationOfFence: Readonly<Record<string, OperationName>> = { '|': 'abs', '⌊': 'floor', '⌈': 'ceiling' };
 const operationOfName: Readonly<Record<string, OperationName>> = {
-  ...{ asin: 'arcsin', acos: 'arccos', atan: 'arctan', ceil: 'ceiling' },
+  asin: 'arcsin',
+  acos: 'arccos',
+  atan: 'arctan',
+  ceil: 'ceiling',
 };
 
 /** The syntax tree of the answer, a `word` if it is plain text; `undefined` if it is neither. */

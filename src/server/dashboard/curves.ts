@@ -52,7 +52,9 @@ export function curvesOf(directory: string, wanted?: readonly string[]): Curves 
     steps,
     seconds: steps.map((step) => seconds.get(step)!),
     values: Object.fromEntries(values),
-    ...{ every, keys: [...keys].sort(), cursor },
+    every,
+    keys: [...keys].sort(),
+    cursor,
     evaluations: evaluations.map(curveEvaluation),
   };
 }

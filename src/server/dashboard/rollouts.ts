@@ -35,7 +35,10 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
   }
   return {
     ...groupRow(group, index),
-    ...{ step, groups: groups.length, messages: group.prompt, example: group.example },
+    step,
+    groups: groups.length,
+    messages: group.prompt,
+    example: group.example,
     completions: group.completions.map(({ token_ids, logprobs: _, ...rest }) => ({
       ...rest,
       tokens: Array.isArray(token_ids) ? token_ids.length : 0,

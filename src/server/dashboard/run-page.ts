@@ -46,12 +46,17 @@ export function runPage(directory: string): RunPage {
   const accuracy = lastAccuracy(evaluations);
   return {
     id: basename(directory),
-    ...{ record, isActive: isActive(record), model: typeof config?.model === 'string' ? config.model : null },
+    record,
+    isActive: isActive(record),
+    model: typeof config?.model === 'string' ? config.model : null,
     ...(reward && { reward }),
     spark: spark(metrics),
     ...(accuracy && { accuracy }),
     ...(verdict && { learning: verdict.learning, verdict }),
-    ...{ open: openAlerts(alerts), alerts, damage, summary: config ? summaryOf(config) : [] },
+    open: openAlerts(alerts),
+    alerts,
+    damage,
+    summary: config ? summaryOf(config) : [],
   };
 }
 

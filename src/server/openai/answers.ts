@@ -37,7 +37,8 @@ export function finishReason(
 
 export function toolCallsOf(calls: readonly ToolCall[]) {
   return calls.map(({ name, arguments: given }) => ({
-    ...{ id: `call_${randomUUID()}`, type: 'function' },
+    id: `call_${randomUUID()}`,
+    type: 'function',
     function: { name, arguments: JSON.stringify(given) },
   }));
 }

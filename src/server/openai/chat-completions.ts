@@ -16,7 +16,9 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
       return {
         index,
         message: {
-          ...{ role: 'assistant', content: toolCalls.length > 0 && content === '' ? null : content, refusal: null },
+          role: 'assistant',
+          content: toolCalls.length > 0 && content === '' ? null : content,
+          refusal: null,
           ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls) }),
         },
         logprobs: request.logprobs ? chatLogprobs(model.tokenizer, completion) : null,

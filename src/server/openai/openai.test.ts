@@ -195,7 +195,8 @@ test('the model is listed', async () => {
 });
 
 const deepCall = {
-  ...{ id: 'c', type: 'function' },
+  id: 'c',
+  type: 'function',
   function: { name: 'f', arguments: `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}` },
 };
 

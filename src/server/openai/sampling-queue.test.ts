@@ -27,7 +27,9 @@ function asking(queue: SamplingQueue, answered: string[], options: SharedOptions
     const requests = Array.from(
       { length: count },
       (_, i): SampleRequest => ({
-        ...{ promptIds: [1, 9, name.charCodeAt(0) % 60], seed: i, maxTokens },
+        promptIds: [1, 9, name.charCodeAt(0) % 60],
+        seed: i,
+        maxTokens,
         stopWhen(ids) {
           if (at && i === 0 && ids.length === at[0]) at[1]();
           return signal.aborted;

@@ -13,7 +13,9 @@ import { ServedModel } from './served-model.ts';
 
 const alphabet = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');
 const tokenizer = createTokenizer(characterTokenizerJson(`${alphabet}\n`, ['<unk>', '<s>', '</s>']), {
-  ...{ bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>' },
+  bos_token: '<s>',
+  eos_token: '</s>',
+  unk_token: '<unk>',
 });
 const template = createChatTemplate(
   "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant: {% endif %}",
@@ -79,11 +81,13 @@ describe('a call of a tool', () => {
   test('and its answer go back to the model', async () => {
     const { client, prompts } = clientOf('It is 5.');
     const { choices } = await client.chat.completions.create({
-      ...{ model: 'scripted', tools },
+      model: 'scripted',
+      tools,
       messages: [
         ...messages,
         {
-          ...{ role: 'assistant', content: null },
+          role: 'assistant',
+          content: null,
           tool_calls: [{ id: 'c1', type: 'function', function: { name: 'add', arguments: '{"a": 2, "b": 3}' } }],
         },
         { role: 'tool', tool_call_id: 'c1', content: 'five' },

@@ -42,9 +42,13 @@ export function promptLengths(
   const longest = every === 1 ? [] : longestTexts(rows, opening).map(lengthOf);
   const quantile = (q: number) => lengths[Math.min(lengths.length - 1, Math.floor(q * lengths.length))]!;
   return {
-    ...{ measured: lengths.length, prompts: rows.length, min: lengths[0]! },
+    measured: lengths.length,
+    prompts: rows.length,
+    min: lengths[0]!,
     mean: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
-    ...{ p50: quantile(0.5), p95: quantile(0.95), max: Math.max(lengths.at(-1)!, ...longest) },
+    p50: quantile(0.5),
+    p95: quantile(0.95),
+    max: Math.max(lengths.at(-1)!, ...longest),
     histogram: histogram(lengths),
   };
 }

@@ -179,17 +179,15 @@ function limited(rows: readonly Example[], { train_limit, seed }: Config): reado
 }
 
 const dataKeys = [
-  ...[
-    'dataset',
-    'dataset_config',
-    'dataset_split',
-    'columns',
-    'filter',
-    'train_limit',
-    'taskset',
-    'taskset_config',
-    'environment',
-  ],
+  'dataset',
+  'dataset_config',
+  'dataset_split',
+  'columns',
+  'filter',
+  'train_limit',
+  'taskset',
+  'taskset_config',
+  'environment',
 ] as const satisfies readonly (keyof Config)[];
 
 /** Whether two configurations have the same problems to train on. */

@@ -26,7 +26,10 @@ function run(id: string, { settings = [], reward = (t) => t, right = [20, 60] }:
   })) as MetricsRecord[];
   const evaluations = right.map(
     (count, i): EvaluationRecord => ({
-      ...{ step: 40 * i, problems: 100, samples_per_problem: 1, temperature: 1 },
+      step: 40 * i,
+      problems: 100,
+      samples_per_problem: 1,
+      temperature: 1,
       metrics: { 'eval/sampled_accuracy': count / 100 },
       intervals: { 'eval/sampled_accuracy': [count / 100 - 0.1, count / 100 + 0.1] },
       per_problem: Array.from({ length: 100 }, (_, problem) => Number(problem < count)),
@@ -44,7 +47,11 @@ function run(id: string, { settings = [], reward = (t) => t, right = [20, 60] }:
   return {
     directory: `runs/${id}`,
     record: { ...record, status: 'completed', started: '2026-01-01T00:00:00.000Z' },
-    ...{ config, metrics, evaluations, alerts: [], verdict: learningVerdict(metrics, evaluations) },
+    config,
+    metrics,
+    evaluations,
+    alerts: [],
+    verdict: learningVerdict(metrics, evaluations),
   };
 }
 
@@ -135,7 +142,9 @@ test('the card of a run that was cut short says so', () => {
   const card = runCard({
     ...whole,
     record: { ...whole.record, status: 'interrupted', step: 3 },
-    ...{ metrics: [], evaluations: [], verdict: learningVerdict([]) },
+    metrics: [],
+    evaluations: [],
+    verdict: learningVerdict([]),
   });
   for (const part of [
     '**interrupted** at step 3 of 40',

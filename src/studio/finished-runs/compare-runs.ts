@@ -41,8 +41,19 @@ export interface HeldOutComparison {
 
 /** What decides which problems are held out. */
 const heldOutKeys = [
-  ...['seed', 'dataset', 'dataset_config', 'dataset_split', 'eval_dataset', 'eval_split', 'eval_fraction'],
-  ...['taskset', 'taskset_config', 'environment', 'environment_config', 'overlong_prompts', 'max_prompt_tokens'],
+  'seed',
+  'dataset',
+  'dataset_config',
+  'dataset_split',
+  'eval_dataset',
+  'eval_split',
+  'eval_fraction',
+  'taskset',
+  'taskset_config',
+  'environment',
+  'environment_config',
+  'overlong_prompts',
+  'max_prompt_tokens',
 ] as const satisfies readonly (keyof Config)[];
 
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
@@ -98,9 +109,12 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
     : 'what counts as correct is not the same: their first rewards differ';
   const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
   return {
-    ...{ run: run.record.id, against: against.record.id },
+    run: run.record.id,
+    against: against.record.id,
     ...difference,
-    ...{ margin: accuracyMargin, conclusion: caveat === undefined ? names[learning] : 'inconclusive', paired },
+    margin: accuracyMargin,
+    conclusion: caveat === undefined ? names[learning] : 'inconclusive',
+    paired,
     ...(caveat !== undefined && { caveat }),
   };
 }

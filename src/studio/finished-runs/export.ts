@@ -86,9 +86,13 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
   writeFileSync(join(out, 'README.md'), modelCard(directory, config, state.step, format, licence));
   return {
-    ...{ ok: true, schema: 'export.result/1', command: 'export' },
+    ok: true,
+    schema: 'export.result/1',
+    command: 'export',
     run: { dir: directory, step: state.step },
-    ...{ dir: out, format, base_model: config.model },
+    dir: out,
+    format,
+    base_model: config.model,
     files: readdirSync(out).sort(),
   };
 }

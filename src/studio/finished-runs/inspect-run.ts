@@ -24,7 +24,10 @@ export function inspectRun(directory: string): InspectedRun {
   const metrics = readMetrics(directory);
   const evaluations = readEvaluations(directory);
   return {
-    ...{ directory, record, metrics, evaluations },
+    directory,
+    record,
+    metrics,
+    evaluations,
     ...(config && { config }),
     alerts: replay(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
     verdict: learningVerdict(metrics, evaluations),

@@ -17,7 +17,13 @@ function group(
   scored: readonly (readonly [text: string, reward: number | null])[],
 ): RolloutRecord {
   const completions = scored.map(([text, reward]) => ({
-    ...{ text, reward, rewards: {}, advantage: 0, stop_reason: 'completed' as const, token_ids: [1], logprobs: [0] },
+    text,
+    reward,
+    rewards: {},
+    advantage: 0,
+    stop_reason: 'completed' as const,
+    token_ids: [1],
+    logprobs: [0],
   }));
   const prompt = [{ role: 'user' as const, content: `${id}?` }];
   return { id, fate: 'kept', reason: 'mixed', example: { answer }, prompt, prompt_ids: [1], completions };

@@ -102,7 +102,9 @@ function health({ alerts }: InspectedRun): string {
     ['step', 'level', 'rule', 'what was seen'],
     alerts.map(({ step, resolved_step, level, rule, text }) => [
       resolved_step === undefined ? `${step} on` : `${step} to ${resolved_step}`,
-      ...[level, rule, text],
+      level,
+      rule,
+      text,
     ]),
   );
 }

@@ -155,7 +155,8 @@ test('a platform that we have not been tested on is said to be one', () => {
   const cpus = [{ model: 'Apple M4 ' }, { model: 'Apple M4 ' }];
   assert.deepEqual(hardwareFinding('linux', 'x64', cpus), { ok: true, detail: 'linux x64, Apple M4, 2 cores' });
   assert.deepEqual(hardwareFinding('darwin', 'arm64', cpus), {
-    ...{ ok: true, detail: 'darwin arm64, Apple M4, 2 cores; not tested on this platform' },
+    ok: true,
+    detail: 'darwin arm64, Apple M4, 2 cores; not tested on this platform',
   });
   for (const [platform, arch] of [
     ['linux', 'arm64'],

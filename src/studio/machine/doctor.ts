@@ -71,7 +71,9 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
     ok: failing.length === 0,
     schema: 'doctor.result/1',
     command: 'doctor',
-    ...{ backend, compute, checks },
+    backend,
+    compute,
+    checks,
     ...(failing.length > 0 && { error: notReady(failing, `backend ${backend}`) }),
   };
 }

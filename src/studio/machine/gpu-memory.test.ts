@@ -7,15 +7,26 @@ import { gpuEstimate } from './gpu-memory.ts';
 const GIBIBYTE = 2 ** 30;
 
 const { config, parameters } = architectureOf({
-  ...{ model_type: 'llama', vocab_size: 1000, hidden_size: 64, intermediate_size: 128, tie_word_embeddings: true },
-  ...{ num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2, head_dim: 16 },
+  model_type: 'llama',
+  vocab_size: 1000,
+  hidden_size: 64,
+  intermediate_size: 128,
+  tie_word_embeddings: true,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  head_dim: 16,
 });
 /** Embedding; in each layer four projections of attention, three of the MLP, two norms; the last norm. */
 const total = 1000 * 64 + 2 * (64 * (64 + 32 + 32 + 64) + 3 * 64 * 128 + 2 * 64) + 64;
 
 const workload = {
-  ...{ generations: 8, promptTokens: 30, completionTokens: 70 },
-  ...{ trainable: 5000, adapters: true, reference: false },
+  generations: 8,
+  promptTokens: 30,
+  completionTokens: 70,
+  trainable: 5000,
+  adapters: true,
+  reference: false,
 };
 /** Inputs of two layers in bfloat16, one layer's outputs four times as much, three rows of logits. */
 const completion = 2 * 2 * 64 * 100 + 8 * (64 + 32 + 32 + 64 + 128 + 128 + 64) * 100 + 12 * 1000 * 70;

@@ -59,7 +59,10 @@ export function gpuEstimate(
   const room = (memory - CONTEXT) / (1 + UNUSED) + CONTEXT - fixed;
   const needed = CONTEXT + (1 + UNUSED) * (fixed - CONTEXT + workload.generations * perCompletion);
   return {
-    ...{ gpu, memory, needed, fits: needed <= memory },
+    gpu,
+    memory,
+    needed,
+    fits: needed <= memory,
     largest_num_generations: Math.max(0, Math.floor(room / perCompletion)),
   };
 }

@@ -112,14 +112,20 @@ export async function explainGpuPath(
     const refused = refusal(place, config, file);
     const settings = Object.entries(place.settings).map(([key, value]) => `${key}=${value}`);
     return {
-      ...{ id, description: place.description(config), settings },
+      id,
+      description: place.description(config),
+      settings,
       command: [
-        ...['gradus', 'train', file, ...settings.flatMap((setting) => ['--set', setting])],
+        'gradus',
+        'train',
+        file,
+        ...settings.flatMap((setting) => ['--set', setting]),
         ...(place.rented ? ['--yes'] : []),
       ]
         .map(shellWord)
         .join(' '),
-      ...{ ready: missing.length === 0 && refused === undefined, missing },
+      ready: missing.length === 0 && refused === undefined,
+      missing,
       ...(refused !== undefined && { refused }),
       ...(place.rented && rentedEstimates(config, plan)),
     };
@@ -128,9 +134,13 @@ export async function explainGpuPath(
   const { ready, missing, refused } = described.find(({ id }) => id === chosen)!;
   return {
     ok: ready,
-    ...{ schema: 'gpu-train.result/1', command: 'gpu-train', model: config.model },
+    schema: 'gpu-train.result/1',
+    command: 'gpu-train',
+    model: config.model,
     data: dataOf(config),
-    ...{ chosen, places: described, note },
+    chosen,
+    places: described,
+    note,
     ...(missing.length > 0 && { error: notReady(missing, chosen) }),
     ...(refused !== undefined && {
       error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },

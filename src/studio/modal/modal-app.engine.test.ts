@@ -29,8 +29,13 @@ writeFileSync(join(folder, 'rewards', 'one.ts'), 'export const one: number = 1;\
 writeFileSync(join(folder, 'rows.jsonl'), '{"question": "1 + 1 = \\"2\\"?", "answer": "2"}\n');
 const { config } = loadConfigObject(
   {
-    ...{ backend: 'trl', compute: 'modal', model: 'Org/Model', dataset: './rows.jsonl' },
-    ...{ reward_fn: './rewards/mine.ts:score', environment: { a: './rewards/env.py:Env' }, environment_column: 'kind' },
+    backend: 'trl',
+    compute: 'modal',
+    model: 'Org/Model',
+    dataset: './rows.jsonl',
+    reward_fn: './rewards/mine.ts:score',
+    environment: { a: './rewards/env.py:Env' },
+    environment_column: 'kind',
     modal: { gpu: 'H100:2', timeout: '90m', volume: 'my-volume', secrets: ['hf-token'] },
   },
   [],
@@ -48,7 +53,10 @@ test('what is trained there is the same configuration with the paths that files 
   assert.deepEqual(
     [there.compute, there.model, there.dataset, there.reward_fn, there.environment],
     [
-      ...['local', 'Org/Model', '/project/0/rows.jsonl', '/project/1/rewards/mine.ts:score'],
+      'local',
+      'Org/Model',
+      '/project/0/rows.jsonl',
+      '/project/1/rewards/mine.ts:score',
       { a: '/project/2/rewards/env.py:Env' },
     ],
   );

@@ -58,15 +58,15 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
       const configFile = join(folder, 'config.json');
       writeFileSync(configFile, `${JSON.stringify(remote, null, 2)}\n`);
       const spec = {
-        ...{
-          app: `gradus-${run.replaceAll(/[^\w.-]/g, '-').slice(0, 50)}`,
-          run,
-          gpu,
-          volume,
-          secrets,
-          timeout: milliseconds(timeout) / 1000,
-        },
-        ...{ node: process.versions.node, lock: join(root, 'python', 'trl'), ignore: ignored },
+        app: `gradus-${run.replaceAll(/[^\w.-]/g, '-').slice(0, 50)}`,
+        run,
+        gpu,
+        volume,
+        secrets,
+        timeout: milliseconds(timeout) / 1000,
+        node: process.versions.node,
+        lock: join(root, 'python', 'trl'),
+        ignore: ignored,
         package: packageParts
           .filter((part) => existsSync(join(root, part)))
           .map((part) => [join(root, part), `/gradus/${part}`]),

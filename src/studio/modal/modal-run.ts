@@ -70,7 +70,9 @@ export async function* trainAtModal(
   writeFileSync(join(directory, runFiles.config), text);
   writeFileSync(join(directory, runFiles.resolvedConfig), `${JSON.stringify(config, null, 2)}\n`);
   reserveRun(directory, process.pid, {
-    ...{ backend: config.backend, versions: ownVersions(), started: new Date().toISOString() },
+    backend: config.backend,
+    versions: ownVersions(),
+    started: new Date().toISOString(),
     max_steps: config.max_steps ?? 0,
   });
 
@@ -93,7 +95,10 @@ export async function* trainAtModal(
   const record = readRun(directory);
   if (record.status !== 'completed' && record.status !== 'stopped') throw failureOf(ended);
   const result = trainResult({
-    ...{ directory, record, requirements: options.requirements, reference },
+    directory,
+    record,
+    requirements: options.requirements,
+    reference,
     alerts: replay(readMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
     artifacts: runArtifacts(directory),
   });

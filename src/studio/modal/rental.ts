@@ -37,8 +37,11 @@ export function rentalOf(config: Config, run: string, work: RentalWork): Rental 
 /** Estimates the cost of a run on the GPU that `modal.gpu` names. Undefined for an unknown GPU. */
 export function runCost({ modal, trl, max_completion_length }: Config, work: RentalWork): GpuCost | undefined {
   return gpuCost(modal.gpu, {
-    ...{ steps: work.steps, parameters: work.parameters.total, tokensPerStep: work.tokensPerStep },
-    ...{ completionTokens: max_completion_length, useVllm: trl.use_vllm },
+    steps: work.steps,
+    parameters: work.parameters.total,
+    tokensPerStep: work.tokensPerStep,
+    completionTokens: max_completion_length,
+    useVllm: trl.use_vllm,
     timeout: milliseconds(modal.timeout) / 1000,
   });
 }

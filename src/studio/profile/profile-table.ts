@@ -36,7 +36,11 @@ ${table(
   ['operator', 'count', 'ms', 'share', 'MiB put out'],
   [
     ...kinds.map(([operator, { count, milliseconds: spent, bytes }]) => [
-      ...[operator, String(count), ms(spent), percent(spent, milliseconds), (bytes / 2 ** 20).toFixed(1)],
+      operator,
+      String(count),
+      ms(spent),
+      percent(spent, milliseconds),
+      (bytes / 2 ** 20).toFixed(1),
     ]),
     ['between operators', '', ms(between), percent(between, milliseconds), ''],
   ],

@@ -5,8 +5,10 @@ import { ProfileTrace } from './profile-trace.ts';
 
 test('operators beyond the limit are left out, runs never', () => {
   const operators = Array.from({ length: 90_000 }, (_, i) => ({
-    ...{ operator: 'MatMul', bytes: 4 },
-    ...{ start: i / 1000, milliseconds: 0.001 },
+    operator: 'MatMul',
+    bytes: 4,
+    start: i / 1000,
+    milliseconds: 0.001,
   }));
   const run = (start: number) => ({ session: 'sampling', start, milliseconds: 100, runMilliseconds: 95, operators });
   const trace = new ProfileTrace();

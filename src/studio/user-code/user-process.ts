@@ -32,7 +32,9 @@ function forked({ name, memory }: UserProgram): ChildProcess {
   // User code writes to stderr, since stdout belongs to the command. It gets a process group of its own, so that Ctrl-C reaches only the process that
   // trains, which still needs the answer to its call.
   const child = fork(program, [String(process.pid), String(memory)], {
-    ...{ execArgv: [], serialization: 'advanced', detached: true },
+    execArgv: [],
+    serialization: 'advanced',
+    detached: true,
     stdio: ['ignore', 2, 2, 'ipc'],
   });
   // What was sent to a process that has ended is an error too; its end is handled where it is used.

@@ -5,7 +5,9 @@ import { score } from './reward.ts';
 
 const scoreOf = (completion: string, answer: string) =>
   score({
-    ...{ prompts: [[]], completionIds: [[]], log: () => {} },
+    prompts: [[]],
+    completionIds: [[]],
+    log: () => {},
     completions: [completion],
     columns: { answer: [answer] },
   })[0];

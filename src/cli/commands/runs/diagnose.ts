@@ -27,9 +27,13 @@ async function diagnose({ output }: Cli, name: string) {
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
   return output.outcome(
     {
-      ...{ ok: errors.length === 0, schema: 'runs.diagnose.result/1', command: 'runs diagnose' },
+      ok: errors.length === 0,
+      schema: 'runs.diagnose.result/1',
+      command: 'runs diagnose',
       run: { ...record, dir: directory },
-      ...{ steps: metrics.length, alerts, verdict },
+      steps: metrics.length,
+      alerts,
+      verdict,
       ...(errors[0] && {
         error: { code: 'RUN_UNHEALTHY', message: `${errors[0].rule}: ${errors[0].text}`, hint: errors[0].suggestion },
       }),

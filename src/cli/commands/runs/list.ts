@@ -44,7 +44,11 @@ const header = ['run', 'status', 'step', 'backend', 'model', 'reward', 'learning
 function row({ id, status, step, max_steps, backend, model, reward, verdict, alerts, started }: RunSummary): string[] {
   const found = Object.entries(alerts).filter(([, count]) => count > 0);
   return [
-    ...[id, status, `${step}/${max_steps}`, backend, oneLine(model?.split('/').at(-1) ?? '', 30)],
+    id,
+    status,
+    `${step}/${max_steps}`,
+    backend,
+    oneLine(model?.split('/').at(-1) ?? '', 30),
     reward ? `${reward.before.toFixed(3)} → ${reward.after.toFixed(3)}` : '',
     verdict?.learning ?? '',
     found.map(([level, count]) => `${count} ${level}`).join(', '),

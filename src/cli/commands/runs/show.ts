@@ -41,9 +41,15 @@ async function show({ output }: Cli, name: string, withCard: boolean) {
   ];
   output.result(
     {
-      ...{ ok: true, schema: 'runs.show.result/1', command: 'runs show' },
+      ok: true,
+      schema: 'runs.show.result/1',
+      command: 'runs show',
       run: { ...record, dir: directory },
-      ...{ metrics: last, evals: evaluations, verdict, alerts, artifacts: runArtifacts(directory) },
+      metrics: last,
+      evals: evaluations,
+      verdict,
+      alerts,
+      artifacts: runArtifacts(directory),
       ...(card !== undefined && { card }),
     },
     card ?? lines.join('\n'),

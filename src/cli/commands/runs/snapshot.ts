@@ -50,9 +50,18 @@ async function snapshot({ output }: Cli, name: string, { around, window, groups:
   const groups = reader.readRollouts(directory, around).slice(0, groupCount).map(readableGroup);
   output.result(
     {
-      ...{ ok: true, schema: 'runs.snapshot.result/1', command: 'runs snapshot' },
+      ok: true,
+      schema: 'runs.snapshot.result/1',
+      command: 'runs snapshot',
       run: { ...reader.readRun(directory), dir: directory },
-      ...{ around, window, metrics, timings: within(reader.readTimings(directory)), evals, alerts, samples, groups },
+      around,
+      window,
+      metrics,
+      timings: within(reader.readTimings(directory)),
+      evals,
+      alerts,
+      samples,
+      groups,
     },
     [
       ...metrics.map(

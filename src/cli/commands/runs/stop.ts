@@ -31,7 +31,9 @@ async function stop({ output }: Cli, name: string, timeout: number) {
   const isStill = isActive(record);
   return output.outcome(
     {
-      ...{ ok: !isStill, schema: 'runs.stop.result/1', command: 'runs stop' },
+      ok: !isStill,
+      schema: 'runs.stop.result/1',
+      command: 'runs stop',
       run: { ...record, dir: directory },
       asked,
       ...(checkpoint !== undefined && { checkpoint }),

@@ -63,7 +63,8 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   };
   const { record, stoppedBy } = await withStopSignals(async (signal) => ({
     record: await waitForRun(directory, {
-      ...{ signal, onLook: tell },
+      signal,
+      onLook: tell,
       ...(follow ? timeout !== undefined && { timeout } : { timeout: 0 }),
     }),
     stoppedBy: signal.reason as StopSignal | undefined,
@@ -76,7 +77,9 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   const isStill = follow && reader.isActive(record);
   return output.outcome(
     {
-      ...{ ok: !isStill, schema: 'runs.tail.result/1', command: 'runs tail' },
+      ok: !isStill,
+      schema: 'runs.tail.result/1',
+      command: 'runs tail',
       run: { ...record, dir: directory },
       metrics,
       evals: later(reader.readEvaluations(directory)),

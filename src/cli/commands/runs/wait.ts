@@ -39,7 +39,9 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
   const error = failureOf(record, directory) ?? result?.error;
   return output.outcome(
     {
-      ...{ ok: error === undefined, schema: 'runs.wait.result/1', command: 'runs wait' },
+      ok: error === undefined,
+      schema: 'runs.wait.result/1',
+      command: 'runs wait',
       run: { ...record, dir: directory },
       waited: (performance.now() - started) / 1000,
       ...(result && { result }),

@@ -178,11 +178,8 @@ export class EnvironmentSupervisor implements Disposable {
     else if (!this.#child) reject(new ProcessLost(false));
     else {
       const id = this.nextNumber();
-      this.#child.send(
-        { ...{ id, owner, environment: number }, method, given, timeLimit } satisfies Request,
-        ignoreSendError,
-      );
-      this.#sent.set(id, { ...{ call, owner, resolve, reject }, waits: false });
+      this.#child.send({ id, owner, environment: number, method, given, timeLimit } satisfies Request, ignoreSendError);
+      this.#sent.set(id, { call, owner, resolve, reject, waits: false });
       this.#watch();
     }
     return promise;

@@ -96,7 +96,10 @@ const policy: Policy = {
   contextLength: 100,
   sample: async (requests) =>
     requests.map(({ promptIds: { length } }) => ({
-      ...{ ids: [length], logprobs: [0], plainLogprobs: [0], finishReason: 'stop' },
+      ids: [length],
+      logprobs: [0],
+      plainLogprobs: [0],
+      finishReason: 'stop',
     })),
 };
 async function play(environment: Environment, rows: readonly Example[], stepTimeout = 60_000): Promise<Trajectory[]> {

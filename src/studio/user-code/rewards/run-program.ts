@@ -100,10 +100,27 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
       spawn(
         'setpriv',
         [
-          ...['--pdeathsig', 'KILL', 'unshare', ...(isRoot ? [] : ['--user', '--map-root-user'])],
-          ...['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child', 'sh', '-c', enter, 'sh', root],
-          ...[String(program.fileMb), isRoot ? becomeNobody() : ''],
-          ...[String(folders.length), ...folders, ...limited(program, interpreter)],
+          '--pdeathsig',
+          'KILL',
+          'unshare',
+          ...(isRoot ? [] : ['--user', '--map-root-user']),
+          '--mount',
+          '--net',
+          '--pid',
+          '--ipc',
+          '--uts',
+          '--fork',
+          '--kill-child',
+          'sh',
+          '-c',
+          enter,
+          'sh',
+          root,
+          String(program.fileMb),
+          isRoot ? becomeNobody() : '',
+          String(folders.length),
+          ...folders,
+          ...limited(program, interpreter),
         ],
         { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, detached: true, stdio: ['pipe', 'pipe', 'ignore'] },
       ),
@@ -143,8 +160,14 @@ function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: 
   if (process.platform !== 'linux') return run;
   const megabyte = 2 ** 20;
   return [
-    ...['prlimit', `--data=${(interpreter.overheadMb + memoryMb) * megabyte}`, `--fsize=${fileMb * megabyte}`],
-    ...[`--nproc=${mostProcesses}`, '--nofile=256', '--core=0', `--cpu=${Math.ceil(timeoutMs / 1000) + 10}`, ...run],
+    'prlimit',
+    `--data=${(interpreter.overheadMb + memoryMb) * megabyte}`,
+    `--fsize=${fileMb * megabyte}`,
+    `--nproc=${mostProcesses}`,
+    '--nofile=256',
+    '--core=0',
+    `--cpu=${Math.ceil(timeoutMs / 1000) + 10}`,
+    ...run,
   ];
 }
 

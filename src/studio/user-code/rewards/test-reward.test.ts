@@ -85,7 +85,9 @@ describe('agreement', () => {
     );
     const { agreement } = await testReward({ reward: 'numeric_match', input });
     assert.deepEqual(agreement, {
-      ...{ expected: 3, agreed: 2, fraction: 2 / 3 },
+      expected: 3,
+      agreed: 2,
+      fraction: 2 / 3,
       disagreements: [{ index: 2, expected: 1, score: 0 }],
     });
   });
@@ -111,7 +113,9 @@ describe('agreement', () => {
 describe('what is no test of a reward', () => {
   const refused = (options: Partial<Parameters<typeof testReward>[0]>, code: string, message: RegExp) =>
     assert.rejects(testReward({ reward: 'numeric_match', input: cases({ completion: '4' }), ...options }), {
-      ...{ name: 'GradusError', code, message },
+      name: 'GradusError',
+      code,
+      message,
     });
 
   test('an unknown reward', () => refused({ reward: 'numeric_mach' }, 'REWARD_UNKNOWN', /no reward numeric_mach/));
