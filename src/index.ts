@@ -12,7 +12,7 @@ export type { TimedEvent, TrainEvent } from './studio/events.ts';
 export type { GivenParts, ProgramConfig } from './studio/program-values.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
-export type { TrainResult } from './studio/train-result.ts';
+export type { TrainResult } from './studio/training/train-result.ts';
 
 // From parts: the protocols, the generator of rollouts and the trainers.
 
@@ -67,7 +67,7 @@ export { groupAdvantages } from './grpo/advantages.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
-export { evaluatePolicy } from './studio/evaluate-policy.ts';
+export { evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 
 // Models, tokens and chat.
 

@@ -9,8 +9,8 @@ import { configDefaults } from '../src/config/schema.ts';
 import { GradusError } from '../src/errors.ts';
 import { lastCheckpoint } from '../src/runs/checkpoints.ts';
 import { readMetrics, readRollouts, readRun } from '../src/runs/read-run.ts';
-import { assertSamplerAgrees, samplerTolerance } from '../src/studio/sampler-gate.ts';
 import { train } from '../src/studio/train.ts';
+import { assertSamplerAgrees, samplerTolerance } from '../src/studio/training/sampler-gate.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guards-'));

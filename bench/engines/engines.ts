@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bootstrapInterval, type EvaluationRecord, readEvaluations, readMetrics, train } from '../../src/index.ts';
 import { mean } from '../../src/intervals.ts';
-import { evaluatePolicy } from '../../src/studio/evaluate-policy.ts';
-import { openSubject } from '../../src/studio/open-subject.ts';
+import { evaluatePolicy } from '../../src/studio/evaluation/evaluate-policy.ts';
+import { openSubject } from '../../src/studio/evaluation/open-subject.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { huggingFaceFolder, modelsFolder, preparePython, python, root, smollm2, table } from '../peers.ts';
 

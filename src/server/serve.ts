@@ -5,7 +5,7 @@ import { backendOf } from '../backends/backends.ts';
 import { ggufAt } from '../backends/gguf-file.ts';
 import { type ConfigInput, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { type FoundSubject, findSubject } from '../studio/open-subject.ts';
+import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
 import { type Listening, type ListenOptions, listen } from './listen.ts';
 import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
 import { ServedModel } from './openai/served-model.ts';

@@ -7,10 +7,10 @@ import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
 import { checkOptions, checkpointName, sampleSize, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
-import { evaluatePolicy } from './evaluate-policy.ts';
-import { openSubject } from './open-subject.ts';
+import { evaluatePolicy } from './evaluation/evaluate-policy.ts';
+import { openSubject } from './evaluation/open-subject.ts';
 import type { ProgramConfig } from './program-values.ts';
-import { changesOf } from './train-result.ts';
+import { changesOf } from './training/train-result.ts';
 import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
 
 export interface EvaluateOptions {

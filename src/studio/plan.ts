@@ -14,9 +14,9 @@ import { fitPrompts } from './data/prompt-lengths.ts';
 import { rentalStart } from './machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './machine/gpu-memory.ts';
 import { type Rental, rentalOf } from './modal/rental.ts';
-import { type RunPlace, runDirectory } from './open-run.ts';
 import { readRequirements } from './requirements.ts';
 import { openings, openStageTask, openTask } from './task.ts';
+import { type RunPlace, runDirectory } from './training/open-run.ts';
 
 export interface Plan {
   /** With a value for every key. */

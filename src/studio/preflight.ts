@@ -13,7 +13,7 @@ import { blocking, type Check, failed, passed, share } from './checks.ts';
 import { goldAnswers, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
-import { sampleRecord } from './sample-policy.ts';
+import { sampleRecord } from './evaluation/sample-policy.ts';
 
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';

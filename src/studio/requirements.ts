@@ -3,7 +3,7 @@ import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
-import { evaluationMetricNames } from './evaluate-policy.ts';
+import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 
 const comparisons = {
   '>=': (a: number, b: number) => a >= b,

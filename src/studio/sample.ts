@@ -12,9 +12,9 @@ import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
-import { type FoundSubject, findSubject, openSubject } from './open-subject.ts';
+import { type FoundSubject, findSubject, openSubject } from './evaluation/open-subject.ts';
+import { samplePolicy } from './evaluation/sample-policy.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
-import { samplePolicy } from './sample-policy.ts';
 
 export interface SampleOptions {
   /** How many completions. @default 4 */

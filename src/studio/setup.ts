@@ -11,10 +11,10 @@ import type { Renderer } from '../rendering.ts';
 import { type Generator, RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import { promptOf, stageProblems } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
-import { evaluationMetricNames } from './evaluate-policy.ts';
+import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 import type { ProgramValues } from './program-values.ts';
-import { openStagedModel, type StagedModel } from './staged-model.ts';
 import { openings, openStageTask, openTask, type Task, type TaskParts } from './task.ts';
+import { openStagedModel, type StagedModel } from './training/staged-model.ts';
 import { PolicyCalls } from './user-code/environments/policy-calls.ts';
 
 export interface Setup extends Task {

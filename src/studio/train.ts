@@ -16,16 +16,16 @@ import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import { checkOptions } from './call-options.ts';
 import type { TimedEvent, TrainEvent } from './events.ts';
-import { assertRunPlace, openRun, type RunPlace, runDirectory } from './open-run.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
 import { readRequirements } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
-import { readStartAdapter, withOwnAdapter } from './start-adapter-copy.ts';
-import type { Tracking } from './tracking.ts';
-import { type TrainResult, trainResult } from './train-result.ts';
-import { TrainingRun } from './training-run.ts';
+import { assertRunPlace, openRun, type RunPlace, runDirectory } from './training/open-run.ts';
+import { readStartAdapter, withOwnAdapter } from './training/start-adapter-copy.ts';
+import type { Tracking } from './training/tracking.ts';
+import { type TrainResult, trainResult } from './training/train-result.ts';
+import { TrainingRun } from './training/training-run.ts';
 
 export interface TrainOptions extends RunPlace {
   /** Changes to the configuration, such as `lora.r=8`. */
@@ -204,7 +204,7 @@ async function findProfiler(config: Config): Promise<Profiler> {
 async function connectTrackers(config: Config, signal?: AbortSignal): Promise<Tracking | undefined> {
   // A run's own files need no tracker.
   if (config.trackers.every((name) => name === 'jsonl')) return undefined;
-  const { Tracking } = await import('./tracking.ts');
+  const { Tracking } = await import('./training/tracking.ts');
   return Tracking.connect(config, signal);
 }
 

@@ -11,7 +11,7 @@ import { readMetrics, readRun } from '../../runs/read-run.ts';
 import { evaluate } from '../../studio/evaluate.ts';
 import { sample } from '../../studio/sample.ts';
 import { train } from '../../studio/train.ts';
-import type { TrainResult } from '../../studio/train-result.ts';
+import type { TrainResult } from '../../studio/training/train-result.ts';
 import { backends } from '../backends.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');

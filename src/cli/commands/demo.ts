@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
-import type { TrainResult } from '../../studio/train-result.ts';
+import type { TrainResult } from '../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';

@@ -1,7 +1,7 @@
 // gradus train: trains as a configuration says.
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
-import type { TrainResult } from '../../studio/train-result.ts';
+import type { TrainResult } from '../../studio/training/train-result.ts';
 import { collect, given } from '../arguments.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
@@ -122,7 +122,7 @@ async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, 
 }
 
 async function startTraining({ output, argv }: Cli, config: string, flags: TrainFlags) {
-  const { detachTraining } = await import('../../studio/detach.ts');
+  const { detachTraining } = await import('../../studio/training/detach.ts');
   const { name, out, resume, overwrite, require, yes } = flags;
   const result = detachTraining(config, {
     ...given({ name, out, resume, overwrite, yes }),

@@ -15,7 +15,7 @@ import type { Message } from '../../message.ts';
 import { existingNames, named } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example, Group } from '../../rl.ts';
-import { isCorrect } from '../evaluate-policy.ts';
+import { isCorrect } from '../evaluation/evaluate-policy.ts';
 import { type ProgramValues, programRows } from '../program-values.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 import { rowMessages } from './row-messages.ts';

@@ -4,7 +4,7 @@ import { type DiagnosedAlert, openAlerts, replay } from '../../runs/health.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
-import { healthSettings } from '../health-settings.ts';
+import { healthSettings } from '../training/health-settings.ts';
 
 export interface InspectedRun {
   readonly directory: string;

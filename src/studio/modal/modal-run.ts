@@ -18,11 +18,11 @@ import { makeFolder } from '../../runs/make-folder.ts';
 import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
 import { emptyRun, endReserved, reserveRun } from '../../runs/reservation.ts';
 import type { TimedEvent } from '../events.ts';
-import { healthSettings } from '../health-settings.ts';
 import { findOut } from '../machine/machine-checks.ts';
-import { type RunPlace, runDirectory } from '../open-run.ts';
 import type { Requirement } from '../requirements.ts';
-import { type TrainResult, trainResult } from '../train-result.ts';
+import { healthSettings } from '../training/health-settings.ts';
+import { type RunPlace, runDirectory } from '../training/open-run.ts';
+import { type TrainResult, trainResult } from '../training/train-result.ts';
 import { ownVersions } from '../versions.ts';
 import { modalApp } from './modal-app.ts';
 

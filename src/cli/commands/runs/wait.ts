@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { RunRecord } from '../../../runs/records.ts';
 import { shellWord } from '../../../shell-word.ts';
-import type { TrainResult } from '../../../studio/train-result.ts';
+import type { TrainResult } from '../../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import { exitCodeOfRun, ofSignal, type StopSignal } from '../../exit-codes.ts';
 import { duration } from '../../formatting.ts';

@@ -1,18 +1,18 @@
 // Opens the directory of a training run: a new one, or that of a run that continues from its latest checkpoint.
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { LoadedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
-import { dotted, leafPaths, valueAt } from '../config/values.ts';
-import { GradusError } from '../errors.ts';
-import { lastCheckpoint } from '../runs/checkpoints.ts';
-import { isRun, readResolvedConfig, readRun } from '../runs/read-run.ts';
-import { assertFree, assertInactive } from '../runs/reservation.ts';
-import { RunStore } from '../runs/run-store.ts';
-import { stepCount } from './data/problems.ts';
-import type { Setup } from './setup.ts';
-import { changedFiles, hashUserFiles } from './user-code/user-files.ts';
-import { ownVersions } from './versions.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../../config/values.ts';
+import { GradusError } from '../../errors.ts';
+import { lastCheckpoint } from '../../runs/checkpoints.ts';
+import { isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
+import { assertFree, assertInactive } from '../../runs/reservation.ts';
+import { RunStore } from '../../runs/run-store.ts';
+import { stepCount } from '../data/problems.ts';
+import type { Setup } from '../setup.ts';
+import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
+import { ownVersions } from '../versions.ts';
 
 export interface RunPlace {
   /** The run's directory. @default `<root>/<name>` */

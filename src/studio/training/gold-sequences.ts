@@ -1,12 +1,12 @@
 // Turns right answers into training sequences, written as the policy would write them, for supervised stages.
-import type { Stage } from '../config/stages.ts';
-import { formatPrompt } from '../envs/prompt-template.ts';
-import { GradusError } from '../errors.ts';
-import type { TrainingSequence } from '../model.ts';
-import type { Example } from '../rl.ts';
-import { promptOf } from './data/problems.ts';
-import { openConfiguredText } from './model-text.ts';
-import type { Setup } from './setup.ts';
+import type { Stage } from '../../config/stages.ts';
+import { formatPrompt } from '../../envs/prompt-template.ts';
+import { GradusError } from '../../errors.ts';
+import type { TrainingSequence } from '../../model.ts';
+import type { Example } from '../../rl.ts';
+import { promptOf } from '../data/problems.ts';
+import { openConfiguredText } from '../model-text.ts';
+import type { Setup } from '../setup.ts';
 
 /** The function that it answers throws `ANSWER_TOO_LONG`. */
 export async function goldSequences(

@@ -1,6 +1,6 @@
 // The settings of a configuration that the rules of run health need.
-import type { Config } from '../config/schema.ts';
-import type { HealthSettings } from '../runs/history.ts';
+import type { Config } from '../../config/schema.ts';
+import type { HealthSettings } from '../../runs/history.ts';
 import { samplerTolerance } from './sampler-gate.ts';
 
 export function healthSettings(config: Config): HealthSettings {

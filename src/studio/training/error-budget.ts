@@ -1,6 +1,6 @@
 // Ends a run in which too many rollouts or rewards fail: a few failures are data, many are a bug that training would hide.
-import { GradusError } from '../errors.ts';
-import type { Group } from '../rl.ts';
+import { GradusError } from '../../errors.ts';
+import type { Group } from '../../rl.ts';
 
 const windowSteps = 10;
 

@@ -1,6 +1,6 @@
 // The model of a run, which is opened anew for each stage, with the settings of the stage.
-import type { Backend, OpenBackend } from '../backends/backend.ts';
-import type { Stage } from '../config/stages.ts';
+import type { Backend, OpenBackend } from '../../backends/backend.ts';
+import type { Stage } from '../../config/stages.ts';
 
 export interface StagedModel {
   /** As it was opened for the stage that was entered last. */

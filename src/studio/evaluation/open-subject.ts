@@ -1,13 +1,13 @@
 // Opens a run, or a configuration alone, to be evaluated or sampled from.
 import { existsSync, statSync } from 'node:fs';
-import { loadConfigFile, loadConfigObject } from '../config/load.ts';
-import type { Config, ConfigInput } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
-import { type Checkpoint, findCheckpoint } from '../runs/checkpoints.ts';
-import { findRun, isRun, readResolvedConfig } from '../runs/read-run.ts';
-import { type ProgramConfig, withoutValues } from './program-values.ts';
-import { openSetup, type Setup } from './setup.ts';
-import { withOwnAdapter } from './start-adapter-copy.ts';
+import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
+import type { Config, ConfigInput } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { type Checkpoint, findCheckpoint } from '../../runs/checkpoints.ts';
+import { findRun, isRun, readResolvedConfig } from '../../runs/read-run.ts';
+import { type ProgramConfig, withoutValues } from '../program-values.ts';
+import { openSetup, type Setup } from '../setup.ts';
+import { withOwnAdapter } from '../training/start-adapter-copy.ts';
 
 export interface FoundSubject {
   readonly config: Config;

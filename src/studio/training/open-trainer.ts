@@ -1,14 +1,14 @@
 // Opens the trainer of a stage, and gives access to its state for checkpoints.
-import { rewardName } from '../config/reward-names.ts';
-import type { Stage } from '../config/stages.ts';
-import { usesReference } from '../grpo/loss-settings.ts';
-import { learningRateSchedule } from '../grpo/schedules.ts';
-import { GrpoTrainer, type StepReport, type StepsOptions } from '../grpo-trainer.ts';
-import { RewardWeights } from '../reward-weights.ts';
-import type { CheckpointState } from '../runs/records.ts';
-import type { SupervisedTrainer, SupervisedTrainerOptions } from '../supervised-trainer.ts';
-import { problemLoader } from './data/problems.ts';
-import type { Setup } from './setup.ts';
+import { rewardName } from '../../config/reward-names.ts';
+import type { Stage } from '../../config/stages.ts';
+import { usesReference } from '../../grpo/loss-settings.ts';
+import { learningRateSchedule } from '../../grpo/schedules.ts';
+import { GrpoTrainer, type StepReport, type StepsOptions } from '../../grpo-trainer.ts';
+import { RewardWeights } from '../../reward-weights.ts';
+import type { CheckpointState } from '../../runs/records.ts';
+import type { SupervisedTrainer, SupervisedTrainerOptions } from '../../supervised-trainer.ts';
+import { problemLoader } from '../data/problems.ts';
+import type { Setup } from '../setup.ts';
 
 export interface StageTrainer {
   steps(options: StepsOptions): AsyncGenerator<StepReport, void>;
@@ -68,7 +68,7 @@ async function supervisedTrainer(
   stage: Stage,
   options: Omit<SupervisedTrainerOptions, 'model' | 'sequence'>,
 ): Promise<SupervisedTrainer> {
-  const { SupervisedTrainer } = await import('../supervised-trainer.ts');
+  const { SupervisedTrainer } = await import('../../supervised-trainer.ts');
   const { goldSequences } = await import('./gold-sequences.ts');
   return new SupervisedTrainer({
     ...options,

@@ -1,8 +1,8 @@
 // Evaluation of a policy whose answers are known, figure by figure.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Example, Reward, Trajectory } from '../rl.ts';
-import type { Generator, RolloutOptions } from '../rollout-generator.ts';
+import type { Example, Reward, Trajectory } from '../../rl.ts';
+import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import { type EvaluationOptions, evaluatePolicy } from './evaluate-policy.ts';
 
 /** Answers problem `{ samples: ['right', 'wrong', …] }` with those samples, and greedily with the first. */

@@ -1,9 +1,9 @@
 // The adapter that a run starts from: its directory keeps a copy, since a run that the adapter comes from may go on, move or be deleted.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
-import { ADAPTER_FILES } from '../hub/adapter-files.ts';
-import { runFiles } from '../runs/layout.ts';
+import type { Config } from '../../config/schema.ts';
+import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
+import { runFiles } from '../../runs/layout.ts';
 
 /** The configuration with the folder in place of the adapter's name, and what to put into a new run's directory, even if that is overwritten. */
 export interface StartAdapter {
@@ -14,7 +14,7 @@ export interface StartAdapter {
 /** Throws what finding the adapter throws. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
   if (config.adapter === null) return { config, writeTo() {} };
-  const { obtainAdapter } = await import('../backends/find-adapter.ts');
+  const { obtainAdapter } = await import('../../backends/find-adapter.ts');
   const folder = await obtainAdapter(config.adapter, signal);
   const files = ADAPTER_FILES.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {

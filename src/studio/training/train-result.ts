@@ -1,16 +1,16 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
 import { join } from 'node:path';
-import { mean } from '../intervals.ts';
-import { readLines } from '../runs/files.ts';
-import type { DiagnosedAlert } from '../runs/health.ts';
-import { runFiles } from '../runs/layout.ts';
-import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../runs/records.ts';
-import { learningVerdict } from '../runs/verdict.ts';
-import { shellWord } from '../shell-word.ts';
-import type { Check } from './checks.ts';
-import type { TrainEvent } from './events.ts';
-import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from './requirements.ts';
+import { mean } from '../../intervals.ts';
+import { readLines } from '../../runs/files.ts';
+import type { DiagnosedAlert } from '../../runs/health.ts';
+import { runFiles } from '../../runs/layout.ts';
+import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
+import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
+import { learningVerdict } from '../../runs/verdict.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Check } from '../checks.ts';
+import type { TrainEvent } from '../events.ts';
+import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from '../requirements.ts';
 
 export interface TrainResult {
   readonly ok: boolean;

@@ -1,8 +1,8 @@
 // Stops a run if its sampler differs from the model that is trained, since gradients would then be wrong.
-import { roundsWeights } from '../backends/native/rollout-dtype.ts';
-import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
-import type { Metrics } from '../logging.ts';
+import { roundsWeights } from '../../backends/native/rollout-dtype.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Metrics } from '../../logging.ts';
 
 const metric = 'sampling/sampling_logp_difference/mean';
 

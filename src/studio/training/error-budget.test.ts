@@ -1,7 +1,7 @@
 // How many failures a run bears.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Group, Reward, Trajectory } from '../rl.ts';
+import type { Group, Reward, Trajectory } from '../../rl.ts';
 import { errorBudget } from './error-budget.ts';
 
 const played: Trajectory = { steps: [], stopReason: 'completed' };

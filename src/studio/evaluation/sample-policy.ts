@@ -1,9 +1,9 @@
 // Samples completions of a policy, with their rewards, for people to read.
-import type { Policy } from '../policy.ts';
-import type { Progress, RewardModel } from '../rewards.ts';
-import { type Example, exchange, finalText, type Reward, type Trajectory } from '../rl.ts';
-import type { Generator } from '../rollout-generator.ts';
-import type { SampleRecord } from '../runs/records.ts';
+import type { Policy } from '../../policy.ts';
+import type { Progress, RewardModel } from '../../rewards.ts';
+import { type Example, exchange, finalText, type Reward, type Trajectory } from '../../rl.ts';
+import type { Generator } from '../../rollout-generator.ts';
+import type { SampleRecord } from '../../runs/records.ts';
 
 export interface SampleOptions {
   readonly policy: Policy;

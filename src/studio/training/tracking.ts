@@ -1,16 +1,16 @@
 // Tells the trackers of a configuration what happens in a run.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
-import { dotted, leafPaths, valueAt } from '../config/values.ts';
-import type { Metrics } from '../logging.ts';
-import { runFiles } from '../runs/layout.ts';
-import { readEvents } from '../runs/read-run.ts';
-import type { SampleRecord } from '../runs/records.ts';
-import type { RunStore } from '../runs/run-store.ts';
-import type { StartTracking, Tracker } from '../trackers/tracker.ts';
-import { type TrackerName, trackers } from '../trackers/trackers.ts';
-import type { TimedEvent, TrainEvent } from './events.ts';
+import type { Config } from '../../config/schema.ts';
+import { dotted, leafPaths, valueAt } from '../../config/values.ts';
+import type { Metrics } from '../../logging.ts';
+import { runFiles } from '../../runs/layout.ts';
+import { readEvents } from '../../runs/read-run.ts';
+import type { SampleRecord } from '../../runs/records.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import type { StartTracking, Tracker } from '../../trackers/tracker.ts';
+import { type TrackerName, trackers } from '../../trackers/trackers.ts';
+import type { TimedEvent, TrainEvent } from '../events.ts';
 
 /** Of those files of a run that there are, trackers may keep these. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;
