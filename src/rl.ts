@@ -150,12 +150,13 @@ export interface Group<E extends Example = Example> {
 /**
  * What can be learnt from a group:
  * - `mixed`: its scores differ, so there is something to learn;
- * - `all_good`, `all_bad`: all scores are equal, and at least 0.5, or less;
+ * - `all_good`, `all_bad`: all scores are equal, and at least 0.5 (halfway between the usual 0 for wrong and 1 for right), or less;
  * - `unscored`: fewer than two of its trajectories have a score, so there is nothing to compare;
  * - `truncated`: all of its trajectories were cut off, and truncated completions are masked;
  * - `error`: failures left fewer than two scores.
  */
-export type GroupReason = 'mixed' | 'all_good' | 'all_bad' | 'unscored' | 'truncated' | 'error';
+export const groupReasons = ['mixed', 'all_good', 'all_bad', 'unscored', 'truncated', 'error'] as const;
+export type GroupReason = (typeof groupReasons)[number];
 
 /** `kept`: part of the update. `resampled`: a fresh problem took its place. `dropped`: neither. */
 export type GroupFate = 'kept' | 'dropped' | 'resampled';

@@ -105,14 +105,17 @@ function assertNotNegative(scores: readonly number[]): void {
 /**
  * Metrics of the scores of a batch; those that cannot be computed are absent.
  * - `reward`, `reward_std`: mean and deviation of all scores.
- * - `groups/frac_mixed`, `groups/frac_all_good`, `groups/frac_all_bad`: the fractions of groups whose scores differ, whose scores are all
- *   equal and at least 0.5 (halfway between the usual 0 for wrong and 1 for right), and whose scores are all equal and less. They add up
- *   to 1; groups with fewer than two scores are not counted.
- * - `frac_reward_zero_std`: the sum of the last two. Unlike in TRL it always counts groups, whatever `scale_rewards` is.
+ * - `frac_reward_zero_std`: the fraction of groups whose scores are all equal, of those with at least two. Unlike in TRL it always counts
+ *   groups, whatever `scale_rewards` is.
  */
 export function scoreMetrics(scores: readonly (readonly (number | null)[])[]): Record<string, number> {
   const groups = scores.map(scored);
-  return { ...moments('reward', 'reward_std', groups.flat()), ...spreadMetrics(groups) };
+  const comparable = groups.filter((group) => group.length >= 2);
+  const equal = comparable.filter((group) => !isMixed(group));
+  return {
+    ...moments('reward', 'reward_std', groups.flat()),
+    ...(comparable.length > 0 && { frac_reward_zero_std: equal.length / comparable.length }),
+  };
 }
 
 /** The mean and the sample standard deviation (n − 1) of the values that are not null, by name; absent if undefined. */
@@ -126,19 +129,6 @@ export function moments(
   return {
     ...(center !== undefined && { [meanName]: center }),
     ...(spread !== undefined && { [deviationName]: spread }),
-  };
-}
-
-function spreadMetrics(groups: readonly (readonly number[])[]): Record<string, number> {
-  const comparable = groups.filter((group) => group.length >= 2);
-  if (comparable.length === 0) return {};
-  const equal = comparable.filter((group) => !isMixed(group));
-  const good = equal.filter(([score]) => isGood(score!));
-  return {
-    frac_reward_zero_std: equal.length / comparable.length,
-    'groups/frac_mixed': (comparable.length - equal.length) / comparable.length,
-    'groups/frac_all_good': good.length / comparable.length,
-    'groups/frac_all_bad': (equal.length - good.length) / comparable.length,
   };
 }
 

@@ -1,5 +1,5 @@
 // Decides which groups a step trains on, and gives the reason for each of the others.
-import { type Group, type GroupFate, type GroupOutcome, type GroupReason, wasPlayed } from '../rl.ts';
+import { type Group, type GroupFate, type GroupOutcome, type GroupReason, groupReasons, wasPlayed } from '../rl.ts';
 import { isGood, isMixed } from './advantages.ts';
 import { isTruncated } from './metrics.ts';
 
@@ -43,16 +43,19 @@ export function groupFate(reason: GroupReason, policy: GroupPolicy, mayResample:
 }
 
 /**
- * Metrics: the numbers of groups `groups/sampled` and `groups/kept`, and the fractions of sampled groups without scores to compare,
- * `groups/frac_unscored`, `groups/frac_truncated` and `groups/frac_error`.
+ * The numbers of groups `groups/sampled` and `groups/kept`, and of those sampled the fraction with each reason, `groups/frac_<reason>`, which
+ * add up to 1.
  */
 export function groupMetrics(groups: readonly GroupOutcome[]): Record<string, number> {
-  const fraction = (reason: GroupReason) => groups.filter((group) => group.reason === reason).length / groups.length;
   return {
     'groups/sampled': groups.length,
     'groups/kept': groups.filter(({ fate }) => fate === 'kept').length,
-    'groups/frac_unscored': fraction('unscored'),
-    'groups/frac_truncated': fraction('truncated'),
-    'groups/frac_error': fraction('error'),
+    ...reasonMetrics(groups.map(({ reason }) => reason)),
   };
+}
+
+/** `groups/frac_<reason>`: the fraction of groups with each reason. */
+export function reasonMetrics(reasons: readonly GroupReason[]): Record<string, number> {
+  const fraction = (reason: GroupReason) => reasons.filter((each) => each === reason).length / reasons.length;
+  return Object.fromEntries(groupReasons.map((reason) => [`groups/frac_${reason}`, fraction(reason)]));
 }

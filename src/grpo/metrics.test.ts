@@ -102,7 +102,7 @@ test('rewards are reported one by one where they applied, and with what they log
   close('frac_reward_errors', 1 / 4);
   close('digits', 3);
   close('reward', 1.4 / 3);
-  close('groups/frac_mixed', 1);
+  close('frac_reward_zero_std', 0);
 });
 
 test('a name that a reward logs never replaces a metric', () => {

@@ -1,20 +1,21 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, and does not change the random numbers of training.
 import { roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
+import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
 import { trainingSequence } from '../grpo-trainer.ts';
 import type { TrainingSequence } from '../model.ts';
 import { streamSeed } from '../random.ts';
-import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
+import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
 import { goldAnswers, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
-
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
 
@@ -57,7 +58,14 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
   const logprobs = await model.logprobs(sequences, 'current');
   const gap = largestGap(sequences, logprobs);
-  const metrics = rolloutMetrics(groups);
+  const reasons = groups.map((group) =>
+    groupReason(group, {
+      maskTruncated: config.mask_truncated_completions,
+      objectives: config.multi_objective_aggregation === 'normalize_then_sum' ? config.reward.map(rewardName) : [],
+      minGroup: 2,
+    }),
+  );
+  const metrics = { ...rolloutMetrics(groups), ...reasonMetrics(reasons) };
   const answered = problems.train.slice(0, goldRows);
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
@@ -69,7 +77,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       truncationCheck(trajectories, config),
       failingRewards(groups),
       constantReward(groups),
-      groupsCheck(metrics),
+      groupsCheck(reasons),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
       ...(config.environment === null ? [] : [await playedGold(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
@@ -140,15 +148,16 @@ function constantReward(groups: readonly Group[]): Check {
 }
 
 /** The policy learns only from groups whose scores differ. */
-function groupsCheck(metrics: Readonly<Record<string, number>>): Check {
+function groupsCheck(reasons: readonly GroupReason[]): Check {
   const id = 'groups';
-  const fraction = (name: string) => metrics[`groups/frac_${name}`];
-  if (fraction('mixed') === undefined) return passed(id, 'no group has two scores to compare');
-  const percent = (name: string) => `${Math.round(100 * fraction(name)!)} %`;
+  const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
+  if (comparable.length === 0) return passed(id, 'no group has two scores to compare');
+  const fraction = (reason: GroupReason) => comparable.filter((each) => each === reason).length / comparable.length;
+  const percent = (reason: GroupReason) => `${Math.round(100 * fraction(reason))} %`;
   const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
-  if (fraction('mixed')! > 0) return passed(id, detail);
+  if (fraction('mixed') > 0) return passed(id, detail);
   const hint =
-    fraction('all_good')! > 0.5 ? 'choose harder problems' : 'choose easier problems, or raise num_generations';
+    fraction('all_good') > 0.5 ? 'choose harder problems' : 'choose easier problems, or raise num_generations';
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
 }
 

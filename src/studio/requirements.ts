@@ -3,6 +3,7 @@ import { rewardName, userFunctions } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
+import { groupReasons } from '../rl.ts';
 import { evaluationMetricNames } from './evaluation/evaluate-policy.ts';
 
 const comparisons = {
@@ -38,9 +39,7 @@ const stepNames = [
   'learning_rate',
   'entropy',
   'kl',
-  'groups/frac_mixed',
-  'groups/frac_all_good',
-  'groups/frac_all_bad',
+  ...groupReasons.map((reason) => `groups/frac_${reason}`),
   ...['mean', 'min', 'max'].flatMap((name) => [`completions/${name}_length`, `completions/${name}_terminated_length`]),
   'completions/clipped_ratio',
   'clip_ratio/low_mean',
