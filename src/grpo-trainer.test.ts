@@ -2,18 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data.ts';
-import {
-  GrpoTrainer,
-  type GrpoTrainerOptions,
-  type StepReport,
-  type StepsOptions,
-  trainingSequence,
-} from './grpo-trainer.ts';
+import { GrpoTrainer, type GrpoTrainerOptions, type StepReport, type StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { RewardWeights } from './reward-weights.ts';
 import type { Progress } from './rewards.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
 import type { GenerateOptions, Generator } from './rollout-generator.ts';
+import { trainingSequence } from './training-sequence.ts';
 
 interface Problem extends Example {
   readonly id: number;

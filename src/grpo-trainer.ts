@@ -14,8 +14,9 @@ import { assertCount, assertGroups, assertLearningRate, assertRewards } from './
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
-import { assertGoesOn, type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
+import { type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 import type { Generator } from './rollout-generator.ts';
+import { trainingSequence } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly model: Model;
@@ -90,16 +91,15 @@ type Judged<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
 export class GrpoTrainer<E extends Example = Example> {
-  readonly #options: GrpoTrainerOptions<E>;
+  readonly #options: ReturnType<typeof withDefaults<E>>;
 
   /** Throws `OPTION_INVALID`. */
   constructor(options: GrpoTrainerOptions<E>) {
-    const { maxSteps, promptsPerStep = 4, numGenerations = 8, numIterations = 1 } = options;
-    assertCount('maxSteps', maxSteps, 0);
-    assertCount('promptsPerStep', promptsPerStep, 1);
-    assertCount('numGenerations', numGenerations, 2);
-    assertCount('numIterations', numIterations, 1);
-    this.#options = options;
+    this.#options = withDefaults(options);
+    assertCount('maxSteps', this.#options.maxSteps, 0);
+    assertCount('promptsPerStep', this.#options.promptsPerStep, 1);
+    assertCount('numGenerations', this.#options.numGenerations, 2);
+    assertCount('numIterations', this.#options.numIterations, 1);
   }
 
   /** Trains to the end. */
@@ -122,7 +122,7 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   async #step(step: number, signal: AbortSignal | undefined): Promise<StepReport<E> | undefined> {
-    const { dataLoader, numIterations = 1, rewardWeights } = this.#options;
+    const { dataLoader, numIterations, rewardWeights } = this.#options;
     const clock = stopwatch();
     const before = dataLoader.state;
     const weights = rewardWeights?.at(step);
@@ -161,9 +161,8 @@ export class GrpoTrainer<E extends Example = Example> {
     clock: Stopwatch,
     signal: AbortSignal | undefined,
   ): Promise<Judged<E>[] | undefined> {
-    const { dataLoader, model, generator, rewardModel, maxSteps, maskTruncated = false } = this.#options;
-    const { promptsPerStep = 4, numGenerations = 8, seed = 0, multiObjective = false } = this.#options;
-    const { groupPolicy = 'keep', resampleLimit = 3, minGroup = 2 } = this.#options;
+    const { dataLoader, model, generator, rewardModel, maxSteps, promptsPerStep, numGenerations, seed } = this.#options;
+    const { groupPolicy, resampleLimit, minGroup, maskTruncated, multiObjective } = this.#options;
     const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
     const judged: Judged<E>[] = [];
     let missing = promptsPerStep;
@@ -217,7 +216,7 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   #advantages(rewards: readonly (readonly Reward[])[], weights: Weights | undefined): number[][] {
-    const { advantageBaseline = 'group', scaleRewards = 'group', multiObjective = false } = this.#options;
+    const { advantageBaseline, scaleRewards, multiObjective } = this.#options;
     const scores = rewards.map((group) => group.map(({ score }) => score));
     if (!multiObjective) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
     const objectives = Object.entries(weights ?? {}).map(([name, weight]) => ({
@@ -229,7 +228,7 @@ export class GrpoTrainer<E extends Example = Example> {
 
   /** The sequences to train on: one for each trajectory that was played to an end. */
   #sequences(groups: readonly GroupOutcome<E>[]): TrainingSequence[] {
-    const { maskTruncated = false } = this.#options;
+    const { maskTruncated } = this.#options;
     const kept = groups.filter(({ fate }) => fate === 'kept');
     return kept.flatMap(({ trajectories, advantages }) =>
       trajectories.flatMap((trajectory, i) => {
@@ -245,7 +244,7 @@ export class GrpoTrainer<E extends Example = Example> {
     learningRate: number,
     iterations: number,
   ): Promise<Readonly<Record<string, number>>[]> {
-    const { model, useReference = false } = this.#options;
+    const { model, useReference } = this.#options;
     if (sequences.length === 0) return [];
     let batch = sequences;
     if (useReference && !model.scoresReference) {
@@ -271,30 +270,37 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 }
 
-/**
- * A trajectory as one sequence: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and what it read
- * between them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not begin with the previous turn.
- */
-export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
-  const { promptIds } = steps[0]!.tokens;
-  const completionIds: number[] = [];
-  const mask: boolean[] = [];
-  const samplerLogprobs: number[] = [];
-  for (const [turn, { state, tokens }] of steps.entries()) {
-    if (turn > 0) assertGoesOn(steps[turn - 1]!.tokens, tokens.promptIds);
-    const { trained = true } = state;
-    for (let i = promptIds.length + completionIds.length; i < tokens.promptIds.length; i++) {
-      completionIds.push(tokens.promptIds[i]!);
-      mask.push(false);
-      samplerLogprobs.push(0);
-    }
-    for (let i = 0; i < tokens.completionIds.length; i++) {
-      completionIds.push(tokens.completionIds[i]!);
-      mask.push(trained);
-      samplerLogprobs.push(tokens.logprobs[i]!);
-    }
-  }
-  return { promptIds, completionIds, mask, samplerLogprobs, advantage };
+function withDefaults<E extends Example>(options: GrpoTrainerOptions<E>) {
+  const {
+    promptsPerStep = 4,
+    numGenerations = 8,
+    numIterations = 1,
+    advantageBaseline = 'group',
+    scaleRewards = 'group',
+    multiObjective = false,
+    maskTruncated = false,
+    groupPolicy = 'keep',
+    minGroup = 2,
+    resampleLimit = 3,
+    useReference = false,
+    seed = 0,
+    ...others
+  } = options;
+  return {
+    ...others,
+    promptsPerStep,
+    numGenerations,
+    numIterations,
+    advantageBaseline,
+    scaleRewards,
+    multiObjective,
+    maskTruncated,
+    groupPolicy,
+    minGroup,
+    resampleLimit,
+    useReference,
+    seed,
+  };
 }
 
 /** The metrics `rewards/<name>/weight`: the weight of each part. */

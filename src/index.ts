@@ -24,7 +24,6 @@ export {
   type Phase,
   type StepReport,
   type StepsOptions,
-  trainingSequence,
 } from './grpo-trainer.ts';
 export { type Metrics, type MetricsLogger, meanMetrics, type TrackedPlace } from './logging.ts';
 export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
@@ -60,6 +59,7 @@ export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-t
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';
 export type { StartTracking, TrackedEnd, TrackedRun, Tracker } from './trackers/tracker.ts';
+export { trainingSequence } from './training-sequence.ts';
 
 // The algorithm, and statistics of what came of it.
 

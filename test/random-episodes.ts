@@ -1,7 +1,6 @@
 // Episodes at random: whatever a model might sample, in conversations that are hard on tokenizers, templates and parsers.
 import assert from 'node:assert/strict';
 import { toolEnvironment } from '../src/envs/tool-environment.ts';
-import { trainingSequence } from '../src/grpo-trainer.ts';
 import type { ToolSpec } from '../src/message.ts';
 import { type RandomStream, randomStream } from '../src/random.ts';
 import type { Renderer } from '../src/rendering.ts';
@@ -9,6 +8,7 @@ import type { Example } from '../src/rl.ts';
 import { RolloutGenerator } from '../src/rollout-generator.ts';
 import type { Tokenizer } from '../src/tokenizers/tokenizer.ts';
 import type { ToolSyntax } from '../src/tools/tool-syntax.ts';
+import { trainingSequence } from '../src/training-sequence.ts';
 
 export interface RandomEpisodes {
   readonly tokenizer: Tokenizer;
