@@ -6,8 +6,7 @@ import { backendOf } from '../backends/backends.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
-import { GradusError, messageOf } from '../errors.ts';
-import { NotFiniteError } from '../not-finite.ts';
+import { GradusError } from '../errors.ts';
 import { runFiles } from '../runs/layout.ts';
 import { runArtifacts } from '../runs/read-run.ts';
 import type { RunRecord } from '../runs/records.ts';
@@ -15,13 +14,14 @@ import { endReserved, isReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
 import { checkOptions } from './call-options.ts';
-import type { TimedEvent, TrainEvent } from './events.ts';
+import type { TimedEvent } from './events.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
 import { type ProgramConfig, type ProgramValues, withoutValues } from './program-values.ts';
-import { readRequirements } from './requirements.ts';
+import { type Requirement, readRequirements } from './requirements.ts';
 import { openSetup, type Setup } from './setup.ts';
 import { assertRunPlace, openRun, type RunPlace, runDirectory } from './training/open-run.ts';
+import { failureOf, recorded } from './training/record-events.ts';
 import { readStartAdapter, withOwnAdapter } from './training/start-adapter-copy.ts';
 import type { Tracking } from './training/tracking.ts';
 import { type TrainResult, trainResult } from './training/train-result.ts';
@@ -74,58 +74,64 @@ export async function* trainEvents(
 ): AsyncGenerator<TimedEvent, TrainResult> {
   assertOptions(options);
   const loaded = loadConfig(config, options.settings);
-  const { values } = loaded;
   const requirements = readRequirements(options.require, loaded.config);
-  if (loaded.config.compute === 'modal') {
-    assertNamesOnly(values);
+  const isRented = loaded.config.compute === 'modal';
+  if (isRented) {
+    assertNamesOnly(loaded.values);
     const { assertConfirmed } = await import('./modal/rental.ts');
     assertConfirmed(loaded.config, options.yes ?? false);
   }
   assertRunPlace(loaded, options);
-  let setup: Setup | undefined;
   try {
     const profiler = options.profile ? await findProfiler(loaded.config) : undefined;
-    if (loaded.config.compute === 'modal') {
-      const { trainAtModal } = await import('./modal/modal-run.ts');
-      return yield* trainAtModal(loaded, { ...options, requirements });
-    }
-    const tracking = await connectTrackers(loaded.config, options.signal);
-    const adapter = options.resume ? undefined : await readStartAdapter(loaded.config, options.signal);
-    const opened = adapter?.config ?? withOwnAdapter(loaded.config, runDirectory(loaded, options));
-    setup = await openSetup(opened, { signal: options.signal, values });
+    if (!isRented) return yield* trainHere(loaded, { ...options, requirements, profiler });
+    const { trainAtModal } = await import('./modal/modal-run.ts');
+    return yield* trainAtModal(loaded, { ...options, requirements });
+  } catch (error) {
+    const directory = runDirectory(loaded, options);
+    endIfReserved(directory, error);
+    throw storageError(error, directory);
+  }
+}
+
+interface OwnRunOptions extends Omit<TrainOptions, 'profile'> {
+  readonly requirements: readonly Requirement[];
+  readonly profiler: Profiler | undefined;
+}
+
+/** Trains on this machine. */
+async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerator<TimedEvent, TrainResult> {
+  const { config, values } = loaded;
+  const { requirements, signal } = options;
+  const reference = runDirectory(loaded, options);
+  const tracking = await connectTrackers(config, signal);
+  const adapter = options.resume ? undefined : await readStartAdapter(config, signal);
+  const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
+  try {
     const report = await inspect(setup, options);
     const store = openRun(loaded, setup, options);
-    setup.keepLogs(join(store.directory, runFiles.logs));
-    const profile = profiler && (await openProfile(profiler, store));
-    const run = new TrainingRun(setup, store, { signal: options.signal, preflight: report, profile });
+    const { directory } = store;
+    setup.keepLogs(join(directory, runFiles.logs));
+    const profile = options.profiler && (await openProfile(options.profiler, store));
+    const run = new TrainingRun(setup, store, { signal, preflight: report, profile });
+    const events = after(() => adapter?.writeTo(directory), run.run());
+    const conclude = (record: RunRecord) =>
+      trainResult({
+        directory,
+        record,
+        requirements,
+        alerts: run.alerts,
+        artifacts: runArtifacts(directory),
+        reference,
+        onlyHere: values !== undefined && values.size > 0,
+      });
     try {
-      const events = after(() => adapter?.writeTo(store.directory), run.run());
-      return yield* recorded(store, tracking?.follow(store, events) ?? events, (record) =>
-        trainResult({
-          directory: store.directory,
-          record,
-          requirements,
-          alerts: run.alerts,
-          artifacts: runArtifacts(store.directory),
-          reference: runDirectory(loaded, options),
-          onlyHere: values !== undefined && values.size > 0,
-        }),
-      );
+      return yield* recorded(store, tracking?.follow(store, events) ?? events, conclude);
     } finally {
       await tracking?.close(store);
     }
-  } catch (error) {
-    // Once the run has begun, it keeps itself how it ended.
-    const directory = runDirectory(loaded, options);
-    if (isReserved(directory)) {
-      // On a full disk the run counts as interrupted, and the original error is reported.
-      try {
-        endReserved(directory, { status: 'failed', error: failureOf(error) });
-      } catch {}
-    }
-    throw storageError(error, directory);
   } finally {
-    setup?.dispose();
+    setup.dispose();
   }
 }
 
@@ -133,6 +139,15 @@ export async function* trainEvents(
 async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   begin();
   yield* events;
+}
+
+/** A run that had only its directory keeps why it never began; one that has begun keeps itself how it ended. */
+function endIfReserved(directory: string, error: unknown): void {
+  if (!isReserved(directory)) return;
+  // On a full disk the run counts as interrupted, and the original error is reported.
+  try {
+    endReserved(directory, { status: 'failed', error: failureOf(error) });
+  } catch {}
 }
 
 const optionSchema = z.object({
@@ -214,57 +229,10 @@ async function openProfile(profiler: Profiler, store: RunStore): Promise<StepPro
 }
 
 /** What `train` is given, with what it holds besides names. */
-export function loadConfig(
-  config: string | ProgramConfig,
-  settings: readonly string[] = [],
-): LoadedConfig & { readonly values?: ProgramValues } {
+type Loaded = LoadedConfig & { readonly values?: ProgramValues };
+
+export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): Loaded {
   if (typeof config === 'string') return loadConfigFile(config, settings);
   const { config: plain, values } = withoutValues(config);
   return { ...loadConfigObject(plain, settings), values };
-}
-
-type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
-
-/** Keeps every event, and how it ended: what waits for the run finds the result as soon as run.json says that it is over. */
-async function* recorded(
-  store: RunStore,
-  events: AsyncGenerator<TrainEvent, void>,
-  conclude: (record: RunRecord) => TrainResult,
-): AsyncGenerator<TimedEvent, TrainResult> {
-  const now = () => new Date().toISOString();
-  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: 'the program that ran it' };
-  let end: Outcome = { status: 'completed' };
-  try {
-    for await (const event of events) {
-      const timed = { time: now(), ...event };
-      store.event(timed);
-      if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
-      yield timed;
-    }
-    await store.settle();
-    const ending = { ...end, ended: now() };
-    const result = conclude({ ...store.record, ...ending });
-    store.result(result);
-    store.update({ ...ending, verdict: result.verdict });
-    outcome = undefined;
-    return result;
-  } catch (error) {
-    const failure =
-      error instanceof NotFiniteError ? withBatchKept(error, store) : storageError(error, store.directory);
-    outcome = { status: 'failed', error: failureOf(failure) };
-    throw failure;
-  } finally {
-    if (outcome) store.end({ ...outcome, ended: now() });
-    store.close();
-  }
-}
-
-function withBatchKept({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
-  const path = store.failedBatch(batch);
-  return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
-}
-
-function failureOf(error: unknown): { code: string; message: string; hint?: string } {
-  const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
-  return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };
 }

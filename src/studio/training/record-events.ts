@@ -1,0 +1,55 @@
+// Records the events of a run as they happen, and how it ended.
+import { GradusError, messageOf } from '../../errors.ts';
+import { NotFiniteError } from '../../not-finite.ts';
+import type { RunRecord } from '../../runs/records.ts';
+import type { RunStore } from '../../runs/run-store.ts';
+import { storageError } from '../../runs/storage-error.ts';
+import type { TimedEvent, TrainEvent } from '../events.ts';
+import type { TrainResult } from './train-result.ts';
+
+type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
+
+/** Keeps every event, and how it ended: what waits for the run finds the result as soon as run.json says that it is over. */
+export async function* recorded(
+  store: RunStore,
+  events: AsyncGenerator<TrainEvent, void>,
+  conclude: (record: RunRecord) => TrainResult,
+): AsyncGenerator<TimedEvent, TrainResult> {
+  const now = () => new Date().toISOString();
+  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: 'the program that ran it' };
+  let end: Outcome = { status: 'completed' };
+  try {
+    for await (const event of events) {
+      const timed = { time: now(), ...event };
+      store.event(timed);
+      if (event.type === 'stop') end = { status: 'stopped', stop_reason: event.reason };
+      yield timed;
+    }
+    await store.settle();
+    const ending = { ...end, ended: now() };
+    const result = conclude({ ...store.record, ...ending });
+    store.result(result);
+    store.update({ ...ending, verdict: result.verdict });
+    outcome = undefined;
+    return result;
+  } catch (error) {
+    const failure =
+      error instanceof NotFiniteError ? withBatchKept(error, store) : storageError(error, store.directory);
+    outcome = { status: 'failed', error: failureOf(failure) };
+    throw failure;
+  } finally {
+    if (outcome) store.end({ ...outcome, ended: now() });
+    store.close();
+  }
+}
+
+function withBatchKept({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
+  const path = store.failedBatch(batch);
+  return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
+}
+
+/** What run.json says of an error. */
+export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
+  const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
+  return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };
+}
