@@ -1,4 +1,5 @@
 // Bindings: the tensors that a run of a session reads and writes in place.
+import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
 import { allocate } from './buffers.ts';
 import type { Device } from './device.ts';
@@ -34,8 +35,8 @@ export class Binding implements Disposable {
   readonly #binding: Pointer;
   readonly #inputs = new Map<string, Bound>();
   readonly #outputs = new Map<string, Bound>();
-  /** Functions that release the vectors bound to inputs of sizes. */
-  readonly #sizes = new Map<string, () => void>();
+  /** The vectors bound to inputs of sizes. */
+  readonly #sizes = new Map<string, { readonly sizes: readonly number[]; readonly release: () => void }>();
   /** Names that were unbound and must be bound before the next run. */
   readonly #missing = new Set<string>();
   #running = false;
@@ -102,7 +103,7 @@ export class Binding implements Disposable {
     this.#disposed = true;
     loadOnnxRuntime().release('ReleaseIoBinding', this.#binding);
     for (const { release } of [...this.#inputs.values(), ...this.#outputs.values()]) release();
-    for (const release of this.#sizes.values()) release();
+    for (const { release } of this.#sizes.values()) release();
     this.#onDispose();
   }
 
@@ -149,12 +150,14 @@ export class Binding implements Disposable {
 
   #bindSizes(name: string, sizesOf: SizesOf): void {
     const sizes = sizesOf((input) => this.#shapeOf(input));
+    const bound = this.#sizes.get(name);
+    if (bound && isDeepStrictEqual(bound.sizes, sizes)) return;
     using buffer = allocate('int64', sizes.length);
     buffer.data.set(sizes.map(BigInt));
     using vector = new HostTensor(buffer, [sizes.length]);
     loadOnnxRuntime().call('BindInput', this.#binding, name, vector.value);
-    this.#sizes.get(name)?.();
-    this.#sizes.set(name, buffer.hold());
+    bound?.release();
+    this.#sizes.set(name, { sizes, release: buffer.hold() });
   }
 
   #shapeOf(input: string): readonly number[] {

@@ -1,10 +1,11 @@
 // The compiled sampling graph: it reads tokens of each row into a cache that is updated in place, and scores the next token.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
 import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import type { AnyTensor } from '../../runtime/tensor.ts';
+import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { Arena } from './arena.ts';
 import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
@@ -66,14 +67,23 @@ export class DecodingSession implements Disposable {
   }
 }
 
-/** Successive runs over one batch. The parameters are bound only once, and caches until they are released: a model has dozens of them. */
+/** A step of one token that took less than this, in milliseconds, runs on this thread: to wake another one costs up to half a millisecond. */
+const SHORT_STEP = 20;
+
+/**
+ * Successive runs over one batch. What stays the same stays bound: the parameters, the caches until they are released (a model has dozens of
+ * them), and the small inputs and the scores while steps have the same size.
+ */
 export class Decoding implements Disposable {
   readonly #binding: Binding;
   readonly #vocabularySize: number;
   readonly #usesTwins: boolean;
   readonly #scores = new ScoreBuffers();
+  #tensors: StepTensors | undefined;
   /** Those that are bound. */
   #caches: DecodingStep['caches'] = new Map();
+  /** How long the last step of one token took, in milliseconds. */
+  #lastStep = Number.POSITIVE_INFINITY;
 
   constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
     this.#usesTwins = usesTwins;
@@ -84,35 +94,67 @@ export class Decoding implements Disposable {
   /** Runs one step and calls `consume` for each row. The scores are valid only during that call. */
   async run(step: DecodingStep, consume: (row: number, scores: Scores) => void): Promise<void> {
     const { caches, rows, width, ids, last, twins, temperature } = step;
-    const size = this.#vocabularySize;
-    using run = new RunTensors();
+    const tensors = this.#tensorsFor(rows, width);
+    write(tensors.ids, ids);
+    write(tensors.lastPositions, last);
     const ends = last.map((position, row) => row * width + Math.min(position, width - 1));
-    this.#scores.fit(rows * size);
-    const logits = run.view(this.#scores.logits.slice(0, rows * size), [rows, size]);
-    const probabilities = run.view(this.#scores.probabilities.slice(0, rows * size), [rows, size]);
-    const totals = run.create('float32', [rows, 1]);
-    this.#binding
-      .input('ids', run.integers([rows, width], ids))
-      .input('last_positions', run.integers([rows], last))
-      .input('rows', run.integers([rows], ends))
-      .input(
-        'inverse_temperature',
-        run.floats([], [temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS)]),
-      )
-      .output('logits', logits)
-      .output('probabilities', probabilities)
-      .output('log_total', totals);
-    if (this.#usesTwins) this.#binding.input('twins', run.integers([rows, 2], twins.flat()));
+    write(tensors.ends, ends);
+    write(tensors.twins, twins.flat());
+    tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
-    await this.#binding.run();
+    await this.#runGraph(width);
+    const size = this.#vocabularySize;
+    const [logits, probabilities] = [tensors.logits.buffer.data, tensors.probabilities.buffer.data];
     for (let row = 0; row < rows; row++) {
       const [start, end] = [row * size, (row + 1) * size];
       consume(row, {
-        logits: logits.buffer.data.subarray(start, end),
-        probabilities: probabilities.buffer.data.subarray(start, end),
-        logTotal: totals.buffer.data[row]!,
+        logits: logits.subarray(start, end),
+        probabilities: probabilities.subarray(start, end),
+        logTotal: tensors.logTotals.buffer.data[row]!,
       });
     }
+  }
+
+  async #runGraph(width: number): Promise<void> {
+    const isShort = width === 1 && this.#lastStep < SHORT_STEP;
+    const began = performance.now();
+    if (isShort) this.#binding.runSync();
+    else await this.#binding.run();
+    if (width === 1) this.#lastStep = performance.now() - began;
+    // Others on this thread had to wait: timers, answers of tools, requests.
+    if (isShort) await nextTurn();
+  }
+
+  /** Those of the last run, if it had the same size. */
+  #tensorsFor(rows: number, width: number): StepTensors {
+    const { shape } = this.#tensors?.ids ?? {};
+    if (shape?.[0] === rows && shape[1] === width) return this.#tensors!;
+    this.#tensors?.memory[Symbol.dispose]();
+    const size = this.#vocabularySize;
+    this.#scores.fit(rows * size);
+    const memory = new RunTensors();
+    const tensors = {
+      memory,
+      ids: memory.create('int64', [rows, width]),
+      lastPositions: memory.create('int64', [rows]),
+      ends: memory.create('int64', [rows]),
+      twins: memory.create('int64', [rows, 2]),
+      inverseTemperature: memory.create('float32', []),
+      logits: memory.view(this.#scores.logits.slice(0, rows * size), [rows, size]),
+      probabilities: memory.view(this.#scores.probabilities.slice(0, rows * size), [rows, size]),
+      logTotals: memory.create('float32', [rows, 1]),
+    };
+    this.#binding
+      .input('ids', tensors.ids)
+      .input('last_positions', tensors.lastPositions)
+      .input('rows', tensors.ends)
+      .input('inverse_temperature', tensors.inverseTemperature)
+      .output('logits', tensors.logits)
+      .output('probabilities', tensors.probabilities)
+      .output('log_total', tensors.logTotals);
+    if (this.#usesTwins) this.#binding.input('twins', tensors.twins);
+    this.#tensors = tensors;
+    return tensors;
   }
 
   /** Lets go of the caches of the last run, whose memory could not be freed otherwise. */
@@ -133,8 +175,29 @@ export class Decoding implements Disposable {
 
   [Symbol.dispose](): void {
     this.#binding.dispose();
+    this.#tensors?.memory[Symbol.dispose]();
     this.#scores[Symbol.dispose]();
   }
+}
+
+/** The tensors of runs of one size, except caches. */
+interface StepTensors {
+  readonly memory: RunTensors;
+  /** [rows, width] */
+  readonly ids: HostTensor<'int64'>;
+  readonly lastPositions: HostTensor<'int64'>;
+  /** Where each row's last token is among all ids. */
+  readonly ends: HostTensor<'int64'>;
+  readonly twins: HostTensor<'int64'>;
+  readonly inverseTemperature: HostTensor<'float32'>;
+  /** [rows, vocabulary] */
+  readonly logits: HostTensor<'float32'>;
+  readonly probabilities: HostTensor<'float32'>;
+  readonly logTotals: HostTensor<'float32'>;
+}
+
+function write(tensor: HostTensor<'int64'>, values: readonly number[]): void {
+  tensor.buffer.data.set(values.map(BigInt));
 }
 
 /** Logits times more than this may not be float32. All but the likeliest tokens have no probability long before. */
