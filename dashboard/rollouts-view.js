@@ -5,12 +5,14 @@ import { h, svg, table } from './dom.js';
 import { number, short, signed } from './format.js';
 import { choice, pill } from './parts.js';
 import { currentRoute, go, link, setQuery } from './route.js';
+import { tokenLegend, tokenText } from './token-view.js';
 
 /** @typedef {import('../src/server/dashboard/answers.ts').RolloutSteps} RolloutSteps */
 /** @typedef {import('../src/server/dashboard/answers.ts').RolloutStep} RolloutStep */
 /** @typedef {import('../src/server/dashboard/answers.ts').GroupRow} GroupRow */
 /** @typedef {import('../src/server/dashboard/answers.ts').GroupPage} GroupPage */
 /** @typedef {import('../src/server/dashboard/answers.ts').CompletionPage} CompletionPage */
+/** @typedef {import('../src/server/dashboard/answers.ts').GroupTokens} GroupTokens */
 
 /**
  * @param {string} run
@@ -31,7 +33,7 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   };
   if (askedGroup !== undefined) {
     const group = /** @type {GroupPage} */ (await read(['runs', run, 'rollouts', step, askedGroup]));
-    return { element: h('div', {}, bar, groupPage(run, group, query)), page };
+    return { element: h('div', {}, bar, await groupPage(run, group, query)), page };
   }
   const { groups } = /** @type {RolloutStep} */ (await read(['runs', run, 'rollouts', step]));
   return { element: h('div', {}, bar, groupTable(run, step, groups, query)), page };
@@ -174,7 +176,7 @@ const completionOrders = {
  * @param {GroupPage} group
  * @param {URLSearchParams} query
  */
-function groupPage(run, group, query) {
+async function groupPage(run, group, query) {
   const { step, index, groups, mean, std, fate, reason, messages, example, completions } = group;
   /** @type {(to: number, text: string) => Node} */
   const neighbour = (to, text) =>
@@ -182,25 +184,35 @@ function groupPage(run, group, query) {
       ? h('span', { class: 'arrow off' }, text)
       : h('a', { class: 'arrow', href: link(['runs', run, 'rollouts', step, to], currentRoute().query) }, text);
   const place = h('div', {});
-  const state = { sort: query.get('sort') ?? '', layout: query.get('layout') ?? '' };
-  const show = () => {
+  const legend = h('div', {});
+  const state = { sort: query.get('sort') ?? '', layout: query.get('layout') ?? '', show: query.get('show') ?? '' };
+  /** @type {GroupTokens | undefined} */
+  let tokens;
+  const show = async () => {
+    if (state.show === 'tokens') tokens ??= await read(['runs', run, 'rollouts', step, index, 'tokens']);
+    const shownTokens = state.show === 'tokens' ? tokens : undefined;
     const numbered = completions.map((completion, i) => ({ ...completion, number: i }));
     const order = completionOrders[state.sort];
     const shown = order ? numbered.toSorted(order) : numbered;
     place.className = state.layout === 'rows' ? 'completions rows' : 'completions';
-    place.replaceChildren(...shown.map(completionCard));
+    place.replaceChildren(...shown.map((one) => completionCard(one, shownTokens?.completions[one.number])));
+    legend.replaceChildren(...(shownTokens ? [tokenLegend(shownTokens)] : []));
   };
-  /** @param {'sort' | 'layout'} name */
+  /** @param {'sort' | 'layout' | 'show'} name */
   const change = (name) => (/** @type {string} */ value) => {
     state[name] = value;
     setQuery({ [name]: value });
-    show();
+    return show();
   };
-  show();
+  await show();
   const orders = ['', 'reward', 'advantage', 'length'].map((value) => ({ value, label: value || 'as sampled' }));
   const layouts = [
     { value: '', label: 'side by side' },
     { value: 'rows', label: 'one below another' },
+  ];
+  const shows = [
+    { value: '', label: 'text' },
+    { value: 'tokens', label: 'tokens' },
   ];
   return h(
     'div',
@@ -215,6 +227,7 @@ function groupPage(run, group, query) {
       pill(fate),
       h('span', { class: 'quiet' }, `${words(reason)} · reward ${number(mean)} ± ${number(std)}`),
       h('span', { class: 'grow' }),
+      choice('Show ', shows, state.show, change('show')),
       choice('Sort ', orders, state.sort, change('sort')),
       choice('Layout ', layouts, state.layout, change('layout')),
     ),
@@ -225,12 +238,16 @@ function groupPage(run, group, query) {
       conversation(messages),
       h('details', {}, h('summary', {}, 'Row of the data'), textBlock(example)),
     ),
+    legend,
     place,
   );
 }
 
-/** @param {CompletionPage & { number: number }} completion */
-function completionCard(completion) {
+/**
+ * @param {CompletionPage & { number: number }} completion
+ * @param {GroupTokens['completions'][number]} [tokensShown] in place of the text
+ */
+function completionCard(completion, tokensShown) {
   const {
     reward,
     rewards = {},
@@ -263,7 +280,7 @@ function completionCard(completion) {
       isEnded ? h('span', { class: 'quiet' }, 'completed') : pill('warning', words(stop_reason)),
       h('span', { class: 'quiet' }, `${tokens} tokens`),
     ),
-    messages ? conversation(messages) : textBlock(text),
+    tokensShown ? tokenText(tokensShown) : messages ? conversation(messages) : textBlock(text),
     parts.length > 0 &&
       h(
         'dl',

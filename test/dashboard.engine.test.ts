@@ -111,6 +111,18 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     assert.deepEqual(await page.locator('.completion').first().locator('dt').allTextContents(), ['correct']);
   });
 
+  test('completions are shown token by token, and the address says so', async () => {
+    await open('#/runs/toy/rollouts/1/0');
+    await page.getByLabel('Show').selectOption('tokens');
+    await page.locator('.token-legend').waitFor();
+    const first = page.locator('.completion').first().locator('.token');
+    assert.equal(await first.count(), 4);
+    assert.match((await first.first().getAttribute('title'))!, /^"\d", id \d, p 0\.\d+, log p −\d/);
+    assert.match(page.url(), /\?show=tokens$/);
+    await page.getByLabel('Show').selectOption('text');
+    await page.locator('.token').first().waitFor({ state: 'detached' });
+  });
+
   test('a run is followed while it trains, until its end', async () => {
     await open('#/runs/live/overview');
     const reward = (text: RegExp) =>

@@ -4,7 +4,10 @@ import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 
 /** Throws `TOKENIZER_NOT_FOUND` where there is no model, and what `openModelText` throws. */
-export async function openConfiguredText({ model, chat_template }: Config): Promise<ModelText> {
+export async function openConfiguredText({
+  model,
+  chat_template,
+}: Pick<Config, 'model' | 'chat_template'>): Promise<ModelText> {
   if (model === null) throw new GradusError('TOKENIZER_NOT_FOUND', 'there is no model, and so no tokenizer');
   const [{ findModel }, { openModelText }] = await Promise.all([
     import('../backends/find-model.ts'),

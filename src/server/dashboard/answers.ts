@@ -119,6 +119,22 @@ export interface CompletionPage extends Omit<RolloutCompletion, 'token_ids' | 'l
   readonly tokens: number;
 }
 
+/** GET /api/runs/:run/rollouts/:step/:group/tokens */
+export interface GroupTokens {
+  /** The tokens of each completion's last turn. */
+  readonly completions: readonly (readonly TokenOfCompletion[])[];
+  /** Why texts are ids: there is no tokenizer. */
+  readonly no_texts?: string;
+}
+
+export interface TokenOfCompletion {
+  readonly id: number;
+  /** The text that it adds; special tokens have theirs. */
+  readonly text: string;
+  /** The log-probability with which it was sampled, in nats; null if it was not recorded. */
+  readonly logprob: number | null;
+}
+
 /** GET /api/runs/:run/samples?step=N */
 export interface Samples {
   readonly steps: readonly number[];

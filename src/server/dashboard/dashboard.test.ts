@@ -15,7 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { addSteps, hostile, writeLiveRun, writeRecord } from '../../../test/dashboard-runs.ts';
+import { openModelText } from '../../backends/open-renderer.ts';
 import { train } from '../../studio/train.ts';
+import type { GroupTokens } from './answers.ts';
 import { dashboard } from './dashboard.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-dashboard-'));
@@ -122,6 +124,31 @@ describe('what there is', () => {
     const [first, second] = group.completions;
     assert.deepEqual([group.groups, first!.text, first!.tokens, first!.token_ids], [2, hostile, 3, undefined]);
     assert.equal((second!.messages as object[]).length, 3);
+  });
+
+  test('tokens of a group: texts where the model is there, else ids', async () => {
+    const withModel = join(root, 'with-model');
+    cpSync(join(root, 'live'), withModel, { recursive: true });
+    const model = join(import.meta.dirname, '..', '..', '..', 'demo', 'model');
+    writeFileSync(join(withModel, 'config.resolved.json'), JSON.stringify({ model }));
+    const { tokenizer } = await openModelText(model, 'none');
+    const tokens = await json<GroupTokens>('/api/runs/with-model/rollouts/2/0/tokens');
+    assert.deepEqual(tokens.completions[0], [
+      { id: 1, text: tokenizer.decode([1]), logprob: -1 },
+      { id: 2, text: tokenizer.decode([2]), logprob: -1 },
+      { id: 3, text: tokenizer.decode([3]), logprob: -1 },
+    ]);
+    assert.deepEqual([tokens.completions.length, tokens.no_texts], [3, undefined]);
+
+    writeFileSync(join(withModel, 'config.resolved.json'), JSON.stringify({ model: './gone' }));
+    // Another run is asked for in between, so that the tokenizer is opened anew.
+    const toy = await json<GroupTokens>('/api/runs/toy/rollouts/1/0/tokens');
+    assert.match(toy.no_texts!, /no tokenizer/);
+    const gone = await json<GroupTokens>('/api/runs/with-model/rollouts/2/0/tokens');
+    assert.match(gone.no_texts!, /gone is not on this machine/);
+    assert.deepEqual(gone.completions[0]![0], { id: 1, text: '1', logprob: -1 });
+    assert.equal(await codeOf('/api/runs/toy/rollouts/1/99/tokens', 404), 'GROUP_NOT_FOUND');
+    rmSync(withModel, { recursive: true });
   });
 
   test('a long run is thinned, and its last step is there', async () => {

@@ -12,6 +12,7 @@ import { curvesOf } from './curves.ts';
 import { faultOf, statusOf } from './faults.ts';
 import { followRun } from './follow-run.ts';
 import { pageFiles } from './page-files.ts';
+import { RolloutTokens } from './rollout-tokens.ts';
 import { rolloutGroup, rolloutStep, rolloutSteps } from './rollouts.ts';
 import { RunTable, runPage } from './run-page.ts';
 import { runNamed } from './runs-in-root.ts';
@@ -47,6 +48,7 @@ const headers = {
 export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOptions): Hono {
   const app = new Hono();
   const table = new RunTable(root);
+  const tokens = new RolloutTokens();
   const pageFile = pageFiles();
   const directoryOf = (context: Context) => runNamed(root, context.req.param('run') ?? '');
 
@@ -71,6 +73,10 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   app.get('/api/runs/:run/rollouts/:step/:group', (context) => {
     const { step, group } = context.req.param();
     return context.json(rolloutGroup(directoryOf(context), numberOf('step', step), numberOf('group', group)));
+  });
+  app.get('/api/runs/:run/rollouts/:step/:group/tokens', async (context) => {
+    const { step, group } = context.req.param();
+    return context.json(await tokens.of(directoryOf(context), numberOf('step', step), numberOf('group', group)));
   });
   app.get('/api/runs/:run/samples', (context) => {
     const step = context.req.query('step');

@@ -27,12 +27,7 @@ export function rolloutStep(directory: string, step: number): RolloutStep {
 /** Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
 export function rolloutGroup(directory: string, step: number, index: number): GroupPage {
   const groups = groupsOf(directory, step);
-  const group = groups[index];
-  if (!group) {
-    throw new GradusError('GROUP_NOT_FOUND', `step ${step} has no group ${index}`, {
-      hint: `it has groups 0 to ${groups.length - 1}`,
-    });
-  }
+  const group = chosen(groups, step, index);
   return {
     ...groupRow(group, index),
     step,
@@ -44,6 +39,19 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
       tokens: Array.isArray(token_ids) ? token_ids.length : 0,
     })),
   };
+}
+
+/** A group as it was kept. Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
+export function groupAt(directory: string, step: number, index: number): RolloutRecord {
+  return chosen(groupsOf(directory, step), step, index);
+}
+
+function chosen(groups: readonly RolloutRecord[], step: number, index: number): RolloutRecord {
+  const group = groups[index];
+  if (group) return group;
+  throw new GradusError('GROUP_NOT_FOUND', `step ${step} has no group ${index}`, {
+    hint: `it has groups 0 to ${groups.length - 1}`,
+  });
 }
 
 function groupsOf(directory: string, step: number): RolloutRecord[] {
