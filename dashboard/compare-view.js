@@ -25,6 +25,9 @@ const mainKeys = [
   'step_time',
 ];
 
+/** Milliseconds between two looks at runs that are training. To follow each would take one of the few connections that browsers allow. */
+const lookEvery = 3000;
+
 const colors = ['blue', 'orange', 'green', 'pink', 'violet', 'olive'];
 
 /** @type {import('./main.js').View} */
@@ -34,20 +37,18 @@ export async function compareView({ query }, signal) {
   const keep = (/** @type {unknown} */ error) => void faults.append(errorBox(error));
   const runs = await Promise.all(
     names.map((name, i) =>
-      /** @type {Promise<Curves>} */ (read(['runs', name, 'curves']))
-        .then((curves) => [{ name, color: colors[i % colors.length] ?? '', columns: new Columns(curves) }])
+      readColumns(name)
+        .then((columns) => [{ name, color: colors[i % colors.length] ?? '', columns }])
         .catch((error) => {
           keep(error);
           return [];
         }),
     ),
   ).then((all) => all.flat());
-  const comparison = await /** @type {Promise<Comparison>} */ (
-    read(
-      ['compare'],
-      names.map((name) => ['run', name]),
-    )
-  ).catch(keep);
+  const comparison = await readComparison(names).catch(keep);
+  const head = h('div', {}, comparison && summary(comparison, names));
+  const charts = curves(runs, query, signal);
+  if (comparison) keepUp(comparison, { names, runs, head, draw: charts.draw, signal });
   return h(
     'div',
     {},
@@ -58,10 +59,54 @@ export async function compareView({ query }, signal) {
       h('a', { href: link(['runs'], new URLSearchParams(names.map((name) => ['choose', name]))) }, 'Choose others'),
     ),
     faults,
-    comparison && summary(comparison, names),
-    curves(runs, query, signal),
+    head,
+    charts.element,
     comparison && configTable(comparison, names),
   );
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<Columns>}
+ */
+async function readColumns(name) {
+  return new Columns(/** @type {Curves} */ (await read(['runs', name, 'curves'])));
+}
+
+/**
+ * @param {readonly string[]} names
+ * @returns {Promise<Comparison>}
+ */
+function readComparison(names) {
+  return read(
+    ['compare'],
+    names.map((name) => ['run', name]),
+  );
+}
+
+/**
+ * Reads again what comes, while a run trains.
+ * @param {Comparison} comparison
+ * @param {{ names: readonly string[], runs: readonly ComparedRun[], head: HTMLElement, draw: () => void, signal: AbortSignal }} shown
+ */
+function keepUp(comparison, shown) {
+  const { names, runs, head, draw, signal } = shown;
+  const training = names.filter((_, i) => ['starting', 'running'].includes(comparison.runs[i]?.status ?? ''));
+  if (training.length === 0) return;
+  const timer = setTimeout(async () => {
+    let latest = comparison;
+    try {
+      for (const run of runs.filter(({ name }) => training.includes(name))) run.columns = await readColumns(run.name);
+      latest = await readComparison(names);
+      if (signal.aborted) return;
+      head.replaceChildren(summary(latest, names));
+      draw();
+    } catch {
+      // The server may be gone for a while, or a run damaged: what is shown stays.
+    }
+    if (!signal.aborted) keepUp(latest, shown);
+  }, lookEvery);
+  signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
 /** @param {string} color */
@@ -124,7 +169,6 @@ function curves(runs, query, signal) {
   /** @type {Map<string, Chart>} */
   const charts = new Map();
   const grid = h('div', { class: 'charts' });
-  const keys = [...new Set(runs.flatMap(({ columns }) => [...columns.evaluationKeys, ...columns.keys]))];
   const filter = h('input', {
     type: 'search',
     value: query.get('filter') ?? '',
@@ -138,6 +182,7 @@ function curves(runs, query, signal) {
   const controls = chartView(query, () => draw());
   const draw = () => {
     const view = controls.view();
+    const keys = [...new Set(runs.flatMap(({ columns }) => [...columns.evaluationKeys, ...columns.keys]))];
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown =
       words.length === 0
@@ -152,7 +197,7 @@ function curves(runs, query, signal) {
     grid.replaceChildren(...shown.flatMap((key) => charts.get(key)?.element ?? []));
   };
   draw();
-  return h('div', {}, h('div', { class: 'bar' }, filter, controls.element), grid);
+  return { element: h('div', {}, h('div', { class: 'bar' }, filter, controls.element), grid), draw };
 }
 
 /**

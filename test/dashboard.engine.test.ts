@@ -135,6 +135,20 @@ describe('in a browser', { skip, timeout: 120_000 }, () => {
     assert.match(await textOf('.facts'), /step 30 of 100/);
   });
 
+  test('runs that train are compared as they go on', async () => {
+    writeRecord(live, { status: 'running', step: 30 });
+    await open('#/compare?run=toy&run=live');
+    const reward = (text: RegExp) =>
+      page.locator('figure', { hasText: 'reward' }).locator('.legend b', { hasText: text }).first().waitFor();
+    await reward(/^0\.3$/);
+    addSteps(live, 31, 40);
+    writeRecord(live, { status: 'running', step: 40 });
+    await reward(/^0\.4$/);
+    await page.locator('tbody', { hasText: '40 / 100' }).waitFor();
+    writeRecord(live, { status: 'completed', step: 40 });
+    await page.locator('tbody .pill.good', { hasText: 'completed' }).nth(1).waitFor();
+  });
+
   test('metrics are found by text, and the address says so', async () => {
     await open('#/runs/toy/metrics');
     await page.getByRole('searchbox').fill('reward std');
