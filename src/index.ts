@@ -72,7 +72,7 @@ export { evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 // Models, tokens and chat.
 
 export type { TrainableModel } from './backends/backend.ts';
-export { findModel, obtainModel } from './backends/find-model.ts';
+export { findModel, obtainModel } from './backends/model-files/find-model.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
 export { openRenderer } from './backends/open-renderer.ts';
 export { chatRenderer } from './renderers/chat-renderer.ts';

@@ -1,7 +1,7 @@
 // What sampling and training compute, counted instead of timed: ONNX nodes and bytes of the models, by which CI sees a graph that has grown.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readArchitecture } from '../src/backends/native/model-files.ts';
+import { readArchitecture } from '../src/backends/model-files/model-files.ts';
 import { trainingOutputs } from '../src/backends/native/objective.ts';
 import { decodingGraph } from '../src/models/decoding-graph.ts';
 import { loraAdapters } from '../src/models/lora.ts';

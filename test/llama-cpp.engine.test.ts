@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { readGgufMetadata } from '../src/backends/gguf-file.ts';
+import { readGgufMetadata } from '../src/backends/model-files/gguf-file.ts';
 import { ggufTokenizer } from '../src/formats/gguf-tokenizer.ts';
 import { ggmlTypeNames, ggufElementTypes } from '../src/formats/gguf-types.ts';
 import { randomStream } from '../src/random.ts';

@@ -1,5 +1,5 @@
 // A model's parameters and rotary tables as tensors, for tests that build sessions of their own.
-import { openModelFiles } from '../src/backends/native/model-files.ts';
+import { openModelFiles } from '../src/backends/model-files/model-files.ts';
 import { RunTensors } from '../src/backends/native/run-tensors.ts';
 import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../src/models/rotary-tables.ts';
 import type { HostTensor } from '../src/runtime/tensor.ts';

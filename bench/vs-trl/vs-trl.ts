@@ -13,8 +13,8 @@ import {
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readArchitecture } from '../../src/backends/model-files/model-files.ts';
 import { memoryPlan } from '../../src/backends/native/memory-plan.ts';
-import { readArchitecture } from '../../src/backends/native/model-files.ts';
 import { loadConfigObject } from '../../src/config/load.ts';
 import { GradusError } from '../../src/errors.ts';
 import {

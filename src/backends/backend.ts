@@ -5,7 +5,7 @@ import type { Architecture } from '../models/families.ts';
 import type { Renderer } from '../rendering.ts';
 import type { SessionRun } from '../runtime/recording.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
-import type { ModelPlace } from './find-model.ts';
+import type { ModelPlace } from './model-files/find-model.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep, with what it trains in checkpoints. */

@@ -8,8 +8,8 @@ import { createChatTemplate } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
-import { ggufAt, readGgufMetadata } from './gguf-file.ts';
-import { fileError } from './native/file-error.ts';
+import { fileError } from './model-files/file-error.ts';
+import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

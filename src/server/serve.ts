@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { backendOf } from '../backends/backends.ts';
-import { ggufAt } from '../backends/gguf-file.ts';
+import { ggufAt } from '../backends/model-files/gguf-file.ts';
 import { type ConfigInput, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';

@@ -10,7 +10,7 @@ export async function openConfiguredText({
 }: Pick<Config, 'model' | 'chat_template'>): Promise<ModelText> {
   if (model === null) throw new GradusError('TOKENIZER_NOT_FOUND', 'there is no model, and so no tokenizer');
   const [{ findModel }, { openModelText }] = await Promise.all([
-    import('../backends/find-model.ts'),
+    import('../backends/model-files/find-model.ts'),
     import('../backends/open-renderer.ts'),
   ]);
   return openModelText(findModel(model), chat_template);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
-import type { ModelPlace } from '../backends/find-model.ts';
+import type { ModelPlace } from '../backends/model-files/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';

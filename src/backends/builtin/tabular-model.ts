@@ -17,7 +17,7 @@ import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampl
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { randomStream } from '../../random.ts';
 import type { TrainableModel } from '../backend.ts';
-import { fileError } from '../native/file-error.ts';
+import { fileError } from '../model-files/file-error.ts';
 
 export interface TabularModelOptions {
   readonly shape: AnswerShape;

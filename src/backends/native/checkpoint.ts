@@ -2,22 +2,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GradusError, messageOf } from '../../errors.ts';
+import { GradusError } from '../../errors.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import type { EntropyState } from '../../grpo/entropy-control.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { EMBEDDING, OUTPUT } from '../../models/layers.ts';
-import {
-  type LoraAdapters,
-  type LoraSettings,
-  loraAdapters,
-  peftConfig,
-  peftName,
-  peftSettings,
-} from '../../models/lora.ts';
+import { type LoraAdapters, type LoraSettings, loraAdapters, peftConfig, peftName } from '../../models/lora.ts';
+import { fileError } from '../model-files/file-error.ts';
+import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from '../model-files/saved-weights.ts';
 import type { Arena } from './arena.ts';
-import { fileError } from './file-error.ts';
 import type { AdamW } from './optimizer.ts';
 
 export interface Checkpoint {
@@ -36,9 +30,6 @@ interface AdapterSet {
   readonly adapters: LoraAdapters;
 }
 
-/** Holds the trained parameters if only some are trained; unlike `MODEL_WEIGHTS`, it is not a complete model. */
-export const TRAINED_WEIGHTS = 'trained.safetensors';
-export const MODEL_WEIGHTS = 'model.safetensors';
 const OPTIMIZER = 'optimizer.safetensors';
 const weightsFile = ({ adapters, whole }: Checkpoint) =>
   adapters ? ADAPTER_WEIGHTS : whole ? MODEL_WEIGHTS : TRAINED_WEIGHTS;
@@ -92,14 +83,6 @@ function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
   return [{ name: peftName(OUTPUT), shape: embeddings.shape, data: values.values(EMBEDDING) }];
 }
 
-/** A model's config.json, changed to describe weights of type `dtype`. */
-export function writtenConfig(
-  { quantization_config: _, torch_dtype: __, ...config }: Readonly<Record<string, unknown>>,
-  dtype: 'float32' | 'bfloat16',
-): Record<string, unknown> {
-  return { ...config, dtype };
-}
-
 /**
  * Reads weights into place, and the optimiser's state if the folder has it and `weightsOnly` is false.
  * Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`, `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`.
@@ -150,17 +133,6 @@ async function checkScales(directory: string, { settings, adapters }: AdapterSet
   throw mismatch(
     `${join(directory, ADAPTER_CONFIG)} has ${described(found)}, not ${described(settings)}, at ${differs[0]}`,
   );
-}
-
-/** Reads the adapter_config.json of a folder. Throws `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`. */
-export async function readAdapterSettings(directory: string): Promise<LoraSettings> {
-  const path = join(directory, ADAPTER_CONFIG);
-  const json: Record<string, unknown> = await readFile(path, 'utf8')
-    .then(JSON.parse)
-    .catch((cause) => {
-      throw new GradusError('CHECKPOINT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { path, cause });
-    });
-  return peftSettings(json);
 }
 
 async function readArena(

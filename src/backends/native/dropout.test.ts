@@ -5,9 +5,9 @@ import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
 import { openLearner } from '../../../test/open-learner.ts';
 import { loraAdapters } from '../../models/lora.ts';
+import { openModelFiles } from '../model-files/model-files.ts';
 import { dropoutInputs } from './learner-inputs.ts';
 import { microBatches } from './micro-batches.ts';
-import { openModelFiles } from './model-files.ts';
 import { RunTensors } from './run-tensors.ts';
 
 const modelPath = fixturePath('tiny-llama-a');

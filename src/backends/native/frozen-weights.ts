@@ -11,7 +11,7 @@ import type { Device } from '../../runtime/device.ts';
 import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import type { StorageFormat } from '../../tensor/graph.ts';
 import { volume } from '../../tensor/shape.ts';
-import type { ModelFiles } from './model-files.ts';
+import type { ModelFiles } from '../model-files/model-files.ts';
 import { place, valuesOnHost } from './placement.ts';
 import { RunTensors } from './run-tensors.ts';
 

@@ -4,6 +4,7 @@ import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
+import { parameterCount } from '../model-files/parameter-counts.ts';
 import type { MemoryPlan } from './memory-plan.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import type { RolloutDtype } from './rollout-dtype.ts';
@@ -136,9 +137,4 @@ function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtyp
   const copies = ownOperators ? 1 : 2;
   const rounded = { int8: copies * (1 + FLOAT / 64), int4: copies * (0.5 + FLOAT / 32) };
   return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, ...rounded }[dtype];
-}
-
-/** The number of elements in all of some parameters. */
-export function parameterCount(parameters: readonly { readonly shape: readonly number[] }[]): number {
-  return parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 }

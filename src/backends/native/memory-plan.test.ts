@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath } from '../../../test/native-models.ts';
 import { loadConfigObject } from '../../config/load.ts';
+import { readArchitecture } from '../model-files/model-files.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
-import { readArchitecture } from './model-files.ts';
 
 const modelPath = fixturePath('tiny-llama-a');
 const architecture = await readArchitecture(modelPath);

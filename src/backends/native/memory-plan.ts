@@ -3,10 +3,10 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Workload } from '../backend.ts';
+import { type ParameterCounts, parameterCounts } from '../model-files/parameter-counts.ts';
 import { expectsKernels, gainsFromKernels } from './kernel-use.ts';
 import { hasOwnScores, type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
-import { type ParameterCounts, parameterCounts } from './parameter-counts.ts';
 import { rolloutDtype } from './rollout-dtype.ts';
 
 export interface MemoryPlan {

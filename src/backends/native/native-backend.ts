@@ -6,13 +6,13 @@ import { kernelVersion } from '../../runtime/kernels.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
 import type { Backend } from '../backend.ts';
-import { describableModel, obtainModel } from '../find-model.ts';
+import { describableModel, obtainModel } from '../model-files/find-model.ts';
+import { loraSettings } from '../model-files/lora-settings.ts';
+import { readArchitecture } from '../model-files/model-files.ts';
+import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText } from '../open-renderer.ts';
-import { startAdapter } from '../start-adapter.ts';
 import { kernelOptions } from './kernel-options.ts';
-import { loraSettings } from './lora-settings.ts';
 import { memoryPlan } from './memory-plan.ts';
-import { readArchitecture } from './model-files.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 

@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import { usesReference } from '../../grpo/loss-settings.ts';
 import type { ModelDescription } from '../backend.ts';
+import { readArchitecture } from '../model-files/model-files.ts';
 import { openModelText } from '../open-renderer.ts';
 import { memoryEstimate } from './memory-estimate.ts';
 import { memoryPlan, memorySettings } from './memory-plan.ts';
-import { readArchitecture } from './model-files.ts';
 import { timeEstimate } from './time-estimate.ts';
 
 /** Reads no weights and compiles nothing. */

@@ -11,7 +11,7 @@ import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
-import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../native/checkpoint.ts';
+import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../model-files/saved-weights.ts';
 import { opened, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
 

@@ -1,9 +1,9 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { obtainModel } from '../../backends/find-model.ts';
-import { ggufAt, readGgufMetadata } from '../../backends/gguf-file.ts';
-import type { WrittenDtype } from '../../backends/native/merge.ts';
+import { obtainModel } from '../../backends/model-files/find-model.ts';
+import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
+import type { WrittenDtype } from '../../backends/model-files/merge.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -75,7 +75,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   if (format === 'peft') {
     for (const name of ADAPTER_FILES) copyFileSync(join(folder, name), join(out, name));
   } else {
-    const { writeMergedModel } = await import('../../backends/native/merge.ts');
+    const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
     await writeMergedModel({ modelPath, checkpoint: folder, directory: out, dtype });
     for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
       copyFileSync(join(base, name), join(out, name));

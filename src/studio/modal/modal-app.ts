@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { localAdapter } from '../../backends/find-adapter.ts';
+import { localAdapter } from '../../backends/model-files/find-adapter.ts';
 import { milliseconds } from '../../config/durations.ts';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards } from '../../config/reward-names.ts';

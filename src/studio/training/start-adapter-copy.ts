@@ -14,7 +14,7 @@ export interface StartAdapter {
 /** Throws what finding the adapter throws. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
   if (config.adapter === null) return { config, writeTo() {} };
-  const { obtainAdapter } = await import('../../backends/find-adapter.ts');
+  const { obtainAdapter } = await import('../../backends/model-files/find-adapter.ts');
   const folder = await obtainAdapter(config.adapter, signal);
   const files = ADAPTER_FILES.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {

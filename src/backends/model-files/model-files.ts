@@ -11,8 +11,8 @@ import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-ind
 import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
-import { fileSource } from '../file-source.ts';
 import { fileError } from './file-error.ts';
+import { fileSource } from './file-source.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { startHubServer } from '../../test/hub-server.ts';
+import { startHubServer } from '../../../test/hub-server.ts';
 import { findModel, obtainModel } from './find-model.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-models-'));

@@ -3,8 +3,8 @@ import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/layers.ts';
 import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import { volume } from '../../tensor/shape.ts';
 import { loraSettings } from './lora-settings.ts';
-import { parameterCount } from './memory-estimate.ts';
 
 export interface ParameterCounts {
   /** Including adapters. */
@@ -32,4 +32,9 @@ export function parameterCounts(architecture: Architecture, config: Config): Par
 /** Whether the weight of the output layer is among trained parameters. */
 export function trainsOutput({ config }: Architecture, entries: readonly { readonly name: string }[]): boolean {
   return entries.some(({ name }) => name === outputName(config));
+}
+
+/** The number of elements in all of some parameters. */
+export function parameterCount(parameters: readonly { readonly shape: readonly number[] }[]): number {
+  return parameters.reduce((sum, { shape }) => sum + volume(shape), 0);
 }

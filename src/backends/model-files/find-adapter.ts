@@ -1,11 +1,11 @@
 // Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { GradusError } from '../errors.ts';
-import { holdsAdapter } from '../hub/adapter-files.ts';
-import { parseHubId } from '../hub/hub-id.ts';
-import { findCheckpoint } from '../runs/checkpoints.ts';
-import { isRun } from '../runs/read-run.ts';
+import { GradusError } from '../../errors.ts';
+import { holdsAdapter } from '../../hub/adapter-files.ts';
+import { parseHubId } from '../../hub/hub-id.ts';
+import { findCheckpoint } from '../../runs/checkpoints.ts';
+import { isRun } from '../../runs/read-run.ts';
 
 /**
  * The folder of the adapter that a configuration names, which is downloaded if it is on the hub alone.
@@ -17,8 +17,8 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
   // The hub's ids without an owner are models of old.
   const id = isAbsolute(adapter) || !adapter.includes('/') ? undefined : parseHubId(adapter);
   if (id) {
-    const { fetchAdapter } = await import('../hub/fetch-adapter.ts');
-    const { hubSettings } = await import('../hub/hub-settings.ts');
+    const { fetchAdapter } = await import('../../hub/fetch-adapter.ts');
+    const { hubSettings } = await import('../../hub/hub-settings.ts');
     return fetchAdapter(hubSettings(process.env), id, signal);
   }
   const fault = existsSync(adapter) ? 'is no LoRA adapter' : 'does not exist';

@@ -9,9 +9,9 @@ import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters, peftName } from '../../models/lora.ts';
 import { volume } from '../../tensor/shape.ts';
-import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from './checkpoint.ts';
 import { fileError } from './file-error.ts';
 import { openModelFiles } from './model-files.ts';
+import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from './saved-weights.ts';
 
 export type WrittenDtype = 'float32' | 'bfloat16';
 

@@ -4,14 +4,14 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { startHubServer } from '../../test/hub-server.ts';
-import { fixturePath, LORA, openModel, randomSequences } from '../../test/native-models.ts';
-import { tinyConfig } from '../../test/tiny-model.ts';
-import type { ConfigInput } from '../config/schema.ts';
-import { readEvaluations, readMetrics } from '../runs/read-run.ts';
-import { evaluate } from '../studio/evaluate.ts';
-import { sample } from '../studio/sample.ts';
-import { train } from '../studio/train.ts';
+import { startHubServer } from '../../../test/hub-server.ts';
+import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
+import { tinyConfig } from '../../../test/tiny-model.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
+import { evaluate } from '../../studio/evaluate.ts';
+import { sample } from '../../studio/sample.ts';
+import { train } from '../../studio/train.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
 after(() => rmSync(folder, { recursive: true }));

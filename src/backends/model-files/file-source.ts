@@ -1,6 +1,6 @@
 // A file on disk as the byte source that formats read from.
 import type { FileHandle } from 'node:fs/promises';
-import type { ByteSource } from '../formats/byte-source.ts';
+import type { ByteSource } from '../../formats/byte-source.ts';
 
 export function fileSource(handle: FileHandle, size: number): ByteSource {
   return {

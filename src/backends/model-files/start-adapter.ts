@@ -1,11 +1,11 @@
 // Whether the adapter that a configuration starts from is like the ones that it trains.
-import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
-import type { Architecture } from '../models/families.ts';
-import { type LoraSettings, loraAdapters } from '../models/lora.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Architecture } from '../../models/families.ts';
+import { type LoraSettings, loraAdapters } from '../../models/lora.ts';
 import { obtainAdapter } from './find-adapter.ts';
-import { readAdapterSettings } from './native/checkpoint.ts';
-import { loraSettings } from './native/lora-settings.ts';
+import { loraSettings } from './lora-settings.ts';
+import { readAdapterSettings } from './saved-weights.ts';
 
 /**
  * The folder of the adapter to start from; undefined if the configuration names none. Throws `ADAPTER_MISMATCH` unless it has the ranks, scales and

@@ -1,18 +1,18 @@
 // What a model's name leads to: a path, or a Hugging Face id that is on this machine or on the hub.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { GradusError } from '../errors.ts';
-import { ADAPTER_CONFIG, holdsAdapter } from '../hub/adapter-files.ts';
+import { GradusError } from '../../errors.ts';
+import { ADAPTER_CONFIG, holdsAdapter } from '../../hub/adapter-files.ts';
 import {
   cachedModel,
   type FetchModelOptions,
   fetchDescription,
   fetchModel as fetchFromHub,
-} from '../hub/fetch-model.ts';
-import { type HubId, parseHubId } from '../hub/hub-id.ts';
-import { type Environment, hubSettings } from '../hub/hub-settings.ts';
-import { readJson } from '../runs/files.ts';
-import { isRun } from '../runs/read-run.ts';
+} from '../../hub/fetch-model.ts';
+import { type HubId, parseHubId } from '../../hub/hub-id.ts';
+import { type Environment, hubSettings } from '../../hub/hub-settings.ts';
+import { readJson } from '../../runs/files.ts';
+import { isRun } from '../../runs/read-run.ts';
 
 /**
  * The path that a name means: itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, letter

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openGguf } from '../formats/gguf.ts';
+import { openGguf } from '../../formats/gguf.ts';
 import { fileSource } from './file-source.ts';
 
 /** The GGUF file that a model's path is, or that its folder holds. A folder with safetensors is no GGUF model, whatever else is in it. */
