@@ -1,7 +1,7 @@
 // Sessions: compiled models, which may share weights with each other.
 import { availableParallelism } from 'node:os';
 import { GradusError } from '../errors.ts';
-import { Binding, type SizesOf } from './binding.ts';
+import { Binding, type BoundSession, type SizesOf } from './binding.ts';
 import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.ts';
 import type { HostTensor } from './tensor.ts';
@@ -54,9 +54,7 @@ export class Session implements Disposable {
   readonly outputs: readonly string[];
   readonly #onnxRuntime: OnnxRuntime;
   readonly #session: Pointer;
-  readonly #device: Device;
-  readonly #sizes: ReadonlyMap<string, SizesOf>;
-  readonly #names: { readonly inputs: ReadonlySet<string>; readonly outputs: ReadonlySet<string> };
+  readonly #bound: BoundSession;
   readonly #bindings = new Set<Binding>();
   readonly #releases: (() => void)[];
   #disposed = false;
@@ -64,13 +62,19 @@ export class Session implements Disposable {
   /** Use `createSession`. */
   constructor({ bytes, sizes }: SizedModel, options: SessionOptions) {
     this.name = options.name ?? 'session';
-    this.#device = options.device ?? 'cpu';
     this.#onnxRuntime = loadOnnxRuntime();
     this.#session = compile(this.#onnxRuntime, bytes, options);
-    this.#sizes = sizes;
     this.inputs = this.#onnxRuntime.names('Input', this.#session).filter((name) => !sizes.has(name));
     this.outputs = this.#onnxRuntime.names('Output', this.#session);
-    this.#names = { inputs: new Set(this.inputs), outputs: new Set(this.outputs) };
+    this.#bound = {
+      name: this.name,
+      inputs: new Set(this.inputs),
+      outputs: new Set(this.outputs),
+      session: this.#session,
+      device: options.device ?? 'cpu',
+      sizes,
+      lastRun: Number.POSITIVE_INFINITY,
+    };
     this.#releases = Array.from(options.initializers?.values() ?? [], ({ buffer }) => buffer.hold());
   }
 
@@ -79,9 +83,7 @@ export class Session implements Disposable {
     if (this.#disposed) {
       throw new GradusError('SESSION_DISPOSED', `${this.name} is used after its disposal`, { kind: 'failed' });
     }
-    const { name } = this;
-    const rest = { session: this.#session, device: this.#device, sizes: this.#sizes };
-    const binding = new Binding({ name, ...this.#names, ...rest }, () => {
+    const binding = new Binding(this.#bound, () => {
       this.#bindings.delete(binding);
     });
     this.#bindings.add(binding);

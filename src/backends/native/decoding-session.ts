@@ -1,5 +1,4 @@
 // The compiled sampling graph: it reads tokens of each row into a cache that is updated in place, and scores the next token.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
@@ -67,9 +66,6 @@ export class DecodingSession implements Disposable {
   }
 }
 
-/** A step of one token that took less than this, in milliseconds, runs on this thread: to wake another one costs up to half a millisecond. */
-const SHORT_STEP = 20;
-
 /**
  * Successive runs over one batch. What stays the same stays bound: the parameters, the caches until they are released (a model has dozens of
  * them), and the small inputs and the scores while steps have the same size.
@@ -82,8 +78,6 @@ export class Decoding implements Disposable {
   #tensors: StepTensors | undefined;
   /** Those that are bound. */
   #caches: DecodingStep['caches'] = new Map();
-  /** How long the last step of one token took, in milliseconds. */
-  #lastStep = Number.POSITIVE_INFINITY;
 
   constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
     this.#usesTwins = usesTwins;
@@ -102,7 +96,8 @@ export class Decoding implements Disposable {
     write(tensors.twins, twins.flat());
     tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
-    await this.#runGraph(width);
+    // To read prompts takes longer than the steps of one token before it.
+    await (width === 1 ? this.#binding.run() : this.#binding.runAside());
     const size = this.#vocabularySize;
     const [logits, probabilities] = [tensors.logits.buffer.data, tensors.probabilities.buffer.data];
     for (let row = 0; row < rows; row++) {
@@ -113,16 +108,6 @@ export class Decoding implements Disposable {
         logTotal: tensors.logTotals.buffer.data[row]!,
       });
     }
-  }
-
-  async #runGraph(width: number): Promise<void> {
-    const isShort = width === 1 && this.#lastStep < SHORT_STEP;
-    const began = performance.now();
-    if (isShort) this.#binding.runSync();
-    else await this.#binding.run();
-    if (width === 1) this.#lastStep = performance.now() - began;
-    // Others on this thread had to wait: timers, answers of tools, requests.
-    if (isShort) await nextTurn();
   }
 
   /** Those of the last run, if it had the same size. */
