@@ -193,6 +193,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['rewards list', 0, 'rewards.list.result/1'],
     ['rewards list mine', 2, 'error/1'],
   ],
+  'rewards serve': [
+    ['rewards serve tiny.yaml', 0, 'rewards.serve.result/1'],
+    ['rewards serve unknown-key.yaml', 2, 'error/1'],
+  ],
   'rewards test': [
     ['rewards test --reward numeric_match --input agreeing.jsonl', 0, 'rewards.test.result/1'],
     ['rewards test --reward numeric_match --input disagreeing.jsonl', 5, 'rewards.test.result/1'],
@@ -264,6 +268,9 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
 };
 
+/** Kinds of objects that come after others, one a line; tests of their own look at them. */
+const laterLines = ['train.event/1', 'rewards.score/1'];
+
 interface Answer {
   readonly code: number;
   readonly stdout: string;
@@ -330,7 +337,7 @@ describe('one object on stdout', () => {
   test('every kind of object was seen', () => {
     const seen = new Set([...Object.values(cases).flatMap((lines) => lines.map(([, , schema]) => schema))]);
     assert.deepEqual(
-      Object.keys(publishedSchemas).filter((name) => name !== 'train.event/1'),
+      Object.keys(publishedSchemas).filter((name) => !laterLines.includes(name)),
       [...seen].toSorted(),
     );
   });

@@ -1,4 +1,5 @@
 // The `gradus` command: reads arguments, runs one command, answers with its exit code.
+import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
@@ -12,6 +13,8 @@ import { watchForNoAnswer } from './unanswered.ts';
 /** What commands are given; their work answers with the exit code. */
 export interface Cli {
   readonly output: Output;
+  /** What the process is told while a command runs. */
+  readonly stdin: () => Readable;
   /** The whole command line, without the program's name. */
   readonly argv: readonly string[];
   /** Turns what a command does into commander's action. */
@@ -21,6 +24,8 @@ export interface Cli {
 }
 
 export interface Streams {
+  /** @default nothing */
+  readonly stdin?: Readable;
   readonly stdout: Stream;
   readonly stderr: Stream;
 }
@@ -76,6 +81,8 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   let exitCode: ExitCode = 0;
   const cli: Cli = {
     output,
+    // The process's own is opened by looking at it.
+    stdin: () => (streams ? (streams.stdin ?? Readable.from([])) : process.stdin),
     argv,
     action:
       (work) =>

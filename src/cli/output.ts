@@ -35,8 +35,8 @@ export class Output {
 
   /** A command's one result: the object, or for people its text. */
   result(result: object, text: string): void {
-    if (this.mode === 'json') this.#line(result);
-    else if (this.mode === 'events') this.#line({ type: 'result', result });
+    if (this.mode === 'json') this.line(result);
+    else if (this.mode === 'events') this.line({ type: 'result', result });
     else this.stdout.write(`${text}\n`);
   }
 
@@ -53,7 +53,7 @@ export class Output {
 
   /** Something that happened; only those who asked for events are told. */
   event(event: object): void {
-    if (this.mode === 'events') this.#line(event);
+    if (this.mode === 'events') this.line(event);
   }
 
   /** From now on failures name this run. */
@@ -91,7 +91,8 @@ export class Output {
     this.note(`${label} ${message}${hint ? ` (${hint})` : ''}`);
   }
 
-  #line(value: object): void {
+  /** An object on a line of its own, whatever the mode. */
+  line(value: object): void {
     this.stdout.write(`${JSON.stringify(value)}\n`);
   }
 }

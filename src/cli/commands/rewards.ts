@@ -1,4 +1,4 @@
-// gradus rewards: the rewards that ship, and what a reward makes of given completions.
+// gradus rewards: the rewards that ship, what a reward makes of given completions, and scores for other programs.
 import { Command } from 'commander';
 import type { z } from 'zod';
 import type { RewardTest } from '../../studio/user-code/rewards/test-reward.ts';
@@ -20,6 +20,13 @@ A case is a line such as {"completion": "so it is 4", "answer": "4", "expected":
 the reward reads, and the score that it should give (null: does not apply). Any other score is exit code 5.
 `;
 
+const serveExamples = `Examples:
+  gradus rewards serve grpo.yaml
+  echo '{"id": 1, "row": {"question": "2 + 2?", "answer": "4"}, "completion": "4", "completion_ids": [20, 2]}' | gradus rewards serve grpo.yaml
+
+One line of JSON on stdin is one completion; the answer to each is a line on stdout, not always in the same order. It ends with its stdin.
+`;
+
 interface TestFlags {
   readonly reward: string;
   readonly rewardConfig?: string;
@@ -27,7 +34,9 @@ interface TestFlags {
 }
 
 export function rewardsCommand(cli: Cli): Command {
-  const rewards = new Command('rewards').description('list the built-in rewards, or test a reward');
+  const rewards = new Command('rewards').description(
+    'list the built-in rewards, test a reward, or score what other programs sample',
+  );
   rewards
     .command('list')
     .description('the built-in rewards and their settings')
@@ -43,6 +52,13 @@ export function rewardsCommand(cli: Cli): Command {
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', testExamples)
     .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
+  rewards
+    .command('serve')
+    .description('score completions that other programs sampled, as JSON lines over stdin and stdout')
+    .argument('<config>', 'a YAML or JSON file, whose rewards score; its model and its data are not opened')
+    .option('--json', 'the same: it always prints lines of JSON')
+    .addHelpText('before', serveExamples)
+    .action(cli.action((config: string) => runServer(cli, config)));
   return rewards;
 }
 
@@ -61,6 +77,17 @@ async function listRewards({ output }: Cli) {
 
 function keysOf({ properties = {} }: z.core.JSONSchema.BaseSchema): string {
   return Object.keys(properties).join(', ');
+}
+
+async function runServer({ output, stdin }: Cli, file: string) {
+  const { createInterface } = await import('node:readline');
+  const { loadConfigFile } = await import('../../config/load.ts');
+  const { answerLines, serveRewards } = await import('../../studio/user-code/rewards/serve-rewards.ts');
+  const server = await serveRewards(loadConfigFile(file, [], { anyBackend: true }).config);
+  const { rewards } = server;
+  output.line({ ok: true, schema: 'rewards.serve.result/1', command: 'rewards serve', rewards });
+  await answerLines(server, createInterface({ input: stdin() }), (answer) => output.line(answer));
+  return undefined;
 }
 
 async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: TestFlags) {

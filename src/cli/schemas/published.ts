@@ -18,6 +18,7 @@ import { preflightSchema } from './preflight.ts';
 import { presetsSchema } from './presets.ts';
 import { replaySchema } from './replay.ts';
 import { rewardsListSchema } from './rewards-list.ts';
+import { rewardsScoreSchema, rewardsServeSchema } from './rewards-serve.ts';
 import { rewardsTestSchema } from './rewards-test.ts';
 import { runsCompareSchema } from './runs-compare.ts';
 import { runsDiagnoseSchema } from './runs-diagnose.ts';
@@ -57,6 +58,8 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'presets.result/1': presetsSchema,
   'replay.result/1': replaySchema,
   'rewards.list.result/1': rewardsListSchema,
+  'rewards.score/1': rewardsScoreSchema,
+  'rewards.serve.result/1': rewardsServeSchema,
   'rewards.test.result/1': rewardsTestSchema,
   'runs.compare.result/1': runsCompareSchema,
   'runs.diagnose.result/1': runsDiagnoseSchema,
