@@ -104,6 +104,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   eval: [
     ['eval tiny --n 2', 0, 'eval.result/1'],
     ['eval tiny.yaml --n 2', 0, 'eval.result/1'],
+    ['eval tiny.yaml --n 2 --set seed=7', 0, 'eval.result/1'],
+    ['eval tiny --n 2 --set seed=7', 2, 'error/1'],
     ['eval nothing', 2, 'error/1'],
   ],
   sample: [

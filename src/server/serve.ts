@@ -32,7 +32,8 @@ export interface Serving extends Listening {
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
-  const { config, directory, checkpoint } = modelAlone(subject) ?? findSubject(subject, options.checkpoint);
+  const { config, directory, checkpoint } =
+    modelAlone(subject) ?? findSubject(subject, { checkpoint: options.checkpoint });
   const backend = await backendOf(config);
   const { model, renderer, tokenizer } = await backend.open(config, options.signal);
   try {

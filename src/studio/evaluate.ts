@@ -26,6 +26,8 @@ export interface EvaluateOptions {
   readonly temperature?: number;
   /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
   readonly config?: ProgramConfig;
+  /** With a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  readonly settings?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -51,6 +53,7 @@ const optionSchema = z.object({
   checkpoint: checkpointName,
   temperature,
   config: z.looseObject({}),
+  settings: z.array(z.string()),
   signal: z.instanceof(AbortSignal),
 } satisfies Record<keyof EvaluateOptions, z.ZodType>);
 
@@ -67,6 +70,7 @@ export async function evaluate(
   const { setup, directory, checkpoint } = await openSubject(subject, {
     checkpoint: options.checkpoint,
     config: options.config,
+    settings: options.settings,
     signal,
     change: (config) => withEvaluation(config, options),
   });

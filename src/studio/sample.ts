@@ -153,7 +153,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
 /** A prompt of the caller's, which needs neither data nor rewards. */
 async function openPrompt(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
   const { prompt, system, checkpoint, signal } = options;
-  const found = findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, checkpoint);
+  const found = findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
   const { config } = found;
   const backend = await backendOf(config);
   const { model, renderer } = await backend.open(config, signal);

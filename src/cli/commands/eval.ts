@@ -1,7 +1,7 @@
 // gradus eval: how good a run, or an untrained model, is on held-out problems.
 import { Command, Option } from 'commander';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
-import { given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
+import { collect, given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
 import { interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { changedLine, evaluationLine } from '../progress.ts';
@@ -11,6 +11,7 @@ const examples = `Examples:
   gradus eval runs/small
   gradus eval latest --n 200 --k 1,8 --json
   gradus eval grpo.yaml                        the model as it is, before any training
+  gradus eval grpo.yaml --set model=trained    another model, on the same problems
 `;
 
 interface EvalFlags {
@@ -19,6 +20,7 @@ interface EvalFlags {
   readonly split?: 'eval' | 'train';
   readonly checkpoint?: string;
   readonly temperature?: number;
+  readonly set: readonly string[];
 }
 
 export function evalCommand(cli: Cli): Command {
@@ -30,14 +32,24 @@ export function evalCommand(cli: Cli): Command {
     .addOption(new Option('--split <split>', 'held-out problems, or those trained on').choices(['eval', 'train']))
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--temperature <t>', 'sampling temperature (default: the configuration’s)', nonNegativeNumber)
+    .option(
+      '--set <key=value>',
+      'with a config file: override one of its keys; the value is YAML (repeatable)',
+      collect,
+      [],
+    )
     .option('--json', 'print one JSON object on stdout')
     .addHelpText('before', examples)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
 }
 
-async function runEvaluation({ output }: Cli, subject: string, { n, k, split, checkpoint, temperature }: EvalFlags) {
+async function runEvaluation(
+  { output }: Cli,
+  subject: string,
+  { set, n, k, split, checkpoint, temperature }: EvalFlags,
+) {
   const { evaluate } = await import('../../studio/evaluate.ts');
-  const options = given({ problems: n, k, split, checkpoint, temperature });
+  const options = given({ problems: n, k, split, checkpoint, temperature, ...(set.length > 0 && { settings: set }) });
   const result = await withStopSignals((signal) => evaluate(subject, { ...options, signal }));
   output.result(result, evaluationSummary(result));
   return undefined;

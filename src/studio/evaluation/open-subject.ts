@@ -26,6 +26,8 @@ export interface SubjectOptions {
   readonly checkpoint?: string | undefined;
   /** Changes to the configuration, before it is opened. */
   readonly change?: (config: Config) => Config;
+  /** With a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  readonly settings?: readonly string[] | undefined;
   /** Ends a download. */
   readonly signal?: AbortSignal | undefined;
   /** With a run: the configuration that a program trained it with, if that held values. */
@@ -40,18 +42,30 @@ export async function openSubject(subject: string | ProgramConfig, options: Subj
   const { change = (config) => config, signal } = options;
   const given = typeof subject === 'string' ? options.config : subject;
   const { config: plain, values } = given ? withoutValues(given) : {};
-  const { config, ...found } = findSubject(typeof subject === 'string' ? subject : plain!, options.checkpoint);
+  const { config, ...found } = findSubject(typeof subject === 'string' ? subject : plain!, options);
   return { ...found, setup: await openSetup(change(config), { signal, values }) };
 }
 
 /**
  * The configuration that is meant, and what a run learnt with it. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what loading a configuration
- * throws.
- * @param which `best`, `latest` or a step
+ * throws, `USAGE` for settings of anything but a config file.
  */
-export function findSubject(subject: string | ConfigInput, which?: string): FoundSubject {
+export function findSubject(
+  subject: string | ConfigInput,
+  { checkpoint: which, settings = [] }: Pick<SubjectOptions, 'checkpoint' | 'settings'> = {},
+): FoundSubject {
+  if (typeof subject === 'string' && isFile(subject)) return { config: loadConfigFile(subject, settings).config };
+  if (settings.length > 0) {
+    throw new GradusError(
+      'USAGE',
+      'only a config file can be changed: a run keeps the configuration it was trained with',
+      {
+        hint: 'leave --set out, or give the config file',
+        path: '--set',
+      },
+    );
+  }
   if (typeof subject !== 'string') return { config: loadConfigObject(subject).config };
-  if (isFile(subject)) return { config: loadConfigFile(subject).config };
   const directory = isRun(subject) ? subject : findRunOrConfig(subject);
   return {
     directory,
