@@ -1,8 +1,10 @@
-// Writes the tables of docs/backends.md: what each key becomes when TRL trains, and what backends refuse.
+// Writes the tables of docs/backends.md: what each key becomes when TRL or verl trains, and what backends refuse.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
 import { limitations } from '../src/config/support.ts';
+import type { HandoffRow } from '../src/studio/handoff/handoff-row.ts';
+import { verlMapping } from '../src/studio/handoff/verl-mapping.ts';
 
 const file = join(import.meta.dirname, '..', 'docs', 'backends.md');
 
@@ -53,7 +55,23 @@ function limitsTable(): string {
   return ['| backend | refuses |', '|---|---|', ...rows, ''].join('\n');
 }
 
-const tables: Readonly<Record<string, () => string>> = { keys: keyTable, limits: limitsTable };
+/** Keys that become and refuse the same share a row. */
+function verlTable(): string {
+  const rows = new Map<string, string[]>();
+  for (const [key, row] of Object.entries(verlMapping)) {
+    const target = `${verlTarget(row)} | ${row.refuses ?? ''}`;
+    rows.set(target, [...(rows.get(target) ?? []), key]);
+  }
+  const lines = [...rows].map(([target, keys]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${target} |`);
+  return ['| key | becomes | refused |', '|---|---|---|', ...lines, ''].join('\n');
+}
+
+function verlTarget({ writes = {}, by }: HandoffRow): string {
+  const names = Object.keys(writes).map((name) => `\`${name.replace('actor_rollout_ref.', '')}\``);
+  return [...(by === undefined ? [] : [by]), ...names].join(', ');
+}
+
+const tables: Readonly<Record<string, () => string>> = { keys: keyTable, limits: limitsTable, verl: verlTable };
 
 /** Returns the document with its tables generated anew. */
 export function backendsDocument(text = readFileSync(file, 'utf8')): string {

@@ -219,6 +219,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['doctor --config modal.yaml', 4, 'doctor.result/1'],
     ['doctor --backend nothing', 2, 'error/1'],
   ],
+  handoff: [
+    ['handoff tiny.yaml --to verl --out handed --overwrite', 0, 'handoff.result/1'],
+    ['handoff tiny.yaml --to verl --out handed', 2, 'error/1'],
+    ['handoff tiny.yaml --to verl --out other --set lr_scheduler_type=linear', 2, 'error/1'],
+    ['handoff tiny.yaml --to elsewhere --out other', 2, 'error/1'],
+  ],
   'gpu-train': [
     ['gpu-train tiny.yaml', 3, 'gpu-train.result/1'],
     ['gpu-train modal.yaml', 4, 'gpu-train.result/1'],

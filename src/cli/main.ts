@@ -42,6 +42,7 @@ const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   demo: async (cli) => (await import('./commands/demo.ts')).demoCommand(cli),
   doctor: async (cli) => (await import('./commands/doctor.ts')).doctorCommand(cli),
   'gpu-train': async (cli) => (await import('./commands/gpu-train.ts')).gpuTrainCommand(cli),
+  handoff: async (cli) => (await import('./commands/handoff.ts')).handoffCommand(cli),
   init: async (cli) => (await import('./commands/init.ts')).initCommand(cli),
   'agent-docs': async (cli) => (await import('./commands/agent-docs.ts')).agentDocsCommand(cli),
   skills: async (cli) => (await import('./commands/skills.ts')).skillsCommand(cli),

@@ -6,11 +6,20 @@ import { short } from './values.ts';
 
 export type SupportedBackend = 'builtin' | 'native' | 'trl';
 
+interface MissingEngine {
+  readonly why: string;
+  /** What can be done with it. @default nothing */
+  readonly instead?: string;
+}
+
 /** Engines that have a name in configurations, and why they cannot be used. */
-const missingEngines: Readonly<Record<Exclude<Config['backend'], SupportedBackend>, string>> = {
-  unsloth: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
-  verl: 'it needs GPUs, and samples and trains in a loop of its own',
-  tinker: 'it is a service that trains elsewhere',
+const missingEngines: Readonly<Record<Exclude<Config['backend'], SupportedBackend>, MissingEngine>> = {
+  unsloth: { why: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s' },
+  verl: {
+    why: 'it needs GPUs, and samples and trains in a loop of its own',
+    instead: 'gradus handoff CONFIG --to verl --out DIR writes what it needs to train the same; or ',
+  },
+  tinker: { why: 'it is a service that trains elsewhere' },
 };
 
 interface Limitation {
@@ -95,12 +104,12 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
   const { backend } = config;
   if (!(backend in limitations)) {
-    const why = missingEngines[backend as keyof typeof missingEngines];
+    const { why, instead = '' } = missingEngines[backend as keyof typeof missingEngines];
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
       `${placeOf(['backend'])}: backend ${backend} is not supported yet: ${why}`,
       {
-        hint: `set backend to ${Object.keys(limitations).join(' or ')}`,
+        hint: `${instead}set backend to ${Object.keys(limitations).join(' or ')}`,
         path: 'backend',
       },
     );

@@ -12,6 +12,7 @@ import { errorSchema } from './error.ts';
 import { evalSchema } from './eval.ts';
 import { exportSchema } from './export.ts';
 import { gpuTrainSchema } from './gpu-train.ts';
+import { handoffSchema } from './handoff.ts';
 import { helpSchema } from './help.ts';
 import { initSchema } from './init.ts';
 import { preflightSchema } from './preflight.ts';
@@ -52,6 +53,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'eval.result/1': evalSchema,
   'export.result/1': exportSchema,
   'gpu-train.result/1': gpuTrainSchema,
+  'handoff.result/1': handoffSchema,
   'help.result/1': helpSchema,
   'init.result/1': initSchema,
   'preflight.result/1': preflightSchema,

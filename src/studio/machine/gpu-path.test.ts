@@ -66,6 +66,15 @@ test('what a way would refuse is said before anything is installed', async () =>
   assert.match(place(result, 'trl-modal').refused!, /a lock without vLLM/);
 });
 
+test('a hand-off to verl needs nothing here, and is refused where verl has no counterpart', async () => {
+  const result = await explain({ backend: 'trl', compute: 'modal' });
+  const { command, ready } = place(result, 'verl-handoff');
+  assert.match(command, /^gradus handoff .*grpo\.yaml --to verl --out verl-run --set compute=local$/);
+  assert.ok(ready);
+  const refused = place(await explain({ lr_scheduler_type: 'linear' }), 'verl-handoff');
+  assert.deepEqual([refused.ready, /lr_scheduler_type/.test(refused.refused!)], [false, true]);
+});
+
 test('without the model there is no estimate, and it is missing where it would be trained', async () => {
   const result = await explain({ model: 'Org/No-Such-Model' });
   assert.equal(place(result, 'trl-modal').cost, undefined);

@@ -5,6 +5,8 @@ import type { Config } from '../../config/schema.ts';
 import { assertSupported } from '../../config/support.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
+import { assertHandsOver } from '../handoff/verl-overrides.ts';
+import { verlVersion } from '../handoff/verl-texts.ts';
 import { assertRentable, runCost } from '../modal/rental.ts';
 import { type Plan, planTraining } from '../plan.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
@@ -51,6 +53,8 @@ interface Place {
   /** The checks that it requires in addition to those of its backend. */
   readonly needs: readonly CheckId[];
   readonly rented?: boolean;
+  /** Whether another system trains, from a folder that is written here. */
+  readonly handedOff?: boolean;
 }
 
 const places = {
@@ -77,6 +81,13 @@ const places = {
     settings: { backend: 'trl', compute: 'modal' },
     needs: [],
     rented: true,
+  },
+  'verl-handoff': {
+    description: () =>
+      `verl ${verlVersion} on a cluster of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
+    settings: { compute: 'local' },
+    needs: [],
+    handedOff: true,
   },
 } as const satisfies Record<string, Place>;
 
@@ -117,8 +128,7 @@ export async function explainGpuPath(
       settings,
       command: [
         'gradus',
-        'train',
-        file,
+        ...(place.handedOff ? ['handoff', file, '--to', 'verl', '--out', 'verl-run'] : ['train', file]),
         ...settings.flatMap((setting) => ['--set', setting]),
         ...(place.rented ? ['--yes'] : []),
       ]
@@ -152,10 +162,14 @@ function dataOf({ dataset, taskset, environment }: Config): string {
   return dataset ?? taskset ?? (environment === null ? 'none' : 'what its environment brings');
 }
 
-/** The error with which the backend or the rental would refuse the configuration, if any. */
-function refusal({ settings, rented }: Place, config: Config, file: string): string | undefined {
+/** The error with which the backend, the rental or the hand-off would refuse the configuration, if any. */
+function refusal({ settings, rented, handedOff }: Place, config: Config, file: string): string | undefined {
   const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
   try {
+    if (handedOff) {
+      assertHandsOver({ ...config, compute });
+      return undefined;
+    }
     assertSupported({ ...config, backend, compute }, () => file);
     if (rented) assertRentable(config);
     return undefined;
@@ -172,7 +186,8 @@ function choiceOf({ backend, compute, native }: Config): PlaceId {
 }
 
 function needsOf(id: PlaceId, config: Config): ReadonlySet<CheckId> {
-  const { settings, needs }: Place = places[id];
+  const { settings, needs, handedOff }: Place = places[id];
+  if (handedOff) return new Set(needs);
   const backend = settings.backend as Config['backend'];
   const device = (settings['native.device'] ?? 'cpu') as Config['native']['device'];
   const changed = { ...config, native: { ...config.native, device } };

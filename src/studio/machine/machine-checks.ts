@@ -122,7 +122,8 @@ export const machineChecks = {
   },
   trl: ({ environment }) => trlEnvironment(environment),
   unsloth: () => missingEngine('unsloth'),
-  verl: () => missingEngine('verl'),
+  verl: () =>
+    missingEngine('verl', 'gradus handoff CONFIG --to verl --out DIR writes what verl needs to train elsewhere'),
   tinker: () => missingEngine('tinker'),
   uv: async () => {
     try {
@@ -272,11 +273,11 @@ async function trlEnvironment(environment: CheckSubject['environment']): Promise
   }
 }
 
-function missingEngine(name: string): Finding {
+function missingEngine(name: string, fix = 'use backend: native, which needs no Python'): Finding {
   return {
     ok: false,
     detail: `gradus ${gradusVersion()} has no backend ${name}`,
-    fix: 'use backend: native, which needs no Python',
+    fix,
   };
 }
 

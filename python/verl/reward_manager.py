@@ -1,0 +1,12 @@
+"""verl's naive reward manager, which also tells reward.py the ids of the completion: rewards that count tokens need them."""
+
+from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
+
+
+class GradusRewardManager(NaiveRewardManager):
+    async def run_single(self, data):
+        item = data[-1:][0]
+        ids = item.batch["responses"]
+        length = int(item.batch["attention_mask"][-ids.shape[-1] :].sum())
+        item.non_tensor_batch["extra_info"]["completion_ids"] = ids[:length].tolist()
+        return await super().run_single(data)

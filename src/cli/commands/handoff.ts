@@ -1,0 +1,50 @@
+// gradus handoff: a folder with which another system runs the same training at scale.
+import { Command, Option } from 'commander';
+import type { HandoffResult } from '../../studio/handoff/handoff.ts';
+import { collect, given } from '../arguments.ts';
+import type { Cli } from '../main.ts';
+
+const examples = `Examples:
+  gradus handoff grpo.yaml --to verl --out verl-run
+  gradus handoff grpo.yaml --to verl --out verl-run --set prompts_per_step=128 --set num_generations=16 --overwrite
+`;
+
+interface HandoffFlags {
+  readonly out: string;
+  readonly set: readonly string[];
+  readonly overwrite?: boolean;
+}
+
+export function handoffCommand(cli: Cli): Command {
+  return new Command('handoff')
+    .description('write data, rewards, settings and a script for verl, to train the same at scale; starts nothing')
+    .argument('<config>', 'a YAML or JSON file')
+    .addOption(new Option('--to <system>', 'the system that will train').choices(['verl']).makeOptionMandatory())
+    .requiredOption('--out <folder>', 'where to; new or empty')
+    .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
+    .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
+    .option('--json', 'print one JSON object on stdout')
+    .addHelpText('before', examples)
+    .action(cli.action((config: string, flags: HandoffFlags) => runHandoff(cli, config, flags)));
+}
+
+async function runHandoff({ output }: Cli, file: string, { out, set, overwrite }: HandoffFlags) {
+  const { loadConfigFile } = await import('../../config/load.ts');
+  const { handOff } = await import('../../studio/handoff/handoff.ts');
+  // Another engine trains, so that what ours would refuse does not matter.
+  const loaded = loadConfigFile(file, set, { anyBackend: true });
+  const result = await handOff(loaded, { out, ...given({ overwrite }) });
+  output.result(result, summary(result));
+  return undefined;
+}
+
+function summary({ to, dir, files, problems, steps, differences, next }: HandoffResult): string {
+  return [
+    `${dir}: ${files.join(', ')}`,
+    `${steps} steps of ${to.name} ${to.version} on ${problems.train} problems, ${problems.eval} held out`,
+    'where it differs:',
+    ...differences.map((difference) => `  ${difference}`),
+    'next:',
+    ...next.map((command) => `  ${command}`),
+  ].join('\n');
+}

@@ -1,0 +1,29 @@
+// Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
+import { cpSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { splitReference } from '../../config/references.ts';
+import { placedRewards, userFunctions } from '../../config/reward-names.ts';
+import type { Config } from '../../config/schema.ts';
+
+/** What is never copied with them: what is installed, what is secret, what was made here. */
+const left = /^(node_modules|\.git|\.venv|__pycache__|runs|\.cache|\.env.*)$/;
+
+/**
+ * Copies the whole folder of each function, since code imports what lies beside it, to `code/0`, `code/1`, …
+ * @returns the configuration with paths relative to `out`
+ */
+export function copyCode(config: Config, out: string): Config {
+  rmSync(join(out, 'code'), { recursive: true, force: true });
+  const folders = [...new Set(userFunctions(config).map((reference) => dirname(splitReference(reference)[0])))];
+  for (const [i, folder] of folders.entries()) {
+    const filter = (path: string) => !left.test(basename(path)) && resolve(path) !== resolve(out);
+    cpSync(folder, join(out, 'code', `${i}`), { recursive: true, filter });
+  }
+  const placed = (reference: string) => {
+    const [file, name] = splitReference(reference);
+    const there = `./code/${folders.indexOf(dirname(file))}/${basename(file)}`;
+    return name === undefined ? there : `${there}:${name}`;
+  };
+  const { reward, reward_fn } = config;
+  return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
+}

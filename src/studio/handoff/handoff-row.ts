@@ -1,0 +1,64 @@
+// What may become of a key of the configuration in a hand-off, and the words for it in the table of each key.
+import type { Config } from '../../config/schema.ts';
+
+type Section = 'lora' | 'eval' | 'save';
+
+/** Every key, as a path with dots. A new key without a row in the table is a compile error. */
+export type HandoffKey =
+  | Exclude<keyof Config, Section>
+  | { [S in Section]: `${S}.${keyof NonNullable<Config[S]> & string}` }[Section];
+
+/** A value of the other system's configuration. */
+export type Override =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly string[]
+  | readonly number[]
+  | { readonly [key: string]: number };
+
+/** What values are made of. */
+export interface Given {
+  readonly config: Config;
+  /** Steps of the run. */
+  readonly steps: number;
+  /** Rows to train on. */
+  readonly rows: number;
+  /** Tokens that a prompt may have. */
+  readonly promptTokens: number;
+  /** The Jinja template to apply in place of the model's own; null: the model's own. */
+  readonly chatTemplate: string | null;
+}
+
+/** What becomes of a key: at least one of the three. */
+export interface HandoffRow {
+  /** The other system's keys that it decides, by name. */
+  readonly writes?: Readonly<Record<string, (given: Given) => Override>>;
+  /** What else acts on it. */
+  readonly by?: string;
+  /** Why its value cannot be handed over; undefined if it can. */
+  readonly refusal?: (config: Config, isDefault: boolean) => string | undefined;
+  /** What is refused, for the document. */
+  readonly refuses?: string;
+}
+
+/** The key is written under this name. */
+export function to(name: string, value: (given: Given) => Override): HandoffRow {
+  return { writes: { [name]: value } };
+}
+
+/** Something other than the configuration acts on the key. */
+export function by(what: string): HandoffRow {
+  return { by: what };
+}
+
+/** Nothing acts on the key, so that only its default can be handed over. */
+export function none(why: string): HandoffRow {
+  return { refusal: (_, isDefault) => (isDefault ? undefined : why), refuses: `any value but the default: ${why}` };
+}
+
+/** The row, for configurations of which `why` says nothing. */
+export function unless(row: HandoffRow, refuses: string, why: (config: Config) => string | undefined): HandoffRow {
+  return { ...row, refuses, refusal: why };
+}

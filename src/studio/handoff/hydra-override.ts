@@ -1,0 +1,28 @@
+// Writes values in the grammar of Hydra's command line.
+import type { Override } from './handoff-row.ts';
+
+/** `key=value` */
+export function hydraOverride(key: string, value: Override): string {
+  return `${key}=${written(value)}`;
+}
+
+function written(value: Override): string {
+  if (typeof value === 'string') return quoted(value);
+  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    return `{${Object.entries(value)
+      .map(([name, inner]) => `${name}: ${written(inner)}`)
+      .join(', ')}}`;
+  }
+  return String(value);
+}
+
+/** Words need no quotes. Within them a backslash only escapes a quote, or a backslash before one; `${` would begin an interpolation. */
+function quoted(text: string): string {
+  if (/^[a-z][\w-]*$/i.test(text) && !/^(true|false|null|nan|inf)$/i.test(text)) return text;
+  const escaped = text.replaceAll(
+    /(\\*)("|$)/g,
+    (_, slashes: string, end: string) => slashes + slashes + (end && '\\"'),
+  );
+  return `"${escaped.replaceAll('${', '\\${')}"`;
+}

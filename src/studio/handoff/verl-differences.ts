@@ -1,0 +1,66 @@
+// Where training with verl differs from training with Gradus although every key was handed over: what a reader of its curves should know.
+
+import { userFunctions } from '../../config/reward-names.ts';
+import type { Config } from '../../config/schema.ts';
+
+interface Difference {
+  readonly text: string;
+  readonly holds: (config: Config) => boolean;
+}
+
+const always = () => true;
+
+const differences: readonly Difference[] = [
+  { text: 'sampling is vLLM’s, in bfloat16: the same seed gives other completions', holds: always },
+  {
+    text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
+    holds: ({ taskset }) => taskset === null,
+  },
+  {
+    text: 'advantages are divided by the standard deviation plus 10⁻⁶, here plus 10⁻⁴',
+    holds: ({ scale_rewards }) => scale_rewards === 'group',
+  },
+  {
+    text: 'averages over sequences divide by all completions of a step, also where some failed',
+    holds: ({ loss_type }) => ['grpo', 'dr_grpo', 'sapo', 'luspo'].includes(loss_type),
+  },
+  {
+    text: 'log-ratios are clipped at ±20, those of sequences at 10',
+    holds: always,
+  },
+  {
+    text: 'a token’s KL divergence by k3 is at most 10',
+    holds: ({ beta, kl_estimator }) => beta !== 0 && kl_estimator === 'k3',
+  },
+  {
+    text: 'weight decay applies to biases and norms, too',
+    holds: ({ weight_decay, lora }) => weight_decay !== 0 && lora === null,
+  },
+  {
+    text: 'other groups are sampled in place of those whose rewards are all equal until the step is full, with no limit',
+    holds: ({ group_policy }) => group_policy === 'resample',
+  },
+  {
+    text: 'reward functions of yours get one completion at a time, and no progress of the run',
+    holds: (config) => userFunctions(config).length > 0,
+  },
+  {
+    text: 'evaluations are greedy; with k above 1 they sample instead',
+    holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) === 1,
+  },
+  {
+    text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
+    holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) > 1,
+  },
+  { text: 'no checkpoint is kept for being the best', holds: ({ save }) => save.best !== null },
+  { text: 'rollouts that fail never stop the run', holds: always },
+  {
+    text: 'completions of every step are written to rollouts/',
+    holds: ({ sample_every_steps }) => sample_every_steps !== null,
+  },
+];
+
+/** Those that concern a configuration, one sentence each. */
+export function verlDifferences(config: Config): string[] {
+  return differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
+}
