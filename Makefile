@@ -17,9 +17,10 @@ demo: setup
 test: setup
 	$(run) test
 
-# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, and with llama.cpp.
+# *.engine.test.ts, which compare with PyTorch, transformers and PEFT in python/.venv, with verl, and with llama.cpp.
 test-engines: setup
 	python/setup.sh
+	python/verl-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts
