@@ -15,6 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gradus-handoff-'));
 after(() => rmSync(folder, { recursive: true }));
 writeTinyChatModel(join(folder, 'chat'));
 writeTinyModel(join(folder, 'plain'));
+mkdirSync(join(folder, 'gguf'));
+writeFileSync(join(folder, 'gguf', 'tiny.gguf'), '');
 mkdirSync(join(folder, 'rewards', 'node_modules'), { recursive: true });
 writeFileSync(
   join(folder, 'rewards', 'mine.ts'),
@@ -154,6 +156,7 @@ test('what verl has no counterpart of is one error that names every key', async 
     });
   }
   await assert.rejects(handedOver({ prompts_per_step: 19 }), { code: 'DATASET_TOO_SMALL' });
+  await assert.rejects(handedOver({ model: './gguf' }), { code: 'HANDOFF_UNSUPPORTED', path: 'model' });
 });
 
 test('an environment is refused before its code is run', async () => {

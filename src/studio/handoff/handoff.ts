@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSyn
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describableModel } from '../../backends/model-files/find-model.ts';
+import { ggufAt } from '../../backends/model-files/gguf-file.ts';
 import { openModelText } from '../../backends/open-renderer.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
@@ -20,7 +21,7 @@ import { promptTemplate } from './prompt-template.ts';
 import { verlDifferences } from './verl-differences.ts';
 import { assertHandsOver, verlOverrides } from './verl-overrides.ts';
 import { verlColumns, verlRows } from './verl-rows.ts';
-import { readme, rewardOverrides, runScript, verlVersion } from './verl-texts.ts';
+import { readme, rewardOverrides, runScript, trainedSettings, verlVersion } from './verl-texts.ts';
 
 export interface HandoffOptions {
   /** The folder to write. */
@@ -115,7 +116,10 @@ export async function handOff({ config, file }: LoadedConfig, options: HandoffOp
     prompt_tokens: promptTokens,
     overrides,
     differences,
-    next: [`cd ${shellWord(out)} && GPUS=8 ./run.sh`, `gradus eval ${shellWord(file ?? 'CONFIG')} --set model=trained`],
+    next: [
+      `cd ${shellWord(out)} && GPUS=8 ./run.sh`,
+      `gradus eval ${shellWord(file ?? 'CONFIG')} ${trainedSettings(config.lora !== null)}`,
+    ],
   };
 }
 
@@ -129,6 +133,12 @@ interface Prompts {
 async function openPrompts(config: Config): Promise<Prompts> {
   const { problems: all } = await openTask(config);
   const { path } = await describableModel(config.model!);
+  if (ggufAt(path)) {
+    throw new GradusError('HANDOFF_UNSUPPORTED', `${config.model} is a GGUF model, which verl does not read`, {
+      hint: 'give the folder of safetensors that it was made of, or its id on the hub',
+      path: 'model',
+    });
+  }
   const text = await openModelText(path, config.chat_template);
   const prompt = promptOf(config);
   const contextLength = contextOf(path);

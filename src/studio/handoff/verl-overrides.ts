@@ -1,4 +1,5 @@
 // The configuration that verl is given, made of the table of keys, and the one error for all that the table refuses.
+import { isDeepStrictEqual } from 'node:util';
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
@@ -36,7 +37,7 @@ export function assertHandsOver(config: Config): void {
     const path = key.split('.');
     const value = valueAt(config, path);
     // Settings of a section that is null are not there.
-    const isDefault = value === undefined || JSON.stringify(value) === JSON.stringify(valueAt(configDefaults, path));
+    const isDefault = value === undefined || isDeepStrictEqual(value, valueAt(configDefaults, path));
     const why = refusal?.(config, isDefault);
     return why === undefined ? [] : [{ key, why }];
   });

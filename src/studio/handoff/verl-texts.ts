@@ -63,10 +63,14 @@ export interface ReadmeParts {
   readonly differences: readonly string[];
 }
 
+/** The changes to a configuration that evaluate what verl's merger writes to `trained`. */
+export function trainedSettings(lora: boolean): string {
+  return lora ? '--set model=trained --set adapter=trained/lora_adapter' : '--set model=trained';
+}
+
 /** How to run what is in the folder, and where verl differs. */
 export function readme(parts: ReadmeParts): string {
   const { version, model, train, eval: heldOut, steps, completions, lora, differences } = parts;
-  const settings = lora ? '--set model=trained --set adapter=trained/lora_adapter' : '--set model=trained';
   return `# Training with verl
 
 Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${completions} completions with ${model}, on ${train} problems; ${heldOut} are held out.
@@ -111,7 +115,7 @@ A completion whose reward fails is not scored: \`reward.py\` raises, verl logs t
 
 \`\`\`sh
 python3 -m verl.model_merger merge --backend fsdp --local_dir checkpoints/global_step_${steps}/actor --target_dir trained
-gradus eval CONFIG ${settings}
+gradus eval CONFIG ${trainedSettings(lora)}
 \`\`\`
 
 CONFIG is the configuration that was handed over, on any machine that has its data.

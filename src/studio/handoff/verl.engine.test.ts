@@ -1,7 +1,7 @@
 // Hand-offs, as verl's own code takes them: its configuration, its data set and its loaders of rewards.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -21,6 +21,15 @@ import { verlOverrides } from './verl-overrides.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gradus-verl-'));
 after(() => rmSync(folder, { recursive: true }));
 const skip = skipWithoutShared('models/smollm2-135m-instruct', 'models/stories260K');
+
+/** A folder with all of a model but its weights, which no hand-off reads: those that are shared are in a format that verl does not know. */
+function withoutWeights(shared: string, name: string): void {
+  const from = sharedPath('models', shared)!;
+  mkdirSync(join(folder, name));
+  for (const file of readdirSync(from).filter((each) => each.endsWith('.json'))) {
+    copyFileSync(join(from, file), join(folder, name, file));
+  }
+}
 
 const facts = { steps: 10, rows: 100, promptTokens: 64, chatTemplate: null };
 const given = (config: Config): Given => ({ config, ...facts });
@@ -65,7 +74,7 @@ function variant(input: ConfigInput): Config {
 /** What the whole hand-offs are made of. */
 const handedOver: Readonly<Record<string, ConfigInput>> = {
   smollm: {
-    model: sharedPath('models/smollm2-135m-instruct') ?? '',
+    model: './smollm2',
     taskset: 'arithmetic',
     system_prompt: 'Answer with a number, as in "4".\nNothing else: \\boxed{} is $0.',
     few_shot: [
@@ -77,7 +86,7 @@ const handedOver: Readonly<Record<string, ConfigInput>> = {
     eval: { limit: 8 },
   },
   stories: {
-    model: sharedPath('models/stories260K') ?? '',
+    model: './stories260K',
     chat_template: 'none',
     dataset: './stories.jsonl',
     prompt_template: 'Tell me of {what}.',
@@ -87,7 +96,7 @@ const handedOver: Readonly<Record<string, ConfigInput>> = {
     eval: { k: [1, 4] },
   },
   template: {
-    model: sharedPath('models/smollm2-135m-instruct') ?? '',
+    model: './smollm2',
     chat_template: './chat.jinja',
     taskset: 'arithmetic',
     reward: 'numeric_match',
@@ -160,14 +169,16 @@ export function odd({ completions, completionIds, columns, prompts }) {
   };
   const prompts: Record<string, string> = {};
   if (!skip) {
+    withoutWeights('smollm2-135m-instruct', 'smollm2');
+    withoutWeights('stories260K', 'stories260K');
     for (const [name, input] of Object.entries(handedOver)) {
       const out = join(folder, name);
       await handOff(loadConfigObject(input, [], folder), { out });
       // For adapters verl asks vLLM whether it takes their rank.
       configs[name] = [...argumentsOf(out), ...(input.lora === null ? [] : ['actor_rollout_ref.rollout.name=sglang'])];
-      prompts[name] = input.model!;
+      prompts[name] = join(folder, input.model!);
     }
-    const { tokenizer } = await openModelText(handedOver.smollm!.model!, 'auto');
+    const { tokenizer } = await openModelText(join(folder, 'smollm2'), 'auto');
     completionIds = completions.map((text) => [...tokenizer.encode(text), tokenizer.eosId!]);
   }
   const question = {
