@@ -77,7 +77,7 @@ test('a folder holds data, rewards, a script and how to run it', async () => {
   ]);
   assert.deepEqual(row!.reward_model, { style: 'rule', ground_truth: String(problem.answer) });
   assert.equal((await rowsOf(out, 'eval')).length, 2);
-  assert.match(file('README.md'), /verl\[vllm\]==0\.9\.1/);
+  assert.match(file('README.md'), /verl\[vllm,fsdp\]==0\.9\.1/);
   for (const difference of result.differences) assert.ok(file('README.md').includes(`- ${difference}\n`), difference);
 });
 

@@ -87,8 +87,8 @@ Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${comple
 On every node, with the same path to this folder:
 
 \`\`\`sh
-pip install "verl[vllm]==${verlVersion}"
-npm install --global gradus@${version}     # Node 22.18 or later; GRADUS names another command
+pip install "verl[vllm,fsdp]==${verlVersion}"
+npm install --global gradus@${version} --onnxruntime-node-install=skip    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 
 Packages that your reward functions import must be there, too. ${
