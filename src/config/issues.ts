@@ -1,10 +1,10 @@
 // Turns the schema's issues with a configuration into one error of one line.
 import { z } from 'zod';
-import { GradusError } from '../errors.ts';
+import { GradusError, isObject } from '../errors.ts';
 import { named, nearest } from '../nearest.ts';
 import { foreignNames } from './foreign-names.ts';
 import { configSchema } from './schema.ts';
-import { dotted, type KeyPath, short, valueAt } from './values.ts';
+import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -15,10 +15,13 @@ export interface IssueContext {
   readonly placeOf: (path: KeyPath) => string;
 }
 
-/** The first issue as `CONFIG_UNKNOWN_KEY`, `CONFIG_MISSING` or `CONFIG_INVALID`. */
+/** All unknown keys as `CONFIG_UNKNOWN_KEY`; if there are none, the first issue as `CONFIG_MISSING` or `CONFIG_INVALID`. */
 export function configError(issues: readonly Issue[], context: IssueContext): GradusError {
+  const unknown = issues
+    .map(closestIssue)
+    .flatMap((issue) => (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : []));
+  if (unknown.length > 0) return unknownKeys(unknown, context);
   const issue = closestIssue(issues[0]!);
-  if (issue.code === 'unrecognized_keys') return unknownKey([...issue.path, issue.keys[0]!], context);
   const path = dotted(issue.path);
   const got = valueAt(context.value, issue.path);
   if (got === undefined && issue.path.length > 0) {
@@ -51,26 +54,77 @@ function configKeys(): string[] {
   return keys;
 }
 
-function unknownKey(path: KeyPath, { placeOf }: IssueContext): GradusError {
+/** Of so many keys a hint says what they are called here. */
+const mostHints = 30;
+
+/** One error for all of them, so that a configuration of another system is corrected at once. */
+function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
+  const unknown = paths.flatMap((path) => insideSection(path, context.value));
+  const [first, ...others] = unknown;
+  const what = `${context.placeOf(first!)}: unknown key ${dotted(first!)}`;
+  if (others.length === 0) {
+    return new GradusError('CONFIG_UNKNOWN_KEY', what, {
+      hint: meaning(first!) ?? `the keys ${siblingNames(first!)}`,
+      path: dotted(first!),
+    });
+  }
+  // Many keys of another system mean the same here.
+  const told = Map.groupBy(unknown.slice(0, mostHints), (path) => meaning(path) ?? 'there is no such key');
+  const hints = [...told].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
+  return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
+    hint: [...hints, ...(unknown.length > mostHints ? ['…'] : [])].join('; '),
+    path: dotted(first!),
+  });
+}
+
+/** The keys inside of an unknown one, where it is a section of another system and not one of ours misspelt. */
+function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {
+  const value = valueAt(root, path);
+  if (!isObject(value) || Object.keys(value).length === 0) return [path];
+  const ours = foreignName(path) ?? nearest(String(path.at(-1)), siblingsOf(path));
+  if (ours !== undefined && (ours.includes(' ') || takesKeys(schemaAt(ours.split('.'))))) return [path];
+  return leafPaths(value).map((leaf) => [...path, ...leaf]);
+}
+
+function siblingsOf(path: KeyPath): string[] {
+  return Object.keys(propertiesOf(schemaAt(path.slice(0, -1))));
+}
+
+function siblingNames(path: KeyPath): string {
+  const parent = path.slice(0, -1);
+  return `${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblingsOf(path).join(', ')}`;
+}
+
+/** Whether a key is in a section that is none of ours. */
+function isInForeignSection(path: KeyPath): boolean {
+  return path.length > 1 && !(String(path[0]) in propertiesOf(jsonSchema()));
+}
+
+/** What a key of another system is called here, or a sentence about it. In its sections the last name says what a key is. */
+function foreignName(path: KeyPath): string | undefined {
+  const key = String(path.at(-1));
+  const isAtTop = path.length === 1 || path[0] === 'stages';
+  const whole = named(foreignNames, dotted(path));
+  if (isInForeignSection(path)) {
+    return whole ?? named(foreignNames, key) ?? (key in propertiesOf(jsonSchema()) ? key : undefined);
+  }
+  return whole ?? (isAtTop ? named(foreignNames, key) : undefined);
+}
+
+/** What to write instead of an unknown key; `undefined` if nothing resembles it. */
+function meaning(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1);
-  const full = dotted(path);
-  const siblings = Object.keys(propertiesOf(schemaAt(parent)));
-  const ours =
-    named(foreignNames, full) ?? (parent.length === 0 || parent[0] === 'stages' ? named(foreignNames, key) : undefined);
+  if (parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema())) {
+    return `${key} is the same in all stages: move it out of them`;
+  }
+  const ours = foreignName(path);
+  if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
+  if (isInForeignSection(path)) return undefined;
+  const siblings = siblingsOf(path);
   const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
-  const isOfTheRun = parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema());
-  const meant = ours ?? nearest(key, siblings) ?? elsewhere[0];
-  const hint = isOfTheRun
-    ? `${key} is the same in all stages: move it out of them`
-    : ours !== undefined
-      ? ours.includes(' ')
-        ? ours
-        : `here it is called ${ours}`
-      : meant !== undefined
-        ? `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`
-        : `the keys ${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblings.join(', ')}`;
-  return new GradusError('CONFIG_UNKNOWN_KEY', `${placeOf(path)}: unknown key ${full}`, { hint, path: full });
+  const meant = nearest(key, siblings) ?? elsewhere[0];
+  return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
 }
 
 /** The issues of that branch of a union which the value matches best. */
@@ -115,6 +169,7 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 interface JsonSchema {
+  readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly anyOf?: readonly JsonSchema[];
   readonly items?: JsonSchema;
@@ -138,6 +193,11 @@ function schemaAt(path: KeyPath): JsonSchema {
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
   return Object.assign({}, schema.properties, ...(schema.anyOf ?? []).map(propertiesOf));
+}
+
+/** Whether a value of it may be keys and values. */
+function takesKeys(schema: JsonSchema): boolean {
+  return schema.type === 'object' || (schema.anyOf ?? []).some(takesKeys);
 }
 
 function itemsOf(schema: JsonSchema): JsonSchema {

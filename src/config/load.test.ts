@@ -138,6 +138,8 @@ describe('an unknown key is an error that names ours', () => {
     'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
     'dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
     'torch_dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
+    'attn_implementation: sdpa': /leave it out/,
+    'custom_reward_function: {path: a.py}': /FILE:NAME/,
     'fp16: true': /native\.rollout_dtype .* trl\.bf16/,
   };
   for (const [line, hint] of Object.entries(cases)) {
@@ -148,6 +150,40 @@ describe('an unknown key is an error that names ours', () => {
       assert.match(error.hint!, hint);
     });
   }
+});
+
+test('all unknown keys are told at once, those in sections of other systems by their own names', () => {
+  const verl = withLine(
+    [
+      'data: {train_files: a.jsonl, train_batch_size: 8}',
+      'actor_rollout_ref:',
+      '  model: {path: tiny}',
+      '  actor: {optim: {lr: 1e-6}}',
+      '  rollout: {n: 4, temperature: 0.7, name: vllm}',
+      'trainer: {total_epochs: 1}',
+    ].join('\n'),
+  );
+  const error = refusal(verl);
+  assert.equal(error.code, 'CONFIG_UNKNOWN_KEY');
+  assert.match(error.message, /run\.yaml:4: unknown key data\.train_files, and 7 more$/);
+  assert.equal(error.path, 'data.train_files');
+  const hints = [
+    'data.train_files: here it is called dataset',
+    'data.train_batch_size: here it is called prompts_per_step',
+    'actor_rollout_ref.model.path: here it is called model',
+    'actor_rollout_ref.actor.optim.lr: here it is called learning_rate',
+    'actor_rollout_ref.rollout.n: here it is called num_generations',
+    'actor_rollout_ref.rollout.temperature: here it is called temperature',
+    'actor_rollout_ref.rollout.name: there is no such key',
+    'trainer.total_epochs: here it is called num_train_epochs',
+  ];
+  assert.equal(error.hint, hints.join('; '));
+
+  const together = refusal(withLine('push_to_hub: true\nhub_model_id: a/b\nevl: {every_steps: 3}'));
+  assert.match(together.hint!, /^push_to_hub, hub_model_id: nothing is uploaded: .*; evl: did you mean eval\?$/);
+  const many = refusal(withLine(Array.from({ length: 40 }, (_, i) => `odd_${i}: 1`).join('\n')));
+  assert.match(many.message, /odd_0, and 39 more$/);
+  assert.match(many.hint!, /odd_29: there is no such key; …$/);
 });
 
 test('names of other systems lead to keys that there are, or to a sentence', () => {
