@@ -30,7 +30,11 @@ test('target modules are longer ends of names, or a regular expression', () => {
     [...adaptersOf('.*\\.[01]\\..*\\.[qv]_proj').keys()].map((name) => name.slice(13)),
     ['0.self_attn.q_proj', '0.self_attn.v_proj', '1.self_attn.q_proj', '1.self_attn.v_proj'],
   );
-  assert.throws(() => adaptersOf('q_proj'), { code: 'LORA_TARGET_UNKNOWN', message: 'no layer is called q_proj' });
+  assert.throws(() => adaptersOf('q_proj'), {
+    code: 'LORA_TARGET_UNKNOWN',
+    message: 'no layer is called q_proj',
+    hint: /^one text is a regular expression for whole names: write a list, \[q_proj\]; this model has q_proj/,
+  });
   assert.throws(() => adaptersOf('[q_proj'), { code: 'LORA_TARGET_UNKNOWN', hint: /a list/ });
 });
 

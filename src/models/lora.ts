@@ -46,14 +46,15 @@ export function loraAdapters(parameters: readonly ParameterSpec[], settings: Lor
     .filter(({ kind }) => kind === 'linear')
     .map(({ name, shape }) => ({ name: name.replace(/\.weight$/, ''), shape }));
   const { targetModules } = settings;
-  const targets = typeof targetModules === 'string' ? [targetModules] : targetModules;
-  const fits = typeof targetModules === 'string' ? isTarget : endsWith;
+  const isExpression = typeof targetModules === 'string';
+  const targets = isExpression ? [targetModules] : targetModules;
+  const fits = isExpression ? isTarget : endsWith;
   const unknown = targets.find((target) => !linear.some(({ name }) => fits(name, target)));
   if (unknown !== undefined) {
     const known = new Set(linear.map(({ name }) => lastPart(name)));
     throw new GradusError('LORA_TARGET_UNKNOWN', `no layer is called ${unknown}`, {
       path: 'lora.target_modules',
-      hint: `this model has ${[...known].join(', ')}; or use all-linear`,
+      hint: `${isExpression ? `one text is a regular expression for whole names: write a list, [${targetModules}]; ` : ''}this model has ${[...known].join(', ')}; or use all-linear`,
     });
   }
   const saved = settings.modulesToSave ?? [];

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath, LORA, readJson } from '../../test/native-models.ts';
 import { architectureOf } from './families.ts';
+import type { LoraSettings } from './lora.ts';
 import { trainedEntries, trainedParameters } from './trained-parameters.ts';
 
 const parametersOf = (name: string) => architectureOf(readJson(fixturePath(name), 'config.json')).parameters;
@@ -21,6 +22,19 @@ test('without adapters all parameters are trained, or those that are named', () 
     'model.layers.0.self_attn.q_proj.bias',
   ]);
   assert.deepEqual(ownNames(untied, null, '.*\\.[01]\\..*norm\\.weight').length, 4);
+});
+
+test('a rank beyond both dimensions of a layer is refused, by the layer', () => {
+  const rank = (r: number, targetModules: LoraSettings['targetModules']) =>
+    trainedParameters(untied, { ...LORA, r, targetModules }).adapters!.size;
+  const [rows, columns] = untied.find(({ name }) => name.endsWith('0.mlp.up_proj.weight'))!.shape as [number, number];
+  assert.ok(rows > columns);
+  assert.equal(rank(rows, ['up_proj']), 3);
+  assert.throws(() => rank(rows + 1, ['up_proj']), {
+    code: 'LORA_RANK_TOO_LARGE',
+    message: `rank ${rows + 1} is beyond model.layers.0.mlp.up_proj, which is ${rows} × ${columns}`,
+    path: 'lora.r',
+  });
 });
 
 test('what is saved with adapters is trained itself and carries none', () => {

@@ -12,7 +12,7 @@ export interface TrainedParameters {
 }
 
 /**
- * Throws `LORA_TARGET_UNKNOWN` and `PARAMETER_UNKNOWN` for names that the model does not have.
+ * Throws `LORA_TARGET_UNKNOWN` and `PARAMETER_UNKNOWN` for names that the model does not have, `LORA_RANK_TOO_LARGE` for ranks beyond its layers.
  * @param trainable without adapters, the parameters to train: parts of their names, such as `lm_head`, `layers.0`, `mlp`, `self_attn.q_proj`;
  *   or one regular expression that matches whole names. @default all
  */
@@ -23,11 +23,25 @@ export function trainedParameters(
 ): TrainedParameters {
   if (lora) {
     const own = chosen(parameters, lora.modulesToSave ?? [], isSaved, 'lora.modules_to_save');
-    return { adapters: loraAdapters(parameters, lora), own, whole: false };
+    const adapters = loraAdapters(parameters, lora);
+    assertRanks(adapters);
+    return { adapters, own, whole: false };
   }
   if (!trainable) return { own: parameters, whole: true };
   const own = chosen(parameters, trainable, isNamed(trainable), 'trainable');
   return { own, whole: own.length === parameters.length };
+}
+
+/** Adapters of a rank above both dimensions of their layer would be larger than the layer, and could say no more than it. */
+function assertRanks(adapters: LoraAdapters): void {
+  for (const [layer, { a, b }] of adapters) {
+    const [[rank, columns], [rows]] = [a.shape, b.shape];
+    if (rank <= Math.max(rows, columns)) continue;
+    throw new GradusError('LORA_RANK_TOO_LARGE', `rank ${rank} is beyond ${layer}, which is ${rows} × ${columns}`, {
+      path: 'lora.r',
+      hint: 'lower lora.r, mostly 8 to 64, or its rank_pattern; lora: null trains the layers themselves',
+    });
+  }
 }
 
 /** Names and shapes of everything that is trained, in the order of checkpoints. Weight decay does not apply to biases and norms. */
