@@ -78,7 +78,10 @@ const keys = {
   dataset: z.string().nullable().default(null).describe('a file, a folder or a Hugging Face id'),
   dataset_config: z.string().nullable().default(null).describe('one of several configurations of the data set'),
   dataset_split: z.string().default('train').describe('the split to train on'),
-  columns: z.record(z.string(), z.string()).default({}).describe('columns to copy, by new name: {question: problem}'),
+  columns: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('columns to copy, by new name: {question: problem}; {answer: extra.answer} reaches into objects'),
   filter: z.record(z.string(), condition).default({}).describe('the rows to keep: a condition for each column'),
   train_limit: count
     .nullable()

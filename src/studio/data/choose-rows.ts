@@ -1,5 +1,6 @@
 // Renames the columns of a data set and filters its rows, as a configuration says.
 import type { Config } from '../../config/schema.ts';
+import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { requireColumns } from './data-files.ts';
@@ -24,12 +25,23 @@ export function chooseRows(rows: readonly Example[], { columns, filter }: Config
   });
 }
 
-/** Adds columns under new names. The old column stays, so that it can have several new names. */
+/** Adds columns under new names. The old column stays, so that it can have several new names. A name with dots may lead into objects. */
 function withColumns(rows: readonly Example[], columns: Config['columns'], path: string): readonly Example[] {
   const names = Object.entries(columns);
   if (names.length === 0) return rows;
-  requireColumns(rows, Object.values(columns), path);
-  return rows.map((row) => ({ ...row, ...Object.fromEntries(names.map(([name, from]) => [name, row[from]])) }));
+  const sources = Object.values(columns);
+  const reached = rows.map((row) => ({ ...row, ...Object.fromEntries(sources.flatMap((from) => reach(row, from))) }));
+  requireColumns(reached, sources, path);
+  return rows.map((row, i) => ({
+    ...row,
+    ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),
+  }));
+}
+
+/** The column of that name, or what its parts lead to from object to object; no entry if there is neither. */
+function reach(row: Example, name: string): [string, unknown][] {
+  const value = Object.hasOwn(row, name) ? row[name] : valueAt(row, name.split('.'));
+  return value === undefined ? [] : [[name, value]];
 }
 
 function holds(condition: Condition, value: unknown): boolean {

@@ -36,6 +36,25 @@ test('columns get other names, and keep their own', async () => {
   await assert.rejects(load({ prompt_column: 'question', eval: {} }), isError('COLUMN_MISSING'));
 });
 
+test('a column may be inside of another, unless there is one of that very name', async () => {
+  const nested = rows.map(({ problem, solution }) => ({
+    problem,
+    model: { truth: solution },
+    'a.b': 'own',
+    a: { b: 'no' },
+  }));
+  const file = join(folder, 'nested.json');
+  writeFileSync(file, JSON.stringify(nested));
+  const { train } = await load({ dataset: file, columns: { answer: 'model.truth', other: 'a.b' } });
+  assert.deepEqual(train[3], { ...nested[3], answer: '4', other: 'own' });
+  const missing = load({ dataset: file, columns: { answer: 'model.gold' } });
+  await assert.rejects(missing, {
+    code: 'COLUMN_MISSING',
+    message: /has no column "model\.gold"$/,
+    hint: /^there is: problem, model/,
+  });
+});
+
 test('a filter keeps rows by a value, several, a range or a regular expression', async () => {
   const count = async (filter: ConfigInput['filter']) => (await load({ filter })).train.length;
   assert.equal(await count({ level: 1 }), 10);
