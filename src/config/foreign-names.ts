@@ -148,7 +148,15 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ],
   ),
   ...aliases('lora is what adapters are, and lora: null trains the whole model: leave it out', 'use_peft'),
-  ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora_task_type'),
+  ...aliases('adapters here are LoRA, with lora.use_rslora or without', 'use_dora', 'lora.use_dora', 'peft_type'),
+  ...aliases(
+    'adapters are for causal language models, start as if they were not there, and train no biases: leave it out',
+    ...['lora_task_type', 'lora.task_type', 'lora.bias', 'lora.init_lora_weights', 'lora.peft_type'],
+  ),
+  ...aliases(
+    'lora.target_modules may be a regular expression that names layers, such as .*layers\\.[0-3]\\..*proj',
+    ...['lora.layers_to_transform', 'lora.layers_pattern', 'lora.exclude_modules'],
+  ),
   ...aliases('a model is named with its revision: model: NAME@REVISION', 'model_revision', 'revision'),
   ...aliases('code that comes with a model is never run: leave it out', 'trust_remote_code'),
   ...aliases(

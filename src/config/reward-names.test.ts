@@ -1,7 +1,7 @@
 // Which rewards are functions of the user's, and what they are called.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { functionName, isUserFunction, placedRewards, rewardName, userFunctions } from './reward-names.ts';
+import { functionName, isUserFunction, placedRewards, rewardHint, rewardName, userFunctions } from './reward-names.ts';
 
 const part = (name: string, as?: string) => ({ name, weight: 1, config: {}, ...(as !== undefined && { as }) });
 
@@ -27,4 +27,13 @@ test('references are found, and can be replaced', () => {
   assert.deepEqual(userFunctions({ reward: [], reward_fn: null }), []);
   const placed = placedRewards(reward, (reference) => `/there/${reference}`);
   assert.deepEqual(placed, [part('f1'), part('/there/mine.ts:score')]);
+});
+
+test('rewards of TRL and open-r1 lead to ours, other names to the nearest', () => {
+  const known = ['math_verify', 'think_format'];
+  assert.match(rewardHint('trl.rewards.accuracy_reward', known), /^here it is called math_verify; /);
+  assert.match(
+    rewardHint('think_formt', known),
+    /^there is: .*did you mean "think_format"\?; a function of yours is FILE:NAME$/,
+  );
 });

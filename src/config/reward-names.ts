@@ -1,4 +1,5 @@
 // What the items of `reward` are called, and which of them are functions of the user's.
+import { existingNames, named } from '../nearest.ts';
 import { isProgramReference, splitReference } from './references.ts';
 import type { Config, RewardConfig } from './schema.ts';
 
@@ -10,6 +11,31 @@ export function isUserFunction(name: string): boolean {
 /** The name in metrics: `as`, or else of a function what it is exported as, or its file. */
 export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): string {
   return as ?? (isUserFunction(name) ? functionName(name) : name);
+}
+
+/** Rewards of TRL and open-r1 → ours that does the same or nearly so. */
+const foreignRewards: Readonly<Record<string, string>> = {
+  accuracy: 'math_verify',
+  accuracy_reward: 'math_verify',
+  reasoning_accuracy_reward: 'math_verify',
+  format: 'think_format',
+  format_reward: 'think_format',
+  think_format_reward: 'think_format',
+  tag_count: 'xml_format',
+  cosine: 'cosine_length',
+  get_cosine_scaled_reward: 'cosine_length',
+  repetition_penalty_reward: 'repetition_penalty',
+  get_repetition_penalty_reward: 'repetition_penalty',
+  soft_overlong_punishment: 'overlong',
+  get_soft_overlong_punishment: 'overlong',
+  code: 'code_tests',
+  code_reward: 'code_tests',
+};
+
+/** A hint about a reward that there is not. @param known the names that there are */
+export function rewardHint(name: string, known: readonly string[]): string {
+  const ours = named(foreignRewards, name.split('.').at(-1)!);
+  return `${ours === undefined ? existingNames(name, known) : `here it is called ${ours}`}; a function of yours is FILE:NAME`;
 }
 
 /** `score` of `rewards/length.ts:score`, `length` of `rewards/length.ts`. */

@@ -1,10 +1,10 @@
 // Creates a built-in reward with the settings of a configuration.
 import { z } from 'zod';
-import { rewardName } from '../../../config/reward-names.ts';
+import { rewardHint, rewardName } from '../../../config/reward-names.ts';
 import type { RewardConfig } from '../../../config/schema.ts';
 import { createAt } from '../../../configurable.ts';
 import { GradusError } from '../../../errors.ts';
-import { existingNames, named } from '../../../nearest.ts';
+import { named } from '../../../nearest.ts';
 import { finalWeight } from '../../../reward-weights.ts';
 import type { OpenReward } from './open-rewards.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
@@ -42,7 +42,7 @@ function configured(
   const row = named(shippedRewards, name);
   if (!row) {
     throw new GradusError('CONFIG_INVALID', `${path}: there is no reward ${name}`, {
-      hint: `${existingNames(name, [...known, ...Object.keys(shippedRewards)])}; a function of yours is FILE:NAME`,
+      hint: rewardHint(name, [...known, ...Object.keys(shippedRewards)]),
       path,
     });
   }

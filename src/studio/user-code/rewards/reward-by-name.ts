@@ -1,7 +1,6 @@
 // Opens a reward that is named on the command line.
-import { isUserFunction } from '../../../config/reward-names.ts';
+import { isUserFunction, rewardHint } from '../../../config/reward-names.ts';
 import { GradusError } from '../../../errors.ts';
-import { existingNames } from '../../../nearest.ts';
 import type { NamedReward } from '../../../rewards.ts';
 import { createBuiltinReward } from './builtin-reward.ts';
 import { userReward } from './open-rewards.ts';
@@ -25,7 +24,7 @@ export async function rewardByName(
   }
   if (!isUserFunction(name)) {
     throw new GradusError('REWARD_UNKNOWN', `there is no reward ${name}`, {
-      hint: `${existingNames(name, Object.keys(shippedRewards))}; a function of yours is FILE:NAME`,
+      hint: rewardHint(name, Object.keys(shippedRewards)),
       path: '--reward',
     });
   }
