@@ -27,11 +27,18 @@ def load(path, name):
             spec.loader.exec_module(module)
         except BaseException as error:
             del sys.modules[module_name]
-            raise LoadError(told(error), f"see {place_of(error, path) or path}") from error
+            raise LoadError(told(error), f"see {place_of(error, path) or path}{missing_package(error)}") from error
     if hasattr(module, name):
         return getattr(module, name)
     theirs = [key for key, value in vars(module).items() if getattr(value, "__module__", None) == module_name]
     raise LoadError(f"it does not define {name}", f"it defines {', '.join(sorted(theirs)) or 'nothing'}")
+
+
+def missing_package(error):
+    """What to do about a module that this Python does not have; nothing for other exceptions."""
+    if not isinstance(error, ModuleNotFoundError):
+        return ""
+    return f"; {sys.executable} does not have it: install it there, or name another Python with GRADUS_PYTHON"
 
 
 def told(error):

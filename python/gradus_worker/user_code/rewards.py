@@ -8,11 +8,11 @@ from .calling import accepted
 _taken = ("prompt", "completion", "completion_ids")
 
 
-def score(function, prompts, completions, completion_ids, columns, resolve, trainer_state=None):
+def score(function, prompts, completions, completion_ids, columns, trainer_state, resolve):
     """
     One call: `{"scores", "metrics": [[name, value], …], "extra": {column: values}}`. A score is a number, None, or `{"message"}` where it is neither.
 
-    `trainer_state` has TRL's `global_step` and `max_steps`; it is there where a run asks. A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
+    `trainer_state` has TRL's `global_step` and `max_steps`. A function that takes no `**kwargs` is given only what it names. `resolve` waits for what asynchronous functions return.
     """
     metrics = []
     extra = {}
@@ -30,7 +30,7 @@ def score(function, prompts, completions, completion_ids, columns, resolve, trai
         **{name: values for name, values in columns.items() if name not in _taken},
         **{"prompts": prompts, "completions": completions, "completion_ids": completion_ids},
         **{"log_metric": log_metric, "log_extra": log_extra},
-        **({"trainer_state": SimpleNamespace(**trainer_state)} if trainer_state else {}),
+        **{"trainer_state": SimpleNamespace(**trainer_state)},
     }
     answer = resolve(function(**accepted(function, arguments)))
     return {"scores": _scores(answer, len(completions)), "metrics": metrics, "extra": extra}

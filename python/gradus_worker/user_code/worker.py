@@ -34,7 +34,7 @@ def main():
 
     environments = Environments(resolve, Model(channel.call), Tokenizer(channel.call))
     state = {"global_step": int, "max_steps": int}
-    batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict, "trainer_state?": state}
+    batch = {"prompts": [object], "completions": [object], "completion_ids": [[int]], "columns": dict, "trainer_state": state}
     handlers = {
         "load_reward": (CODE, load_reward),
         "score": (CODE | batch, score_batch),

@@ -51,11 +51,11 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
   assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
 });
 
-test('where a run asks it gets how far the run is, as trainer_state', async () => {
+test('it gets how far the run is, as trainer_state; where no run asks, the state before one', async () => {
   const score = await load(
-    'def fn(completions, trainer_state=None, **kwargs):\n    return [trainer_state and trainer_state.global_step / trainer_state.max_steps]',
+    'def fn(completions, trainer_state, **kwargs):\n    return [trainer_state.global_step / trainer_state.max_steps]',
   );
-  assert.deepEqual(await scores(score, '2'), [null]);
+  assert.deepEqual(await scores(score, '2'), [0]);
   const outcome = await score.call({ ...judged('2'), progress: { step: 30, maxSteps: 40 } }, 10_000);
   assert.deepEqual('scores' in outcome && outcome.scores, [0.75]);
 });
@@ -153,7 +153,12 @@ test('a score that is none is the fault of its completion alone', async () => {
 for (const [what, text, message, hint] of [
   ['has a syntax error', '\ndef fn(:\n', /cannot load .*mine\.py: SyntaxError: invalid syntax/, /see mine\.py:2/],
   ['raises', '\nraise ValueError("no\\nluck")', /ValueError: no luck$/, /see mine\.py:2/],
-  ['imports what is not there', 'import no_such_package', /No module named 'no_such_package'/, /see mine\.py:1/],
+  [
+    'imports what is not there',
+    'import no_such_package',
+    /No module named 'no_such_package'/,
+    /see mine\.py:1; .*GRADUS_PYTHON/,
+  ],
   ['does not define it', 'def gn(): pass\nclass Env: pass', /it does not define fn$/, /it defines Env, gn/],
   ['defines nothing', 'import os', /it does not define fn$/, /it defines nothing/],
   ['defines something else', 'fn = 3', /its fn is no function/, /write def/],

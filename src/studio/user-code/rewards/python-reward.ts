@@ -68,9 +68,12 @@ function asTexts({ prompts, completions, completionIds, columns, progress }: Jud
   };
 }
 
+/** Where no run asks, as in tests of rewards: TRL gives every function a state, and some cannot do without. */
+const beforeAnyRun: Progress = { step: 0, maxSteps: 1 };
+
 /** The fields of TRL's trainer state that a run has. */
-function trainerState(progress: Progress | undefined) {
-  return progress && { trainer_state: { global_step: progress.step, max_steps: progress.maxSteps } };
+function trainerState({ step, maxSteps }: Progress = beforeAnyRun) {
+  return { trainer_state: { global_step: step, max_steps: maxSteps } };
 }
 
 /** A message in the format of chat templates and TRL. */
