@@ -218,6 +218,25 @@ class Slow:
   });
 });
 
+test('a reset that takes too long ends its episode as one that took too long, and the next begin elsewhere', async () => {
+  const file = write(`
+import time
+class Sleepy:
+    def reset(self, seconds, **row):
+        time.sleep(seconds)
+        return " Awake."
+`);
+  const { build } = await loadPythonEnvironment(`${file}:Sleepy`, {});
+  const row = (seconds: number) => build({ prompt: 'Up.', seconds }) as Promise<RemoteEnv>;
+  const slow = await row(30);
+  await assert.rejects(slow.callWithin(300, 'start'), {
+    name: 'TimeLimitError',
+    message: 'start took longer than 0.3 s',
+  });
+  const { messages } = await (await row(0)).start();
+  assert.equal(messages[0]!.content, 'Up. Awake.');
+});
+
 for (const [what, text, message, hint] of [
   ['is no class', 'def Env(): pass', /Env is no environment/, /score_episode/],
   ['has neither style', 'class Env: pass', /Env is no environment/, /reset/],

@@ -123,13 +123,19 @@ class PythonEpisode implements RemoteEnv {
   ): Promise<Timed<EnvAnswers[M]>> {
     const clock = { limit: method === 'score' ? limits.score : timeLimit, took: 0, isOver: false };
     this.#clock = clock;
-    this.#env ??= Promise.resolve(this.#make(this.#ask));
-    const env = await this.#env;
-    const call = env[method] as ((action?: Action) => unknown) | undefined;
-    if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
-    const answer = await call.call(env, action);
-    if (clock.isOver) throw tookLonger(method, clock.limit);
-    return { answer: answerChecks[method](answer), took: clock.took };
+    try {
+      this.#env ??= Promise.resolve(this.#make(this.#ask));
+      const env = await this.#env;
+      const call = env[method] as ((action?: Action) => unknown) | undefined;
+      if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
+      const answer = await call.call(env, action);
+      // A tool that took too long was answered like one that failed.
+      if (clock.isOver) throw tookLonger(method, clock.limit);
+      return { answer: answerChecks[method](answer), took: clock.took };
+    } catch (error) {
+      // What `reset` and `get_reward` throw is that their process was ended.
+      throw clock.isOver ? tookLonger(method, clock.limit) : error;
+    }
   }
 
   start = async () => (await this.callWithin(limits.step, 'start')).answer;
