@@ -1,11 +1,12 @@
 // Renderers of models whose tokenizer lies beside the weights, or inside of them.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fixturePath } from '../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { writeTinyModel } from '../../test/tiny-model.ts';
 import { openModelText } from './open-renderer.ts';
 
 const smol = sharedPath('models/smollm2-135m-instruct') ?? '';
@@ -31,4 +32,23 @@ test('without a tokenizer anywhere there is no renderer', async () => {
     code: 'GGUF_TOKENIZER_MISSING',
     hint: /tokenizer\.json beside/,
   });
+});
+
+test('tokens that end a text must be tokens of the model, padding included', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-ends-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const model = writeTinyModel(join(folder, 'model'));
+  const { vocab_size } = JSON.parse(readFileSync(join(model, 'config.json'), 'utf8'));
+  const endingWith = (eos_token_id: unknown) => {
+    writeFileSync(join(model, 'generation_config.json'), JSON.stringify({ eos_token_id }));
+    return openModelText(model, 'none');
+  };
+  const { renderer } = await endingWith([1, vocab_size - 1]);
+  assert.ok(renderer.stopIds.has(1) && renderer.stopIds.has(vocab_size - 1));
+  for (const wrong of [vocab_size, [1, 99_999], -1, 1.5]) {
+    await assert.rejects(endingWith(wrong), {
+      code: 'MODEL_FILE_INVALID',
+      message: /generation_config\.json: eos_token_id/,
+    });
+  }
 });

@@ -8,6 +8,7 @@ import { createChatTemplate } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
+import { limitedTemplate } from './limited-template.ts';
 import { fileError } from './model-files/file-error.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 
@@ -24,7 +25,8 @@ export interface ModelText {
 
 /**
  * The tokenizer is that of tokenizer.json, or where there is none, that inside a GGUF file.
- * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
+ * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`, `CHAT_TEMPLATE_NOT_FOUND`,
+ * `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
  * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
  */
@@ -43,7 +45,7 @@ export async function openModelText(modelPath: string, chatTemplate: string): Pr
     return { tokenizer, renderer, template: own === undefined ? 'absent' : 'ignored' };
   }
   const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
-  const template = createChatTemplate(source, tokenizer.roleTokens);
+  const template = limitedTemplate(createChatTemplate(source, tokenizer.roleTokens), source ?? '');
   return { tokenizer, renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
 }
 
@@ -73,11 +75,28 @@ async function tokenizerInside(path: string): Promise<FoundTokenizer> {
   return { tokenizer: createTokenizer(description, config), endIds };
 }
 
-/** All tokens that the model's files call the end: chat models have one for the turn and one for the text. */
+/**
+ * All tokens that the model's files call the end: chat models have one for the turn and one for the text.
+ * Throws `MODEL_FILE_INVALID` for one that the model does not have, which would end nothing.
+ */
 function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]): Set<number> {
-  const named = ['generation_config.json', 'config.json'].map((file) => readJson(folder, file)?.eos_token_id);
-  const ids = [...named.flat(), tokenizer.eosId, ...more].filter((id) => typeof id === 'number');
-  return new Set(ids);
+  const { vocab_size } = readJson(folder, 'config.json') ?? {};
+  // A model may have more tokens than its tokenizer: padding.
+  const count = Math.max(tokenizer.vocabSize, typeof vocab_size === 'number' ? vocab_size : 0);
+  const named = ['generation_config.json', 'config.json'].flatMap((file) => {
+    const ids = [readJson(folder, file)?.eos_token_id].flat().filter((id) => typeof id === 'number');
+    const wrong = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= count);
+    if (wrong === undefined) return ids;
+    throw new GradusError(
+      'MODEL_FILE_INVALID',
+      `${join(folder, file)}: eos_token_id ${wrong} is none of ${count} tokens`,
+      {
+        hint: 'correct it: completions end with that token',
+        path: 'model',
+      },
+    );
+  });
+  return new Set([...named, ...(tokenizer.eosId === undefined ? [] : [tokenizer.eosId]), ...more]);
 }
 
 /** Newer models keep their template in a file of its own. */

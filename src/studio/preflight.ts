@@ -72,7 +72,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
   return {
     checks: [
-      templateCheck(setup.template, answered, prompt),
+      templateCheck(setup.template, answered, opening, setup.renderer),
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       failingRewards(groups),

@@ -203,6 +203,15 @@ describe('the chat template', () => {
     assert.equal(level, 'warning');
     assert.match(detail, /markers/);
   });
+  test('that leaves the messages out is an error, unless all prompts are the same anyway', async () => {
+    const deaf = join(folder, 'deaf.jinja');
+    writeFileSync(deaf, '{{ bos_token }}Say something.<|assistant|>');
+    const { level, detail } = await found('chat_template', sums, { model: chatty, chat_template: deaf });
+    assert.equal(level, 'error');
+    assert.match(detail, /^different prompts become the same text/);
+    const same = [sums[0]!, sums[0]!];
+    assert.equal((await found('chat_template', same, { model: chatty, chat_template: deaf })).level, 'ok');
+  });
   test('that is asked of a base model is refused', async () => {
     await assert.rejects(check(sums, { chat_template: 'auto' }), { code: 'CHAT_TEMPLATE_MISSING' });
   });

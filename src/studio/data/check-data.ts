@@ -3,7 +3,8 @@ import { backendOf } from '../../backends/backends.ts';
 import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Message } from '../../message.ts';
-import type { Example } from '../../rl.ts';
+import type { Renderer } from '../../rendering.ts';
+import type { Example, State } from '../../rl.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
@@ -41,7 +42,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
     checks: [
-      templateCheck(template, rows, prompt),
+      templateCheck(template, rows, opening, renderer),
       emptyPrompts(rows, prompt),
       duplicatePrompts(problems.train, prompt, config),
       leakage(problems, prompt, config),
@@ -65,10 +66,28 @@ type Prompt = (row: Example) => readonly Message[];
 /** The markers that chat templates write between messages. A prompt that contains one has had a template applied to it already. */
 const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
 
-/** Checks that the model's chat template, if it has one, is applied to prompts exactly once. */
-export function templateCheck(template: TemplateUse, rows: readonly Example[], prompt: Prompt): Check {
+/** Prompts that are rendered to see whether they differ: the first two that do suffice. */
+const comparedPrompts = 100;
+
+/** Checks that the model's chat template, if it has one, is applied to prompts exactly once, and that prompts differ once it is. */
+export function templateCheck(
+  template: TemplateUse,
+  rows: readonly Example[],
+  opening: (row: Example) => State,
+  renderer: Renderer,
+): Check {
   const id = 'chat_template';
-  const marked = template === 'applied' && rows.some((row) => prompt(row).some(({ content }) => marker.test(content)));
+  if (template === 'applied' && rendersAllAlike(rows.slice(0, comparedPrompts).map(opening), renderer)) {
+    const hint = 'the template must write messages: set chat_template to one that does, or to none for plain text';
+    return failed(
+      id,
+      'error',
+      'different prompts become the same text: the model would not see what it is asked',
+      hint,
+    );
+  }
+  const marked =
+    template === 'applied' && rows.some((row) => opening(row).messages.some(({ content }) => marker.test(content)));
   if (marked) {
     const hint = 'give the plain text of the prompt: the template is applied here';
     return failed(id, 'warning', 'prompts hold the markers of a chat template already, which is applied to them', hint);
@@ -78,6 +97,19 @@ export function templateCheck(template: TemplateUse, rows: readonly Example[], p
     return failed(id, 'warning', 'the model has a chat template, but prompts are plain text', hint);
   }
   return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
+}
+
+/** Whether prompts that differ are all the same to the model. */
+function rendersAllAlike(states: readonly State[], renderer: Renderer): boolean {
+  const different = new Map(states.map((state) => [JSON.stringify(state.messages), state]));
+  if (different.size < 2) return false;
+  let first: string | undefined;
+  for (const state of different.values()) {
+    const ids = renderer.render(state).ids.join();
+    first ??= ids;
+    if (ids !== first) return false;
+  }
+  return true;
 }
 
 /**
