@@ -53,7 +53,9 @@ class Environments:
         if len(self._episodes) > MOST_EPISODES:
             del self._episodes[min(self._episodes)]
         observation = self._resolve(instance.reset(**row))
-        return None if observation is None else str(observation)
+        if observation is not None and not isinstance(observation, str):
+            raise TypeError(f"reset returned {type(observation).__name__}, not a text or None")
+        return observation
 
     def call_tool(self, path, episode, tool, arguments):
         return str(self._resolve(getattr(self._instance(episode), tool)(**arguments)))
@@ -101,8 +103,15 @@ def _rows(dataset):
     if hasattr(dataset, "to_list"):
         return dataset.to_list()
     if isinstance(dataset, dict):
-        return [dict(zip(dataset, values)) for values in zip(*dataset.values())]
-    return list(dataset)
+        return [dict(zip(dataset, values)) for values in zip(*dataset.values(), strict=True)]
+    if isinstance(dataset, (str, bytes)) or not hasattr(dataset, "__iter__"):
+        raise TypeError(f"build_dataset returned {type(dataset).__name__}, not a list of dicts")
+    rows = []
+    for row in dataset:
+        if not isinstance(row, dict):
+            raise TypeError(f"row {len(rows) + 1} of build_dataset is of type {type(row).__name__}, not a dict")
+        rows.append(row)
+    return rows
 
 
 def _score(value):

@@ -237,6 +237,30 @@ class Sleepy:
   assert.equal(messages[0]!.content, 'Up. Awake.');
 });
 
+test('what reset and build_dataset return must be a text and rows, and is not turned into them', async () => {
+  const file = write(`
+class Gym:
+    def __init__(self, rows): self.rows = rows
+    def build_dataset(self):
+        return {"text": "a" * 1000, "lists": [["a"]], "ragged": {"prompt": ["a", "b"], "n": [1]}, "columns": {"prompt": ["a"], "n": [1]}}[self.rows]
+    def reset(self, **row):
+        return ("seen", {})
+`);
+  const rowsOf = async (rows: string) =>
+    (await loadPythonEnvironment(`${file}:Gym`, { rows })).buildDataset!({ seed: 0 });
+  assert.deepEqual((await rowsOf('columns')).train, [{ prompt: 'a', n: 1 }]);
+  for (const [rows, message] of [
+    ['text', /TypeError: build_dataset returned str, not a list of dicts/],
+    ['lists', /TypeError: row 1 of build_dataset is of type list, not a dict/],
+    ['ragged', /ValueError: .*shorter/],
+  ] as const) {
+    await assert.rejects(rowsOf(rows), { code: 'ENVIRONMENT_FAILED', message });
+  }
+  const { build } = await loadPythonEnvironment(`${file}:Gym`, { rows: 'text' });
+  const episode = (await build({ prompt: 'Look.' })) as RemoteEnv;
+  await assert.rejects(async () => episode.start(), { message: /reset returned tuple, not a text or None/ });
+});
+
 for (const [what, text, message, hint] of [
   ['is no class', 'def Env(): pass', /Env is no environment/, /score_episode/],
   ['has neither style', 'class Env: pass', /Env is no environment/, /reset/],
@@ -272,7 +296,7 @@ test('rows and scores that are none are refused', async () => {
     `${write('class Env:\n    def build_dataset(self): return [1]\n    def score_episode(self, completion): return "good"')}:Env`,
     {},
   );
-  await assert.rejects(async () => buildDataset!({ seed: 0 }), /expected record/);
+  await assert.rejects(async () => buildDataset!({ seed: 0 }), /row 1 of build_dataset is of type int/);
   const env = await build({ prompt: 'x' });
   await env.start();
   await env.step(says('y'));
