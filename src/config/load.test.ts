@@ -209,6 +209,10 @@ describe('a wrong value is an error with its key, what was expected and what was
     'reward_timeout: 600h': /reward_timeout: expected a duration above 0s, of at most 500h, got "600h"/,
     'native: {threads: 2000}': /native\.threads: expected .*2000/,
     'adam_epsilon: 1e-300': /adam_epsilon: expected at least 1e-30, got 1e-300/,
+    'epsilon: 1e-30': /epsilon: expected at least 0\.000001, got 1e-30/,
+    'max_grad_norm: 1e-30': /max_grad_norm: expected at least 0\.000001, got 1e-30/,
+    'importance_sampling_clip_max: 1e-30': /importance_sampling_clip_max: expected at least 1, got 1e-30/,
+    'importance_sampling_clip_min: 2': /importance_sampling_clip_min: expected at most 1, got 2/,
     'temperature: 1e-40': /temperature: expected at least 0\.001, got 1e-40/,
     'rollout: {step_timeout: soon}': /rollout\.step_timeout: expected a duration .*, got "soon"/,
   };
@@ -244,6 +248,7 @@ describe('keys that contradict or lack one another', () => {
     'environment: envs/hotel.ts:HotelEnv\nprompt_template: "{question}?"': /prompt_template and environment exclude/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
     'loss_type: cispo': /cispo needs epsilon_high/,
+    'loss_type: cispo\nepsilon_high: 0.28': /epsilon_high is below 1, and with cispo it is the largest ratio itself/,
     'loss_type: luspo': /luspo is for ratios of sequences/,
     'loss_type: vespo': /vespo corrects for the sampler/,
     'importance_sampling_level: sequence': /sequence is for loss_type grpo/,

@@ -47,6 +47,9 @@ const condition = z.union([
   }),
 ]);
 
+/** Below it a limit of ratios or of gradients would be lost in rounding, and the run would teach nothing. */
+const leastOfUse = 1e-6;
+
 /** Every key but `stages`. */
 const keys = {
   backend: z
@@ -190,8 +193,9 @@ const keys = {
     .boolean()
     .default(true)
     .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
-  epsilon: positive.default(0.2).describe('ratios are clipped at 1 - epsilon'),
+  epsilon: positive.min(leastOfUse).default(0.2).describe('ratios are clipped at 1 - epsilon'),
   epsilon_high: positive
+    .min(leastOfUse)
     .nullable()
     .default(null)
     .describe(
@@ -244,8 +248,13 @@ const keys = {
     .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])
     .default('sequence_mask')
     .describe('ratios of tokens or sequences; those out of bounds are clipped (truncate) or ignored (mask)'),
-  importance_sampling_clip_max: positive.default(3).describe('upper bound of the sampler correction'),
+  importance_sampling_clip_max: z
+    .number()
+    .min(1)
+    .default(3)
+    .describe('upper bound of the sampler correction; where sampler and trainer agree the ratio is 1'),
   importance_sampling_clip_min: positive
+    .max(1)
     .nullable()
     .default(null)
     .describe('lower bound of the sampler correction; null: none'),
@@ -284,7 +293,10 @@ const keys = {
   adam_beta1: z.number().min(0).lt(1).default(0.9).describe('decay of the mean of gradients'),
   adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
   adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
-  max_grad_norm: positive.default(1).describe('gradients of a larger norm are scaled down to it'),
+  max_grad_norm: positive
+    .min(leastOfUse)
+    .default(1)
+    .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
   max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),
   num_train_epochs: positive
     .nullable()
