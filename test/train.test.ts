@@ -67,6 +67,7 @@ describe('a run', () => {
     const steps = (type: TrainEvent['type']) =>
       events.filter((event) => event.type === type).map((event) => event.step);
     assert.deepEqual(steps('start'), [0]);
+    assert.equal(events.find((event) => event.type === 'start')!.rollout_dtype, 'float32');
     assert.deepEqual(steps('step'), [1, 2, 3, 4, 5, 6]);
     assert.deepEqual(steps('evaluation'), [0, 3, 6]);
     assert.deepEqual(steps('samples'), [0, 3, 6]);

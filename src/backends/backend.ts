@@ -10,6 +10,8 @@ import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep, with what it trains in checkpoints. */
 export interface TrainableModel extends Model {
+  /** The type of the frozen weights that completions are sampled with; absent where the backend leaves that to its engine. */
+  readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** Writes everything that training goes on from into a folder that exists. */
   save(directory: string): Promise<void>;
@@ -55,6 +57,8 @@ export interface TimeEstimate {
 }
 
 export interface ModelDescription extends ModelInterface {
+  /** What the type of the frozen weights that completions are sampled with would be, as in `TrainableModel`. */
+  readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** What it computes on, in words. */
   readonly device: string;

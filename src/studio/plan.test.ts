@@ -51,6 +51,13 @@ test('adapters are counted apart', async () => {
   assert.ok(parameters.trainable < whole.total);
 });
 
+test('the type that frozen weights have in sampling is told, as it is chosen', async () => {
+  const chosen = async (...settings: string[]) => (await plan(settings)).rollout_dtype;
+  assert.equal(await chosen('lora={r: 4}'), 'float32', 'narrow models gain nothing from int8');
+  assert.equal(await chosen('lora={r: 4}', 'native.rollout_dtype=int8'), 'int8');
+  assert.equal(await chosen('native.rollout_dtype=int8'), 'float32', 'nothing is frozen');
+});
+
 test('nothing is written, and ONNX Runtime is not even loaded', { skip: process.platform !== 'linux' }, async () => {
   const before = readdirSync(folder, { recursive: true });
   await plan();
@@ -81,7 +88,9 @@ test('what training would refuse, a plan refuses', async () => {
 
 test('the built-in table has a plan, but no GPU', async () => {
   const toy = { backend: 'builtin', taskset: 'digit-sum', prompts_per_step: 1, max_steps: 300 } as const;
-  const { parameters, gpu, time, per_step } = await planTraining(loadConfigObject(toy as ConfigInput), { argv: [] });
+  const planned = await planTraining(loadConfigObject(toy as ConfigInput), { argv: [] });
+  const { parameters, gpu, time, per_step, rollout_dtype } = planned;
+  assert.equal(rollout_dtype, undefined);
   assert.deepEqual(parameters, { total: 40, trainable: 40 });
   assert.equal(gpu, undefined);
   assert.ok(time.estimate > 0 && time.estimate < 10);

@@ -29,6 +29,8 @@ export interface Plan {
   /** The path of the model, or what would be downloaded first; absent if there is no model, or if another machine would read it. */
   readonly model?: ModelPlace;
   readonly parameters: { readonly total: number; readonly trainable: number };
+  /** The type of the frozen weights that completions would be sampled with here: what `native.rollout_dtype: auto` stands for. */
+  readonly rollout_dtype?: string;
   readonly problems: { readonly train: number; readonly eval: number };
   readonly run: { readonly dir: string; readonly exists: boolean };
   readonly steps: number;
@@ -143,6 +145,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     backend: config.backend,
     compute: config.compute,
     parameters: model.parameters,
+    ...(model.rolloutDtype !== undefined && { rollout_dtype: model.rolloutDtype }),
     ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
     ...(model.place && !rental && { model: model.place }),
     problems: { train: problems.train.length, eval: problems.eval.length },

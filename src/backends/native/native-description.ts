@@ -16,7 +16,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const { native, num_iterations } = config;
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
   const settings = memorySettings(architecture, config);
-  const { total, trainable, full, ownOperators } = settings;
+  const { total, trainable, full, ownOperators, rolloutDtype } = settings;
   const plan = memoryPlan(architecture, config);
   const scoringPasses = usesReference(config) ? 0.5 : 0;
   return {
@@ -24,6 +24,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     contextLength: architecture.config.contextLength,
     architecture,
     parameters: { total, trainable },
+    rolloutDtype: full ? 'float32' : rolloutDtype,
     device: native.device === 'cpu' ? `cpu, ${threads} threads` : native.device,
     memory: (workload) => memoryEstimate(architecture, { ...settings, plan }, workload),
     time(workload) {

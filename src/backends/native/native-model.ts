@@ -231,6 +231,11 @@ class Engine implements NativeModel {
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
+  get rolloutDtype(): RolloutDtype {
+    if (this.#trained.whole) return 'float32'; // nothing is frozen
+    return rolloutDtype(this.#options.rolloutDtype ?? 'float32', this.#options.kernels !== undefined);
+  }
+
   /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
   #rolloutWeights() {
     const { kernels } = this.#options;

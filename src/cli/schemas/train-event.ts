@@ -32,6 +32,10 @@ const start = z.strictObject({
   step: z.int().describe('the step that the run continues from'),
   max_steps: z.int(),
   parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
+  rollout_dtype: z
+    .string()
+    .exactOptional()
+    .describe('of the frozen weights that completions are sampled with: what native.rollout_dtype auto chose'),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
   changed_files: changedFiles,
   damaged_checkpoints: z

@@ -80,6 +80,10 @@ export const trainPlanSchema = outcomeSchema(
     device: z.string(),
     model: model.exactOptional().describe('absent if there is no model, or if another machine would read it'),
     parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
+    rollout_dtype: z
+      .string()
+      .exactOptional()
+      .describe('of the frozen weights that completions are sampled with: what native.rollout_dtype auto stands for'),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),
     run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
     steps: z.int(),

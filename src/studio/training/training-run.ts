@@ -194,6 +194,7 @@ export class TrainingRun {
       step,
       max_steps,
       parameters: model.parameters,
+      ...(model.rolloutDtype !== undefined && { rollout_dtype: model.rolloutDtype }),
       problems: { train: problems.train.length, eval: problems.eval.length },
       ...changesOf(this.#store.record),
       ...(damaged.length > 0 && { damaged_checkpoints: damaged }),
