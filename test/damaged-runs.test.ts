@@ -6,6 +6,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -251,6 +252,54 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
     onEvent: (event) => event.type === 'start' && passed.push(event.step, event.damaged_checkpoints),
   });
   assert.deepEqual(passed, [2, ['step_000004: state.json cannot be read']]);
+});
+
+test('what was killed before it began is started by the same command, with --resume or without', async () => {
+  // A process id beyond all that Linux gives.
+  const killed = { id: 'killed', started: new Date(0).toISOString(), status: 'starting', pid: 2 ** 30, step: 0 };
+  for (const option of [[], ['--resume']]) {
+    for (const more of [[], ['rollouts', 'checkpoints']]) {
+      const out = join(folder, `killed-${option.length}-${more.length}`);
+      for (const name of ['logs', ...more]) mkdirSync(join(out, name), { recursive: true });
+      writeFileSync(join(out, 'run.json'), JSON.stringify({ ...killed, max_steps: 4 }));
+      const { code, stderr } = await gradus('train', file, '--out', out, '--no-preflight', ...option);
+      assert.equal(code, 0, stderr);
+    }
+  }
+  const out = join(folder, 'killed-later');
+  cpSync(join(folder, 'good', 'sound'), out, { recursive: true });
+  writeFileSync(join(out, 'run.json'), JSON.stringify(killed));
+  rmSync(join(out, 'config.resolved.json'));
+  assert.equal((await gradus('train', file, '--out', out, '--no-preflight')).result.error?.code, 'RUN_EXISTS');
+  assert.equal((await gradus('train', file, '--out', out, '--resume')).result.error?.code, 'RUN_INCOMPLETE');
+});
+
+test('checkpoints and rollouts that are removed during the run are no obstacle to later ones', async () => {
+  const out = join(folder, 'thinned');
+  await train(file, {
+    out,
+    preflight: false,
+    onEvent(event) {
+      if (event.type !== 'checkpoint' || event.step !== 2) return;
+      for (const name of ['checkpoints', 'rollouts']) rmSync(join(out, name), { recursive: true });
+    },
+  });
+  assert.deepEqual(readdirSync(join(out, 'rollouts')), ['step_000003.jsonl', 'step_000004.jsonl']);
+  assert.equal(readFileSync(join(out, 'checkpoints', 'latest'), 'utf8'), 'step_000004\n');
+});
+
+test('runs list names what it leaves out', async () => {
+  const root = join(folder, 'listed');
+  for (const [name, reached] of [
+    ['odd', 'metrics.jsonl'],
+    ['worse', 'checkpoints/best'],
+  ] as const) {
+    cpSync(join(folder, 'good', 'sound'), join(root, name), { recursive: true });
+    rmSync(join(root, name, reached), { force: true });
+    mkdirSync(join(root, name, reached));
+  }
+  const { stderr } = await gradus('runs', 'list', '--root', root);
+  for (const line of stderr.trim().split('\n')) assert.match(line, /^left out: .*listed\/(odd|worse)/);
 });
 
 test('two runs cannot write one directory', async () => {

@@ -83,7 +83,10 @@ export class Output {
   failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
     if (this.mode !== 'text')
       this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');
-    this.errorLine(failure.error);
+    const { message, hint } = failure.error;
+    const dir = this.#run?.dir;
+    const isNamed = dir === undefined || message.includes(dir);
+    this.errorLine({ message: isNamed ? message : `${dir}: ${message}`, ...(hint !== undefined && { hint }) });
   }
 
   errorLine({ message, hint }: { message: string; hint?: string }): void {

@@ -45,6 +45,7 @@ export async function writeCheckpoint(
   const folder = checkpointFolder(directory, state.step);
   const temporary = `${folder}.tmp`;
   rmSync(temporary, { recursive: true, force: true });
+  makeAgain(dirname(folder));
   mkdirSync(temporary);
   try {
     await write(temporary);
@@ -60,6 +61,11 @@ export async function writeCheckpoint(
     rmSync(temporary, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Makes a folder of a run that somebody has removed meanwhile, but not the run's directory itself. */
+export function makeAgain(folder: string): void {
+  if (!existsSync(folder)) mkdirSync(folder);
 }
 
 /** Replaces a checkpoint's state, all but the list of its files; returns the checkpoint's folder. */

@@ -26,7 +26,7 @@ export function assertFree(directory: string, overwrite: boolean): void {
   if (readdirSync(directory).every(isNothing)) return;
   // As the error about it says. Nothing tells then that a process still writes the run.
   if (overwrite && isDamaged(directory)) return;
-  if (isReserved(directory)) return;
+  if (isReserved(directory) || hasNotBegun(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {
     throw new GradusError('RUN_EXISTS', `${directory} is not empty and holds no run`, {
       hint: 'choose another --name or --out',
@@ -67,6 +67,20 @@ function isDamaged(directory: string): boolean {
   } catch (error) {
     return error instanceof GradusError && error.code === 'RUN_DAMAGED';
   }
+}
+
+/**
+ * Whether a run was ended by force before it began: its process is gone, or it is reserved for this one, and nothing that training writes is there.
+ * Nothing is lost if it is started anew.
+ */
+export function hasNotBegun(directory: string): boolean {
+  if (!existsSync(join(directory, runFiles.run))) return false;
+  const begins: readonly string[] = [runFiles.logs, runFiles.run, runFiles.claim, runFiles.config];
+  const isEmpty = (name: string) =>
+    (name === runFiles.rollouts || name === runFiles.checkpoints) && readdirSync(join(directory, name)).length === 0;
+  const isBeginning = (name: string) => begins.includes(name) || isTemporaryOf(runFiles.run, name) || isEmpty(name);
+  const isOver = () => readRun(directory).status === 'interrupted' || isReserved(directory);
+  return readdirSync(directory).every(isBeginning) && isOver();
 }
 
 /** Ends a reserved run: one that could not be started, or that ran on another machine. */

@@ -20,6 +20,7 @@ import {
   amendCheckpoint,
   checkpointSteps,
   forgetCheckpointsAfter,
+  makeAgain,
   readCheckpointPointer,
   removeCheckpoint,
   writeCheckpoint,
@@ -203,6 +204,7 @@ export class RunStore {
 
   rollouts(step: number, groups: readonly GroupOutcome[]): void {
     const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
+    makeAgain(join(this.directory, runFiles.rollouts));
     // A step that was interrupted is repeated, so that an incomplete file is always replaced.
     writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }

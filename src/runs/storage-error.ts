@@ -1,5 +1,5 @@
 // Turns the system's errors of failed writes to a run directory into errors that say what to do.
-import { resolve } from 'node:path';
+import { resolve, sep } from 'node:path';
 import { GradusError } from '../errors.ts';
 import { faultError, type SystemFault, systemFaults } from './system-faults.ts';
 
@@ -40,7 +40,8 @@ const nowhere: SystemFault = {
 export function storageError(error: unknown, directory: string): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
   const { code: said = '', syscall, path } = error as NodeJS.ErrnoException;
-  if (said === 'ENOENT' && syscall !== 'mkdir' && path?.startsWith(resolve(directory))) {
+  const isInside = path?.startsWith(resolve(directory) + sep);
+  if (said === 'ENOENT' && (isInside || (syscall !== 'mkdir' && path === resolve(directory)))) {
     return new GradusError('DIRECTORY_LOST', `${directory} was removed or moved during the run`, {
       hint: 'put it back and continue with --resume, or start a new run',
       path: directory,

@@ -7,7 +7,7 @@ import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import { lastCheckpoint } from '../../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
-import { assertFree, assertInactive } from '../../runs/reservation.ts';
+import { assertFree, assertInactive, hasNotBegun } from '../../runs/reservation.ts';
 import { RunStore } from '../../runs/run-store.ts';
 import { stepCount } from '../data/problems.ts';
 import type { Setup } from '../setup.ts';
@@ -79,7 +79,7 @@ export function openRun(
   const directory = runDirectory(loaded, place);
   const max_steps = stepCount(config, setup.problems);
   const code = hashUserFiles(config, setup.values);
-  if (!place.resume) {
+  if (!place.resume || hasNotBegun(directory)) {
     const record = {
       backend: config.backend,
       versions,
@@ -109,6 +109,7 @@ function assertResumable(directory: string, config: Config): void {
     });
   }
   assertInactive(directory, readRun(directory));
+  if (hasNotBegun(directory)) return;
   const before = readResolvedConfig(directory) as Config;
   // Without evaluations nothing is held out: the run would go on with problems that it evaluates on, or evaluate on what it has learnt from.
   if ((before.eval === null) !== (config.eval === null)) {

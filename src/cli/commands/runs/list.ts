@@ -32,7 +32,7 @@ async function listAll({ output }: Cli, root: string) {
       return [];
     }
   });
-  for (const { message } of damaged) output.note(`left out: ${message}`);
+  for (const { dir, message } of damaged) output.note(`left out: ${message.includes(dir) ? '' : `${dir}: `}${message}`);
   const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs under ${root}/`;
   const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
   output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
