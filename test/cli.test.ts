@@ -330,8 +330,9 @@ describe('a run', () => {
     writeFileSync(join(folder, 'rewards', 'throws.ts'), 'export default () => { throw new Error("no"); };\n');
     const file = writeConfig('throws.yaml', { reward_fn: 'rewards/throws.ts', eval: null });
     assertFailure(await run(['train', file, '--json']), 2, 'PREFLIGHT_FAILED');
-    const { code, stdout } = await run(['train', file, '--json', '--no-preflight']);
+    const { code, stdout, stderr } = await run(['train', file, '--json', '--no-preflight']);
     assert.equal(code, 1);
+    assert.match(stderr, /^error: \S*runs\/throws: /m);
     const { error, run: failed } = onlyObject(stdout) as Record<string, Record<string, string>>;
     assert.equal(error!.code, 'ERROR_BUDGET_SPENT');
     assert.match(error!.hint!, /rollouts\//);
