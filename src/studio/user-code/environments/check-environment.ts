@@ -58,13 +58,15 @@ export async function checkEnvironment(config: Config, rows: number): Promise<En
   const empty = await each(() => [() => said('')]);
   const random = await each((_, row) => [(turn) => said(randomText(row, turn))]);
   const malformed = await each(() => malformedCalls.map((_, first) => malformedPlayer(first)));
+  const players = { gold: report(gold), empty: report(empty), random: report(random), malformed: report(malformed) };
   return {
     rows: examples.length,
-    players: { gold: report(gold), empty: report(empty), random: report(random), malformed: report(malformed) },
+    players,
     checks: [
       goldCheck(gold, task),
       worthCheck('empty', empty, task),
       worthCheck('random', random, task),
+      rankingCheck(players, task),
       failureCheck([...gold, ...empty, ...random, ...malformed]),
     ],
   };
@@ -235,6 +237,30 @@ function worthCheck(player: 'empty' | 'random', played: readonly Played[], task:
   const detail = `${player} answers count as right in ${share(right, played.length)} episodes`;
   if (right <= luck[player] * played.length) return passed(player, detail);
   return failed(player, 'warning', detail, 'what needs no skill teaches none: make the score stricter');
+}
+
+/** Whether the right turns earn more, all in all, than what needs no skill: the policy learns whatever is paid best. */
+function rankingCheck({ gold, ...others }: EnvironmentCheck['players'], { rewardWeights }: Task): Check {
+  const id = 'ranking';
+  const right = gold.score;
+  if (right === null) return passed(id, 'the right turns have no score to compare with');
+  const paid = Object.entries(others).filter(([, { score }]) => score !== null && score >= right);
+  const [best] = paid.sort(([, a], [, b]) => b.score! - a.score!);
+  if (!best) return passed(id, `the right turns earn ${short(right)} on average, the others less`);
+  const [player, { score, rewards }] = best;
+  const gain = (part: string) => (rewards[part]! - (gold.rewards[part] ?? 0)) * (rewardWeights[part] ?? 1);
+  const [part] = Object.keys(rewards).sort((a, b) => gain(b) - gain(a));
+  const detail = `${player} answers earn ${short(score!)} on average, the right turns ${short(right)}`;
+  return failed(
+    id,
+    'warning',
+    detail,
+    `the policy learns what pays best: lower the weight of ${part}, or pay it only for right turns`,
+  );
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }
 
 function failureCheck(played: readonly Played[]): Check {

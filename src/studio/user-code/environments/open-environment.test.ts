@@ -159,6 +159,14 @@ describe('without a model', () => {
     assert.equal(players.malformed.episodes, 12);
   });
 
+  test('what needs no skill and earns as much as the right turns is a warning that names the part', async () => {
+    const { checks } = await check('game.ts', { reward: [{ name: 'found', weight: -1 }] });
+    const { ok, level, detail, hint } = checks.find(({ id }) => id === 'ranking')!;
+    assert.deepEqual([ok, level], [false, 'warning']);
+    assert.match(detail, /^\w+ answers earn .* on average, the right turns -0\.667$/);
+    assert.match(hint!, /lower the weight of found/);
+  });
+
   test('right turns that do not earn it, exceptions, and limits on turns are found', async () => {
     assert.deepEqual(await failing('game.ts:wrongGold'), ['gold']);
     const { players } = await check('game.ts', { max_turns: 2 });
