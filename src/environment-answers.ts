@@ -21,8 +21,15 @@ export function checkedState(answer: unknown, method = 'start'): State {
     throw wrongAnswer(method, answer, 'a state: { messages: [{ role, content }, …] }');
   }
   for (const [i, message] of messages.entries()) {
-    if ((roles as readonly unknown[]).includes(message?.role) && typeof message.content === 'string') continue;
-    throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
+    if (!(roles as readonly unknown[]).includes(message?.role) || typeof message.content !== 'string') {
+      throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
+    }
+    assertEach(message.toolCalls, isCall, method, 'a call: { id, name, arguments }', `messages[${i}].toolCalls`);
+  }
+  const { tools, trained } = answer as Record<string, unknown>;
+  assertEach(tools, isTool, method, 'a tool: { name, description, parameters }', 'tools');
+  if (trained !== undefined && typeof trained !== 'boolean') {
+    throw wrongAnswer(method, trained, 'true or false', 'trained is');
   }
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
   if (characters <= mostCharacters) return { ...(answer as State), messages: [...messages] };
@@ -30,6 +37,19 @@ export function checkedState(answer: unknown, method = 'start'): State {
     hint: `there may be ${mostCharacters}`,
   });
 }
+
+/** Throws unless it is absent or a list of what is wanted: a chat template would stumble over anything else, or the model be told nonsense. */
+function assertEach(list: unknown, isRight: (item: unknown) => boolean, method: string, wanted: string, name: string) {
+  if (list === undefined || list === null) return;
+  if (!Array.isArray(list)) throw wrongAnswer(method, list, 'a list', `${name} is`);
+  const wrong = list.findIndex((item) => !isRight(item));
+  if (wrong >= 0) throw wrongAnswer(method, list[wrong], wanted, `${name}[${wrong}] is`);
+}
+
+const isCall = (call: unknown) => isObject(call) && typeof call.name === 'string' && isObject(call.arguments);
+
+const isTool = (tool: unknown) =>
+  isObject(tool) && typeof tool.name === 'string' && (tool.parameters === undefined || isObject(tool.parameters));
 
 export function checkedAnswer(answer: unknown): State | End {
   if (answer === null) return { stopReason: 'completed' };
