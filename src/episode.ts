@@ -1,7 +1,7 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
 import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
-import { stackOf } from './errors.ts';
+import { GradusError, stackOf } from './errors.ts';
 import { faultMessage } from './fault-message.ts';
 import type { Renderer } from './rendering.ts';
 import {
@@ -77,6 +77,9 @@ export class Episode {
         const { ids } = renderer.render(this.#state!);
         const last = this.#steps.at(-1);
         if (last) assertGoesOn(last.tokens, ids);
+        if (characters === 0 && ids.length === 0) {
+          throw new GradusError('PROMPT_EMPTY', 'its prompt has no text', { hint: 'take such rows out of the data' });
+        }
         if (ids.length < limit) return ids;
       }
       this.#stopReason = 'context_overflow';

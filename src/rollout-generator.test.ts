@@ -233,6 +233,18 @@ test('an action that cannot be parsed ends its own episode', async () => {
   );
 });
 
+test('a prompt without text ends its own episode: no policy could answer it', async () => {
+  const { policy, calls } = scripted(() => 'fine');
+  const examples = [{ name: '' }, { name: 'b' }];
+  const generator = new RolloutGenerator(oneTurn, renderer, { maxTokens: 10 });
+  const groups = await generator.generate(examples, policy, { samplesPerExample: 1, seed: 0 });
+  const [empty, other] = groups.flat();
+  assert.equal(empty!.stopReason, 'error');
+  assert.match(empty!.error!.message, /its prompt has no text/);
+  assert.equal(other!.stopReason, 'completed');
+  assert.equal(calls[0]!.requests.length, 1);
+});
+
 test('a prompt that fills the context is not asked of the policy', async () => {
   const { policy, calls } = scripted(() => 'hm', 8);
   const groups = await play(['12345678', 'short', '1234567890'], { policy });
