@@ -91,13 +91,6 @@ const contradictions: readonly Contradiction[] = [
     holds: ({ loss_type, epsilon_high }) => loss_type === 'cispo' && epsilon_high === null,
   },
   {
-    key: 'epsilon_high',
-    fault:
-      'is below 1, and with cispo it is the largest ratio itself: all tokens, unchanged ones too, would count that little',
-    hint: 'set epsilon_high: 5.0, or preset: cispo',
-    holds: ({ loss_type, epsilon_high }) => loss_type === 'cispo' && epsilon_high !== null && epsilon_high < 1,
-  },
-  {
     key: 'loss_type',
     fault: 'luspo is for ratios of sequences',
     hint: 'set importance_sampling_level: sequence, or preset: luspo',

@@ -248,7 +248,6 @@ describe('keys that contradict or lack one another', () => {
     'environment: envs/hotel.ts:HotelEnv\nprompt_template: "{question}?"': /prompt_template and environment exclude/,
     'delta: 1.1': /delta must be more than 1 \+ epsilon_high/,
     'loss_type: cispo': /cispo needs epsilon_high/,
-    'loss_type: cispo\nepsilon_high: 0.28': /epsilon_high is below 1, and with cispo it is the largest ratio itself/,
     'loss_type: luspo': /luspo is for ratios of sequences/,
     'loss_type: vespo': /vespo corrects for the sampler/,
     'importance_sampling_level: sequence': /sequence is for loss_type grpo/,
