@@ -53,6 +53,21 @@ export interface Completion {
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }
 
+/** What a model says of a text that it is given. */
+export interface TextLogprobs {
+  /** Log-probability of each id but the first, given all before it, under the model itself. */
+  readonly logprobs: readonly number[];
+  /** Where they were asked for: in place of each of these ids the likeliest tokens, likeliest first. */
+  readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
+}
+
+export interface TextLogprobsOptions {
+  /** How many of the likeliest tokens to tell at each place. @default 0 */
+  readonly topLogprobs?: number;
+  /** Where it is aborted, its reason is thrown. */
+  readonly signal?: AbortSignal;
+}
+
 /** A sequence of requests to a policy: yields one, is given its completion, may yield the next, and returns what came of it. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
@@ -70,6 +85,8 @@ export interface Policy {
     options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void>;
+  /** Reads texts of one token or more, in order, with the weights that it samples with. @default it cannot */
+  textLogprobs?(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]>;
 }
 
 export interface ConverseOptions<T> extends SamplingOptions {

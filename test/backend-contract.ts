@@ -119,6 +119,44 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       }
     });
 
+    test('tells of a text the log-probabilities that it trains with, and the likeliest tokens of each place', async () => {
+      const policy = opened.model.policy();
+      assert.equal(
+        policy.textLogprobs !== undefined,
+        opened.tokenizer !== undefined,
+        'every language model reads texts',
+      );
+      if (!policy.textLogprobs) return;
+      const request = { promptIds: promptIds(), seed: 0, topLogprobs: 3 };
+      const sampling = { maxTokens: 4, stopIds: new Set<number>(), temperature: 0 };
+      const [greedy] = await policy.sample([request], sampling);
+      const text = [...promptIds(), ...greedy!.ids];
+      const [, read, alone] = await policy.textLogprobs([text.slice(0, 3), text, text.slice(0, 1)], { topLogprobs: 3 });
+      assert.deepEqual(alone, { logprobs: [], topLogprobs: [] });
+      const [scored] = await opened.model.logprobs(
+        [
+          {
+            promptIds: text.slice(0, 1),
+            completionIds: text.slice(1),
+            mask: text.slice(1).map(() => true),
+            advantage: 0,
+          },
+        ],
+        'current',
+      );
+      assert.equal(read!.logprobs.length, scored!.length);
+      for (const [i, logprob] of read!.logprobs.entries()) assert.ok(Math.abs(scored![i]! - logprob) < tolerance);
+      for (const [i, told] of read!.topLogprobs!.slice(-greedy!.ids.length).entries()) {
+        assert.deepEqual(told.length, 3);
+        for (const [place, { logprob }] of told.entries())
+          assert.ok(Math.abs(greedy!.topLogprobs![i]![place]!.logprob - logprob) < tolerance);
+        assert.equal(told[0]!.id, greedy!.ids[i]);
+      }
+      const [plain] = await policy.textLogprobs([text]);
+      assert.deepEqual(plain, { logprobs: read!.logprobs });
+      await assert.rejects(policy.textLogprobs([text], { signal: AbortSignal.abort(new Error('gone')) }), /gone/);
+    });
+
     test('makes what was better more likely, and leaves the reference as it was', async () => {
       const sequences = sequencesOf(await sampleSeeds([0, 1, 2, 3])).map((sequence, i, { length }) => ({
         ...sequence,

@@ -22,7 +22,7 @@ export async function decodingLogits(modelPath: string, ids: readonly number[]):
   binding
     .input('ids', run.integers([count, count], padded))
     .input('last_positions', run.integers([count], rows))
-    .input('rows', run.integers([count], ends))
+    .input('scored', run.integers([count], ends))
     .input('inverse_temperature', run.floats([], [1]))
     .output('logits', logits)
     .output('probabilities', run.create('float32', logits.shape))

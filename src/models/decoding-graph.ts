@@ -13,6 +13,8 @@ const B = size('B');
 const S = size('S');
 /** The cache has room for M positions per row. */
 const M = size('M');
+/** Tokens behind which the next one is scored. */
+const N = size('N');
 
 export const keyCacheName = (layer: number) => `cache.${layer}.key`;
 export const valueCacheName = (layer: number) => `cache.${layer}.value`;
@@ -37,11 +39,11 @@ export interface DecodingGraphOptions {
  * Inputs besides parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
  * - `ids` int64 [B, S];
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
- * - `rows` int64 [B]: the index of each row's last token in [B·S];
+ * - `scored` int64 [N]: the indices in [B·S] of the tokens behind which the next one is scored, such as each row's last;
  * - `inverse_temperature` [];
  * - with our own operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
  *
- * Outputs: `logits` [B, V]; `probabilities` [B, V], after temperature; `log_total` [B, 1], log Σ exp of the logits; and the caches.
+ * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches.
  */
 export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
@@ -75,8 +77,8 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const embedding = layers.parameter(EMBEDDING, [config.vocabularySize, hiddenSize]);
   const embedded = reshape(gatherRows(embedding, input('ids', 'int64', [B, S])), [times(B, S), hiddenSize]);
   const hidden = family.body(config, embedded, layers);
-  const last = gatherRows(hidden, input('rows', 'int64', [B]));
-  const logits = layers.project(last, outputName(config), { in: hiddenSize, out: config.vocabularySize });
+  const scored = gatherRows(hidden, input('scored', 'int64', [N]));
+  const logits = layers.project(scored, outputName(config), { in: hiddenSize, out: config.vocabularySize });
   return {
     logits,
     probabilities: softmax(mul(logits, input('inverse_temperature', 'float32', []))),

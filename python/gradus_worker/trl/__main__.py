@@ -41,6 +41,7 @@ SAMPLE = {
     "stop_ids": [int],
 }
 SEQUENCES = [{"prompt_ids": [int], "completion_ids": [int]}]
+TEXT_LOGPROBS = {"texts": [[int]], "top_logprobs": int}
 LOGPROBS = {"sequences": SEQUENCES, "weights": str}
 ROW = {"prompt_ids": [int], "completion_ids": [int], "mask": [int], "logprobs": [float], "advantage": float}
 UPDATE = {"rows": ([ROW], None), "learning_rate": float, "supervised": bool}
@@ -50,6 +51,7 @@ engine = Engine()
 HANDLERS = {
     "open": (OPEN, lambda params, call: engine.open(**params)),
     "sample": (SAMPLE, lambda params, call: engine.sample(params, call)),
+    "text_logprobs": (TEXT_LOGPROBS, lambda params, call: engine.text_logprobs(call=call, **params)),
     "logprobs": (LOGPROBS, lambda params, call: engine.logprobs(**params)),
     "update": (UPDATE, lambda params, call: engine.update(**params)),
     "save": (FOLDER, lambda params, call: engine.save(**params)),

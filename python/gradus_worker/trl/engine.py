@@ -16,7 +16,7 @@ from trl.trainer.utils import add_fused_lm_head, create_model_from_path, pad
 
 from ..channel import WorkerError
 from . import adapters, ranks
-from .sampler import sample
+from .sampler import sample, text_logprobs
 from .stepwise_trainer import StepwiseTrainer
 
 # What a trainer writes beside weights and state, and checkpoints of ours do without.
@@ -89,6 +89,12 @@ class Engine:
             reason = "stop" if ids[-1] in options["stop_ids"] else "length"
             answers.append({"ids": ids, "logprobs": told, "plain_logprobs": told, "finish_reason": reason})
         return answers
+
+    def text_logprobs(self, texts, top_logprobs, call):
+        with self._resting() as model:
+            is_cancelled = (lambda: call.cancelled) if call and self.replicated else (lambda: False)
+            read = lambda part: [text_logprobs(model, ids, top_logprobs, is_cancelled) for ids in part]
+            return ranks.shared(texts, read, self.replicated)
 
     def logprobs(self, sequences, weights):
         with self._resting():

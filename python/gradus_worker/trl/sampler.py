@@ -5,6 +5,7 @@ import torch
 from transformers import DynamicCache
 
 ROWS = 64  # the most completions at a time: their keys and values are kept
+TOKENS = 256  # the most tokens of a text at a time: their logits are kept
 
 
 @dataclass
@@ -37,6 +38,23 @@ def sample(model, requests, options, is_cancelled):
     for start in range(0, len(rows), ROWS):
         sample_together(model, rows[start : start + ROWS], options, is_cancelled)
     return [row.answer() for row in rows]
+
+
+def text_logprobs(model, ids, top_logprobs, is_cancelled):
+    """The log-probability of each id of a text but the first, under the model itself, and the likeliest tokens in its place."""
+    cache, logprobs, told = DynamicCache(), [], []
+    for start in range(0, len(ids) - 1, TOKENS):
+        if is_cancelled():
+            break
+        part = torch.tensor([ids[start : min(start + TOKENS, len(ids) - 1)]], device=model.device)
+        plain = model(input_ids=part, past_key_values=cache, use_cache=True).logits[0].float().log_softmax(-1)
+        following = torch.tensor(ids[start + 1 : start + 1 + len(plain)], device=plain.device)
+        logprobs += plain.gather(-1, following[:, None])[:, 0].tolist()
+        values, likeliest = plain.topk(top_logprobs)
+        told += [
+            [{"id": id, "logprob": value} for id, value in zip(*place)] for place in zip(likeliest.tolist(), values.tolist())
+        ]
+    return {"logprobs": logprobs, **({"top_logprobs": told} if top_logprobs else {})}
 
 
 def sample_together(model, rows, options, is_cancelled):

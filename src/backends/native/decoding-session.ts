@@ -27,6 +27,8 @@ export interface DecodingStep {
   readonly ids: readonly number[];
   /** The position of each row's last token in its sequence, [rows]. */
   readonly last: readonly number[];
+  /** The indices in `ids` of the tokens behind which the next one is scored. @default the last of each row */
+  readonly scored?: readonly number[];
   /** For each row another one whose cache begins with the same tokens, or itself, and how many these are. */
   readonly twins: readonly (readonly [row: number, count: number])[];
   readonly temperature: number;
@@ -85,14 +87,14 @@ export class Decoding implements Disposable {
     this.#vocabularySize = vocabularySize;
   }
 
-  /** Runs one step and calls `consume` for each row. The scores are valid only during that call. */
-  async run(step: DecodingStep, consume: (row: number, scores: Scores) => void): Promise<void> {
+  /** Runs one step and calls `consume` for each place that is scored. The scores are valid only during that call. */
+  async run(step: DecodingStep, consume: (place: number, scores: Scores) => void): Promise<void> {
     const { caches, rows, width, ids, last, twins, temperature } = step;
-    const tensors = this.#tensorsFor(rows, width);
+    const { scored = last.map((position, row) => row * width + Math.min(position, width - 1)) } = step;
+    const tensors = this.#tensorsFor(rows, width, scored.length);
     write(tensors.ids, ids);
     write(tensors.lastPositions, last);
-    const ends = last.map((position, row) => row * width + Math.min(position, width - 1));
-    write(tensors.ends, ends);
+    write(tensors.scored, scored);
     write(tensors.twins, twins.flat());
     tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
@@ -100,39 +102,40 @@ export class Decoding implements Disposable {
     await (width === 1 ? this.#binding.run() : this.#binding.runAside());
     const size = this.#vocabularySize;
     const [logits, probabilities] = [tensors.logits.buffer.data, tensors.probabilities.buffer.data];
-    for (let row = 0; row < rows; row++) {
-      const [start, end] = [row * size, (row + 1) * size];
-      consume(row, {
+    for (const place of scored.keys()) {
+      const [start, end] = [place * size, (place + 1) * size];
+      consume(place, {
         logits: logits.subarray(start, end),
         probabilities: probabilities.subarray(start, end),
-        logTotal: tensors.logTotals.buffer.data[row]!,
+        logTotal: tensors.logTotals.buffer.data[place]!,
       });
     }
   }
 
   /** Those of the last run, if it had the same size. */
-  #tensorsFor(rows: number, width: number): StepTensors {
+  #tensorsFor(rows: number, width: number, places: number): StepTensors {
     const { shape } = this.#tensors?.ids ?? {};
-    if (shape?.[0] === rows && shape[1] === width) return this.#tensors!;
+    const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === places;
+    if (same) return this.#tensors!;
     this.#tensors?.memory[Symbol.dispose]();
     const size = this.#vocabularySize;
-    this.#scores.fit(rows * size);
+    this.#scores.fit(places * size);
     const memory = new RunTensors();
     const tensors = {
       memory,
       ids: memory.create('int64', [rows, width]),
       lastPositions: memory.create('int64', [rows]),
-      ends: memory.create('int64', [rows]),
+      scored: memory.create('int64', [places]),
       twins: memory.create('int64', [rows, 2]),
       inverseTemperature: memory.create('float32', []),
-      logits: memory.view(this.#scores.logits.slice(0, rows * size), [rows, size]),
-      probabilities: memory.view(this.#scores.probabilities.slice(0, rows * size), [rows, size]),
-      logTotals: memory.create('float32', [rows, 1]),
+      logits: memory.view(this.#scores.logits.slice(0, places * size), [places, size]),
+      probabilities: memory.view(this.#scores.probabilities.slice(0, places * size), [places, size]),
+      logTotals: memory.create('float32', [places, 1]),
     };
     this.#binding
       .input('ids', tensors.ids)
       .input('last_positions', tensors.lastPositions)
-      .input('rows', tensors.ends)
+      .input('scored', tensors.scored)
       .input('inverse_temperature', tensors.inverseTemperature)
       .output('logits', tensors.logits)
       .output('probabilities', tensors.probabilities)
@@ -171,11 +174,11 @@ interface StepTensors {
   /** [rows, width] */
   readonly ids: HostTensor<'int64'>;
   readonly lastPositions: HostTensor<'int64'>;
-  /** Where each row's last token is among all ids. */
-  readonly ends: HostTensor<'int64'>;
+  /** [places], where the tokens are among all ids behind which the next one is scored. */
+  readonly scored: HostTensor<'int64'>;
   readonly twins: HostTensor<'int64'>;
   readonly inverseTemperature: HostTensor<'float32'>;
-  /** [rows, vocabulary] */
+  /** [places, vocabulary] */
   readonly logits: HostTensor<'float32'>;
   readonly probabilities: HostTensor<'float32'>;
   readonly logTotals: HostTensor<'float32'>;
@@ -188,7 +191,7 @@ function write(tensor: HostTensor<'int64'>, values: readonly number[]): void {
 /** Logits times more than this may not be float32. All but the likeliest tokens have no probability long before. */
 const HIGHEST_SHARPNESS = 1e30;
 
-/** Buffers for scores [rows, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
+/** Buffers for scores [places, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
 class ScoreBuffers implements Disposable {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);

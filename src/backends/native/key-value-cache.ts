@@ -7,7 +7,7 @@ import { DeviceTensor } from '../../runtime/device-tensor.ts';
 import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 
-type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
+export type CacheConfig = Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>;
 
 /** Tensors over a range of slots, for sessions to read and write. They last until another range is used or rows are moved. */
 interface Views {

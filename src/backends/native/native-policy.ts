@@ -1,10 +1,20 @@
 // Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
 import { begin } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
-import type { Completion, ConverseOptions, Dialogue, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+import type {
+  Completion,
+  ConverseOptions,
+  Dialogue,
+  Policy,
+  SampleRequest,
+  SamplingOptions,
+  TextLogprobs,
+  TextLogprobsOptions,
+} from '../../policy.ts';
 import { DecodingSession, type DecodingSessionOptions } from './decoding-session.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
+import { textLogprobs } from './text-logprobs.ts';
 
 /**
  * How many runs pass before the next request of a dialogue is awaited. It is never taken sooner, so that what is sampled together
@@ -99,6 +109,11 @@ export class NativePolicy implements Policy {
       runs++;
       await deliver(ended, runs + RUNS_TO_ANSWER);
     }
+  }
+
+  textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
+    const reader = { session: this.#session, config: this.#config, model: this.#model };
+    return textLogprobs(texts, reader, options);
   }
 
   dispose(): void {

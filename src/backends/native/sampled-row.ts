@@ -41,7 +41,7 @@ export class SampledRow {
   /** How many of its tokens have their keys and values in the cache. */
   cached = 0;
 
-  /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`. */
+  /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
   constructor(dialogue: number, request: SampleRequest, options: SamplingOptions, model: SampledModel) {
     const { contextLength, vocabularySize, updated } = model;
     const { length } = request.promptIds;

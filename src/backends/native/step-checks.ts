@@ -10,10 +10,15 @@ export function assertFinite(what: Quantity, values: readonly number[], batch: T
   if (!values.every(Number.isFinite)) throw new NotFiniteError(what, batch);
 }
 
-/** Throws `TOKENIZER_MISMATCH` for an id that the model has no embedding for. */
+/** Throws `TOKENIZER_MISMATCH` for an id that the model has no embedding for, `TOKEN_INVALID` for what no tokenizer could give. */
 export function assertTokensKnown(ids: readonly number[], vocabularySize: number): void {
-  const unknown = ids.find((id) => id >= vocabularySize);
+  const unknown = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < vocabularySize));
   if (unknown === undefined) return;
+  if (!Number.isInteger(unknown) || unknown < 0) {
+    throw new GradusError('TOKEN_INVALID', `${unknown} is no token`, {
+      hint: 'ids of tokens are whole numbers from 0 on',
+    });
+  }
   throw new GradusError(
     'TOKENIZER_MISMATCH',
     `the tokenizer has a token ${unknown}, but the model only has ${vocabularySize} tokens`,

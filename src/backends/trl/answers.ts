@@ -2,6 +2,7 @@
 import { z } from 'zod';
 
 const logprobs = z.array(z.array(z.number()));
+const topLogprobs = z.array(z.array(z.strictObject({ id: z.int(), logprob: z.number() }))).optional();
 
 export const opened = z.strictObject({
   parameters: z.strictObject({ total: z.int(), trainable: z.int() }),
@@ -14,12 +15,14 @@ export const sampled = z.array(
     ids: z.array(z.int()),
     logprobs: z.array(z.number()),
     plain_logprobs: z.array(z.number()),
-    top_logprobs: z.array(z.array(z.strictObject({ id: z.int(), logprob: z.number() }))).optional(),
+    top_logprobs: topLogprobs,
     finish_reason: z.enum(['stop', 'length', 'cancelled']),
   }),
 );
 
 export const scored = logprobs;
+
+export const read = z.array(z.strictObject({ logprobs: z.array(z.number()), top_logprobs: topLogprobs }));
 
 export const updated = z.strictObject({
   metrics: z.record(z.string(), z.number()),

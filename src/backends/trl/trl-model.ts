@@ -8,11 +8,18 @@ import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
-import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+import type {
+  Completion,
+  Policy,
+  SampleRequest,
+  SamplingOptions,
+  TextLogprobs,
+  TextLogprobsOptions,
+} from '../../policy.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../model-files/saved-weights.ts';
-import { opened, sampled, scored, updated } from './answers.ts';
+import { opened, read, sampled, scored, updated } from './answers.ts';
 import { stepRows } from './step-rows.ts';
 
 export interface TrlModelOptions {
@@ -60,7 +67,11 @@ export class TrlModel implements TrainableModel {
 
   policy(): Policy {
     const { contextLength } = this;
-    return { contextLength, sample: (requests, options) => this.#sample(requests, options) };
+    return {
+      contextLength,
+      sample: (requests, options) => this.#sample(requests, options),
+      textLogprobs: (texts, options) => this.#textLogprobs(texts, options),
+    };
   }
 
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
@@ -142,6 +153,15 @@ export class TrlModel implements TrainableModel {
         return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
       },
     );
+  }
+
+  async #textLogprobs(
+    texts: readonly (readonly number[])[],
+    { topLogprobs: count = 0, signal }: TextLogprobsOptions = {},
+  ): Promise<TextLogprobs[]> {
+    const told = await this.#ask(read, 'text_logprobs', { texts, top_logprobs: count }, signal && { signal });
+    signal?.throwIfAborted();
+    return told.map(({ logprobs, top_logprobs: topLogprobs }) => ({ logprobs, ...(topLogprobs && { topLogprobs }) }));
   }
 
   async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {

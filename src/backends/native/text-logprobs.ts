@@ -1,0 +1,79 @@
+// Log-probabilities of given texts, read by the graph that samples.
+import { GradusError } from '../../errors.ts';
+import { likeliestTokens } from '../../models/sampler.ts';
+import { scoresNotFinite } from '../../not-finite.ts';
+import type { TextLogprobs, TextLogprobsOptions, TokenLogprob } from '../../policy.ts';
+import type { DecodingSession } from './decoding-session.ts';
+import type { CacheConfig } from './key-value-cache.ts';
+import { KeyValueCache } from './key-value-cache.ts';
+import type { SampledModel } from './sampled-row.ts';
+import { assertTokensKnown } from './step-checks.ts';
+
+/** The most tokens that one run reads: logits and probabilities of all of them are in memory, 400 KB each with 50,000 tokens. */
+const TOKENS_AT_ONCE = 64;
+
+export interface TextReader {
+  readonly session: DecodingSession;
+  readonly config: CacheConfig;
+  readonly model: Pick<SampledModel, 'contextLength' | 'vocabularySize'>;
+}
+
+/** Reads one text after another. Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOGPROB_NOT_FINITE`. */
+export async function textLogprobs(
+  texts: readonly (readonly number[])[],
+  { session, config, model }: TextReader,
+  options: TextLogprobsOptions = {},
+): Promise<TextLogprobs[]> {
+  for (const text of texts) assertText(text, model);
+  using decoding = session.begin();
+  const { device } = session;
+  const { topLogprobs: count = 0, signal } = options;
+  const told: TextLogprobs[] = [];
+  for (const text of texts) {
+    // Nothing is asked behind the last token, so that it need not be read.
+    const end = text.length - 1;
+    using cache = new KeyValueCache(config, 1, end, { device, onRelease: () => decoding.releaseCaches() });
+    const logprobs: number[] = [];
+    const topLogprobs: TokenLogprob[][] = [];
+    for (let start = 0; start < end; start += TOKENS_AT_ONCE) {
+      signal?.throwIfAborted();
+      const ids = text.slice(start, Math.min(start + TOKENS_AT_ONCE, end));
+      const step = {
+        caches: cache.tensors(0, 1),
+        rows: 1,
+        width: ids.length,
+        ids,
+        last: [start + ids.length - 1],
+        scored: ids.map((_, i) => i),
+        twins: [[0, start]] as const,
+        temperature: 1,
+      };
+      await decoding.run(step, (i, { logits, logTotal }) => {
+        if (!Number.isFinite(logTotal)) throw scoresNotFinite();
+        const at = (id: number) => ({ id, logprob: logits[id]! - logTotal });
+        logprobs.push(at(text[start + i + 1]!).logprob);
+        topLogprobs.push(likeliestTokens(logits, count).map(at));
+      });
+    }
+    told.push({ logprobs, ...(count > 0 && { topLogprobs }) });
+  }
+  return told;
+}
+
+function assertText(text: readonly number[], { contextLength, vocabularySize }: TextReader['model']): void {
+  if (text.length === 0) {
+    throw new GradusError('PROMPT_EMPTY', 'a text needs at least one token', {
+      hint: 'start the text with the beginning-of-text token',
+    });
+  }
+  if (text.length > contextLength) {
+    throw new GradusError(
+      'PROMPT_TOO_LONG',
+      `a text of ${text.length} tokens is longer than a context of ${contextLength}`,
+      {
+        hint: 'shorten the text',
+      },
+    );
+  }
+  assertTokensKnown(text, vocabularySize);
+}
