@@ -32,6 +32,15 @@ export interface SampleRequest {
   readonly goesOn?: boolean;
   /** How many of the likeliest tokens to tell at each place of the completion. @default 0 */
   readonly topLogprobs?: number;
+  /** Told each token, before `stopWhen` is asked about it; where a policy samples elsewhere, all of them when it is done. @default not told */
+  readonly onToken?: (token: SampledToken) => void;
+}
+
+/** One place of a completion: see there. */
+export interface SampledToken {
+  readonly id: number;
+  readonly plainLogprob: number;
+  readonly topLogprobs?: readonly TokenLogprob[];
 }
 
 export interface TokenLogprob {

@@ -11,7 +11,7 @@ import type { ConfigInput } from '../src/config/schema.ts';
 import type { SupportedBackend } from '../src/config/support.ts';
 import type { GradusError } from '../src/errors.ts';
 import type { TrainingSequence } from '../src/model.ts';
-import type { Completion } from '../src/policy.ts';
+import type { Completion, SampledToken, SampleRequest } from '../src/policy.ts';
 import { evaluate } from '../src/studio/evaluate.ts';
 import { sample } from '../src/studio/sample.ts';
 import { train } from '../src/studio/train.ts';
@@ -117,6 +117,30 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
         assert.deepEqual(told[0], { id: greedy!.ids[t], logprob: greedy!.plainLogprobs[t] });
         assert.ok(told.length === 3 && told[0]!.logprob >= told[1]!.logprob && told[1]!.logprob >= told[2]!.logprob);
       }
+    });
+
+    test('tells tokens as they are drawn, before it is asked whether the completion ends with them', async () => {
+      const told: SampledToken[] = [];
+      const request: SampleRequest = {
+        promptIds: promptIds(),
+        seed: 0,
+        topLogprobs: 2,
+        onToken: (token) => told.push(token),
+        stopWhen: (ids) => {
+          assert.deepEqual(
+            told.map(({ id }) => id),
+            ids,
+          );
+          return ids.length === 2;
+        },
+      };
+      const [completion] = await opened.model.policy().sample([request], { maxTokens: 4, stopIds: new Set<number>() });
+      const { ids, plainLogprobs, topLogprobs } = completion!;
+      assert.equal(ids.length, 2);
+      assert.deepEqual(
+        told,
+        ids.map((id, t) => ({ id, plainLogprob: plainLogprobs[t]!, topLogprobs: topLogprobs![t]! })),
+      );
     });
 
     test('tells of a text the log-probabilities that it trains with, and the likeliest tokens of each place', async () => {

@@ -43,6 +43,7 @@ export function likeliestToken(scores: Floats): number {
 /** The ids of the highest scores, highest first; equally high ones in the order of their ids. */
 export function likeliestTokens(scores: Floats, count: number): number[] {
   const ids: number[] = [];
+  if (count === 0) return ids;
   for (let id = 0; id < scores.length; id++) {
     if (ids.length === count && !(scores[id]! > scores[ids.at(-1)!]!)) continue;
     if (ids.length === count) ids.pop();

@@ -79,8 +79,8 @@ test('costs no more as the text grows', () => {
 
 test('the texts of tokens behind one another are the text', () => {
   const ids = [256, 257, 256, 104, 256];
-  const texts = ids.map((id, i) => textBehind(ids[i - 1], id, tokenizer));
+  const texts = ids.map((id, i) => textBehind(ids[i - 1], [id], tokenizer));
   assert.deepEqual(texts, ['hi', ' ', ' hi', 'h', ' hi']);
   assert.equal(texts.join(''), tokenizer.decode(ids));
-  assert.equal(textBehind(0xc3, 0xa9, tokenizer), '\ufffd');
+  assert.equal(textBehind(0xc3, [0xa9], tokenizer), '\ufffd');
 });

@@ -10,14 +10,19 @@ export interface TextStream {
 
 const replacement = '\ufffd';
 
+export interface TextStreamOptions extends DecodeOptions {
+  /** A token whose text the stream goes on with. @default it begins a text of its own */
+  readonly behind?: number;
+}
+
 /**
  * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes again the ids of the
  * last piece of text, because the result depends on neighbours: some decoders drop a space at the very beginning, others join bytes.
  */
-export function createTextStream(tokenizer: Tokenizer, options: DecodeOptions = {}): TextStream {
+export function createTextStream(tokenizer: Tokenizer, { behind, ...options }: TextStreamOptions = {}): TextStream {
   // The ids of the last piece of text, as context, followed by those that are waiting.
-  let window: number[] = [];
-  let context = 0;
+  let window = behind === undefined ? [] : [behind];
+  let context = window.length;
 
   const pending = (): string => {
     const before = tokenizer.decode(window.slice(0, context), options);
@@ -43,10 +48,15 @@ export function createTextStream(tokenizer: Tokenizer, options: DecodeOptions = 
   };
 }
 
-/** The text that a token adds behind another: alone it might lose a space, or bytes of a character that the other begins. */
-export function textBehind(before: number | undefined, id: number, tokenizer: Tokenizer): string {
+/** The text that tokens add behind another: alone they might lose a space, or bytes of a character that the other begins. */
+export function textBehind(
+  before: number | undefined,
+  ids: readonly number[],
+  tokenizer: Tokenizer,
+  options: DecodeOptions = {},
+): string {
   const context = before === undefined ? [] : [before];
-  const text = tokenizer.decode([...context, id]);
-  const known = tokenizer.decode(context);
-  return text.startsWith(known) ? text.slice(known.length) : tokenizer.decode([id]);
+  const text = tokenizer.decode([...context, ...ids], options);
+  const known = tokenizer.decode(context, options);
+  return text.startsWith(known) ? text.slice(known.length) : tokenizer.decode(ids, options);
 }

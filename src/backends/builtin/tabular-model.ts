@@ -174,7 +174,7 @@ export class TabularModel implements TrainableModel {
 
 /** @param probabilities after temperature, by position; `plain` are the log-probabilities before it */
 function sampleCompletion(
-  { seed, maxTokens, stopWhen, topLogprobs = 0 }: SampleRequest,
+  { seed, maxTokens, stopWhen, onToken, topLogprobs: count = 0 }: SampleRequest,
   options: SamplingOptions,
   plain: readonly Row[],
   probabilities: readonly Row[],
@@ -183,22 +183,24 @@ function sampleCompletion(
   const ids: number[] = [];
   const logprobs: number[] = [];
   const limit = maxTokens ?? options.maxTokens;
+  const likeliest = (t: number) => likeliestTokens(plain[t]!, count).map((id) => ({ id, logprob: plain[t]![id]! }));
   let ended = false;
   while (!ended && ids.length < limit) {
     const row = probabilities[ids.length]!;
     const greedy = options.temperature === 0;
     const { id, logprob } = greedy ? { id: likeliestToken(row), logprob: 0 } : sampleToken(row, random, options);
+    const t = ids.length;
     ids.push(id);
     logprobs.push(logprob);
+    onToken?.({ id, plainLogprob: plain[t]![id]!, ...(count > 0 && { topLogprobs: likeliest(t) }) });
     const stopped = options.stopIds.has(id) || options.stopWhen?.(ids) || stopWhen?.(ids);
     ended = stopped === true || ids.length === plain.length;
   }
-  const at = (t: number) => (id: number) => ({ id, logprob: plain[t]![id]! });
   return {
     ids,
     logprobs,
     plainLogprobs: ids.map((id, t) => plain[t]![id]!),
-    ...(topLogprobs > 0 && { topLogprobs: ids.map((_, t) => likeliestTokens(plain[t]!, topLogprobs).map(at(t))) }),
+    ...(count > 0 && { topLogprobs: ids.map((_, t) => likeliest(t)) }),
     finishReason: ended ? 'stop' : 'length',
   };
 }

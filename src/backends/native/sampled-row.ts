@@ -118,11 +118,10 @@ export class SampledRow {
     this.#logprobs.push(logprob);
     const plain = (token: number) => logits[token]! - logTotal;
     this.#plainLogprobs.push(plain(id));
-    const { topLogprobs = 0 } = this.request;
-    if (topLogprobs > 0) {
-      const others = likeliestTokens(logits, topLogprobs);
-      this.#topLogprobs.push(others.map((other) => ({ id: other, logprob: plain(other) })));
-    }
+    const { topLogprobs: count = 0, onToken } = this.request;
+    const topLogprobs = likeliestTokens(logits, count).map((other) => ({ id: other, logprob: plain(other) }));
+    if (count > 0) this.#topLogprobs.push(topLogprobs);
+    onToken?.({ id, plainLogprob: plain(id), ...(count > 0 && { topLogprobs }) });
     const stopped = stopIds.has(id) || stopWhen?.(this.#ids) || this.request.stopWhen?.(this.#ids);
     if (stopped) this.#finishReason = 'stop';
     else if (this.#ids.length >= this.#limit) this.#finishReason = 'length';

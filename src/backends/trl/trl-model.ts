@@ -150,7 +150,7 @@ export class TrlModel implements TrainableModel {
     return completions.map(
       ({ ids, logprobs, plain_logprobs: plainLogprobs, top_logprobs: topLogprobs, finish_reason: finishReason }, i) => {
         const completion = { ids, logprobs, plainLogprobs, ...(topLogprobs && { topLogprobs }), finishReason };
-        return stopped(stopped(completion, stopWhen), requests[i]!.stopWhen);
+        return watched(completion, requests[i]!, stopWhen);
       },
     );
   }
@@ -205,12 +205,21 @@ function weightsFile({ lora, trainable }: WhatIsTrained): string {
   return trainable ? TRAINED_WEIGHTS : MODEL_WEIGHTS;
 }
 
-/** A completion up to where it should have stopped: tokens do not depend on those behind them. */
-function stopped(completion: Completion, stopWhen: SamplingOptions['stopWhen']): Completion {
+/** A completion up to where it should have stopped: tokens do not depend on those behind them. Tells its tokens on the way. */
+function watched(
+  completion: Completion,
+  { stopWhen: ownStop, onToken }: SampleRequest,
+  stopWhen: SamplingOptions['stopWhen'],
+): Completion {
+  if (!stopWhen && !ownStop && !onToken) return completion;
   const { ids, logprobs, plainLogprobs, topLogprobs } = completion;
-  const end = stopWhen ? ids.findIndex((_, t) => stopWhen(ids.slice(0, t + 1))) + 1 : 0;
-  if (end === 0) return completion;
-  const upTo = <T>(values: readonly T[]) => values.slice(0, end);
+  const end = ids.findIndex((id, t) => {
+    onToken?.({ id, plainLogprob: plainLogprobs[t]!, ...(topLogprobs && { topLogprobs: topLogprobs[t]! }) });
+    const told = ids.slice(0, t + 1);
+    return stopWhen?.(told) || ownStop?.(told);
+  });
+  if (end < 0) return completion;
+  const upTo = <T>(values: readonly T[]) => values.slice(0, end + 1);
   return {
     ids: upTo(ids),
     logprobs: upTo(logprobs),

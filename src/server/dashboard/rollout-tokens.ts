@@ -23,7 +23,7 @@ export class RolloutTokens {
       return { completions: completions.map((completion) => tokensOf(completion, String)), no_texts: found.missing };
     }
     const { tokenizer } = found;
-    const textOf = (id: number, before: number | undefined) => textBehind(before, id, tokenizer);
+    const textOf = (id: number, before: number | undefined) => textBehind(before, [id], tokenizer);
     return { completions: completions.map((completion) => tokensOf(completion, textOf)) };
   }
 

@@ -1,7 +1,7 @@
 // The answers of OpenAI's interface, whole and in pieces.
 import { randomUUID } from 'node:crypto';
 import type { ToolCall } from '../../message.ts';
-import type { TokenLogprob } from '../../policy.ts';
+import type { SampledToken, TokenLogprob } from '../../policy.ts';
 import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ServedCompletion, ServedModel } from './served-model.ts';
@@ -43,36 +43,55 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
   }));
 }
 
-/** Log-probabilities under the model itself, whatever the temperature. */
-export function chatLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
-  const content = ids.map((id, i) => {
-    const told = (one: TokenLogprob) => {
-      const token = textBehind(ids[i - 1], one.id, tokenizer);
-      return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
-    };
-    return { ...told({ id, logprob: plainLogprobs[i]! }), top_logprobs: (topLogprobs?.[i] ?? []).map(told) };
-  });
-  return { content, refusal: null };
+/** The first token of a prompt has no log-probability: nothing is before it. */
+export interface ToldToken extends Omit<SampledToken, 'plainLogprob'> {
+  readonly plainLogprob: number | null;
 }
 
-export function completionLogprobs(tokenizer: Tokenizer, { ids, plainLogprobs, topLogprobs }: ServedCompletion) {
-  const textAt = (i: number, id: number) => textBehind(ids[i - 1], id, tokenizer);
-  const tokens = ids.map((id, i) => textAt(i, id));
-  let offset = 0;
-  return {
-    tokens,
-    token_logprobs: plainLogprobs,
-    top_logprobs:
-      topLogprobs?.map((told, i) => {
-        const logprobs: Record<string, number> = {};
-        // The sampled token is among them even if it was unlikely. Of tokens with the same text the likeliest one counts.
-        for (const { id, logprob } of [...told, { id: ids[i]!, logprob: plainLogprobs[i]! }])
-          logprobs[textAt(i, id)] ??= logprob;
-        return logprobs;
-      }) ?? null,
-    text_offset: tokens.map(({ length }) => {
-      offset += length;
-      return offset - length;
-    }),
+/** Writes the tokens of one answer for a chat completion, those of each call behind those of the last; under the model itself, whatever the temperature. */
+export function chatLogprobs(tokenizer: Tokenizer) {
+  let before: number | undefined;
+  return (tokens: readonly SampledToken[]) => {
+    const content = tokens.map(({ id, plainLogprob, topLogprobs = [] }) => {
+      const told = (one: TokenLogprob) => {
+        const token = textBehind(before, [one.id], tokenizer);
+        return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
+      };
+      const place = { ...told({ id, logprob: plainLogprob }), top_logprobs: topLogprobs.map(told) };
+      before = id;
+      return place;
+    });
+    return { content, refusal: null };
+  };
+}
+
+export interface TextPlace {
+  /** The token before the first. */
+  readonly before: number | undefined;
+  /** Where the text of the first begins; below 0 for tokens that the tokenizer puts before a text, which are not part of it. */
+  readonly offset: number;
+}
+
+/** The same for a completion, beginning at a place of its text. */
+export function completionLogprobs(tokenizer: Tokenizer, { before, offset }: TextPlace) {
+  return (tokens: readonly ToldToken[]) => {
+    const places = tokens.map(({ id, plainLogprob, topLogprobs }) => {
+      const textOf = (one: number) => textBehind(before, [one], tokenizer);
+      const token = textOf(id);
+      // The token itself is among them even if it is unlikely. Of tokens with the same text the likeliest one counts.
+      const likeliest: Record<string, number> = {};
+      for (const { id: other, logprob } of topLogprobs ?? []) likeliest[textOf(other)] ??= logprob;
+      if (plainLogprob !== null) likeliest[token] ??= plainLogprob;
+      const place = { token, logprob: plainLogprob, offset: Math.max(0, offset), likeliest: topLogprobs && likeliest };
+      before = id;
+      offset += token.length;
+      return place;
+    });
+    return {
+      tokens: places.map(({ token }) => token),
+      token_logprobs: places.map(({ logprob }) => logprob),
+      top_logprobs: places.some(({ likeliest }) => likeliest) ? places.map(({ likeliest }) => likeliest ?? null) : null,
+      text_offset: places.map((place) => place.offset),
+    };
   };
 }

@@ -4,7 +4,7 @@ import type { Message } from '../../message.ts';
 import { chatLogprobs, finishReason, headOf, toolCallsOf, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
-import type { Asked, ServedCompletion, ServedModel } from './served-model.ts';
+import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
@@ -21,7 +21,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
           refusal: null,
           ...(toolCalls.length > 0 && { tool_calls: toolCallsOf(toolCalls) }),
         },
-        logprobs: request.logprobs ? chatLogprobs(model.tokenizer, completion) : null,
+        logprobs: request.logprobs ? chatLogprobs(model.tokenizer)(completion.tokens) : null,
         finish_reason: finishReason(completion, toolCalls),
       };
     }),
@@ -41,7 +41,10 @@ export async function chatCompletionChunks(
   const usage = request.stream_options?.include_usage ? { usage: null } : {};
   const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
     tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
-  const grows = toolsOf(request).length === 0 && !request.logprobs;
+  const grows = toolsOf(request).length === 0;
+  const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
+  const tellPiece = (index: number, { text, tokens }: Piece) =>
+    piece(index, { content: text }, null, request.logprobs ? logprobsOf[index]!(tokens) : null);
   let begun = false;
   const begin = () => {
     if (begun) return;
@@ -51,18 +54,17 @@ export async function chatCompletionChunks(
   const completions = await model.complete({
     ...askedOf(prompt, request, signal),
     ...(grows && {
-      onText: (index: number, text: string) => {
+      onPiece: (index: number, each: Piece) => {
         begin();
-        piece(index, { content: text });
+        tellPiece(index, each);
       },
     }),
   });
   begin();
   for (const [index, completion] of completions.entries()) {
     const { content, toolCalls = [] } = answerOf(model, request, completion);
-    const rest = grows ? completion.untold : content;
-    const logprobs = request.logprobs ? chatLogprobs(model.tokenizer, completion) : null;
-    if (rest !== '' || logprobs) piece(index, { content: rest }, null, logprobs);
+    const rest = grows ? completion.untold : { text: content, tokens: completion.tokens };
+    if (rest.text !== '' || (request.logprobs && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
     piece(index, {}, finishReason(completion, toolCalls));

@@ -1,18 +1,30 @@
 // POST /v1/completions
-import { completionLogprobs, finishReason, headOf, usageOf } from './answers.ts';
+import { completionLogprobs, finishReason, headOf, type ToldToken, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
-import type { Asked, ServedCompletion, ServedModel } from './served-model.ts';
+import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
 
 /** What OpenAI's interface takes where a request says nothing. */
 const defaultTokens = 16;
 
+/** A prompt that is told before its completion. */
+interface Echo {
+  readonly text: string;
+  /** Absent unless log-probabilities are asked for. */
+  readonly tokens?: readonly ToldToken[];
+}
+
 export async function completion(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<object> {
   const asked = askedOf(model, request, signal);
+  const echoes = await echoesOf(model, request, asked);
   const completions = await model.complete(asked);
   return {
     ...headOf(model, 'text_completion'),
-    choices: completions.map((each, index) => choice(model, request, each, index, each.text)),
+    choices: completions.map((each, index) => {
+      const { echo, logprobsOf } = placeOf(model, request, asked, echoes, index);
+      const logprobs = logprobsOf([...(echo?.tokens ?? []), ...each.tokens]);
+      return { index, text: (echo?.text ?? '') + each.text, logprobs, finish_reason: finishReason(each) };
+    }),
     usage: usageOf(asked.prompts, completions),
   };
 }
@@ -25,59 +37,95 @@ export async function completionChunks(
   tell: (chunk: object) => void,
 ): Promise<void> {
   const asked = askedOf(model, request, signal);
+  const echoes = await echoesOf(model, request, asked);
   const head = headOf(model, 'text_completion');
-  const grows = !wantsLogprobs(request);
+  const places = asked.prompts.flatMap((_, p) =>
+    Array.from({ length: request.n ?? 1 }, (_, i) => placeOf(model, request, asked, echoes, p * (request.n ?? 1) + i)),
+  );
+  const piece = (index: number, text: string, tokens: readonly ToldToken[], end?: ServedCompletion) => {
+    const logprobs = places[index]!.logprobsOf(tokens);
+    tell({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }] });
+  };
+  // What is wrong with a request is known when the model is asked, and told by the status unless a piece has been told.
+  let begun = false;
+  const begin = () => {
+    if (begun) return;
+    begun = true;
+    for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
+  };
   const completions = await model.complete({
     ...asked,
-    ...(grows && {
-      onText: (index: number, text: string) => {
-        tell({ ...head, choices: [{ index, text, logprobs: null, finish_reason: null }] });
-      },
-    }),
+    onPiece: (index: number, { text, tokens }: Piece) => {
+      begin();
+      piece(index, text, tokens);
+    },
   });
-  for (const [index, each] of completions.entries()) {
-    tell({ ...head, choices: [choice(model, request, each, index, each.untold)] });
-  }
+  begin();
+  for (const [index, each] of completions.entries()) piece(index, each.untold.text, each.untold.tokens, each);
   if (request.stream_options?.include_usage) {
     tell({ ...head, choices: [], usage: usageOf(asked.prompts, completions) });
   }
 }
 
-function choice(
-  model: ServedModel,
+/** Where a completion begins, and what writes the log-probabilities of its tokens, in order; null unless they are asked for. */
+function placeOf(
+  { tokenizer }: ServedModel,
   request: CompletionRequest,
-  each: ServedCompletion,
+  { prompts }: Asked,
+  echoes: readonly Echo[] | undefined,
   index: number,
-  text: string,
-): object {
-  const logprobs = wantsLogprobs(request) ? completionLogprobs(model.tokenizer, each) : null;
-  return { index, text, logprobs, finish_reason: finishReason(each) };
+) {
+  const p = Math.floor(index / (request.n ?? 1));
+  const prompt = prompts[p]!;
+  const echo = echoes?.[p];
+  if (!wantsLogprobs(request)) return { echo, logprobsOf: () => null };
+  const start = echo
+    ? { before: undefined, offset: echo.text.length - tokenizer.decode(prompt).length }
+    : { before: prompt.at(-1), offset: 0 };
+  return { echo, logprobsOf: completionLogprobs(tokenizer, start) };
 }
 
-/** 0 asks for those of the sampled tokens alone. */
+/** Prompts that are given as text are told as they were given, without what the tokenizer puts before them. */
+async function echoesOf(
+  model: ServedModel,
+  request: CompletionRequest,
+  { prompts, topLogprobs = 0, signal }: Asked,
+): Promise<Echo[] | undefined> {
+  if (!request.echo) return undefined;
+  const given = givenPrompts(request);
+  const texts = prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
+  if (!wantsLogprobs(request)) return texts.map((text) => ({ text }));
+  const read = await model.read(prompts, topLogprobs, signal);
+  return texts.map((text, i) => ({ text, tokens: read[i]! }));
+}
+
+/** 0 asks for those of the tokens alone. */
 function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }
 
 function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Asked {
   model.assertIs(request.model);
-  const { prompt, max_tokens, logprobs } = request;
+  const { max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? defaultTokens;
-  return { prompts: promptsOf(model, prompt), request, maxTokens, topLogprobs: logprobs ?? 0, signal };
+  const prompts = givenPrompts(request).map((prompt) => idsOf(model, prompt));
+  return { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
 }
 
 /** One prompt or several, as text or as token ids. */
-function promptsOf({ tokenizer }: ServedModel, prompt: CompletionRequest['prompt']): (readonly number[])[] {
+function givenPrompts({ prompt }: CompletionRequest): readonly (string | readonly number[])[] {
   const prompts = typeof prompt === 'string' || typeof prompt[0] === 'number' ? [prompt] : prompt;
-  return (prompts as readonly (string | readonly number[])[]).map((each) => {
-    if (typeof each === 'string') return tokenizer.encode(each, { addSpecialTokens: true });
-    const unknown = each.find((id) => id >= tokenizer.vocabSize);
-    if (unknown === undefined) return each;
-    throw new ApiError(
-      400,
-      'invalid_value',
-      `prompt: ${unknown} is no token: there are ${tokenizer.vocabSize}`,
-      'prompt',
-    );
-  });
+  return prompts as readonly (string | readonly number[])[];
+}
+
+function idsOf({ tokenizer }: ServedModel, prompt: string | readonly number[]): readonly number[] {
+  if (typeof prompt === 'string') return tokenizer.encode(prompt, { addSpecialTokens: true });
+  const unknown = prompt.find((id) => id >= tokenizer.vocabSize);
+  if (unknown === undefined) return prompt;
+  throw new ApiError(
+    400,
+    'invalid_value',
+    `prompt: ${unknown} is no token: there are ${tokenizer.vocabSize}`,
+    'prompt',
+  );
 }

@@ -62,6 +62,8 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
     );
   });
   app.onError((error, c) => {
+    // Nobody reads it.
+    if (c.req.raw.signal.aborted) return new Response(null, { status: 499 });
     if (error instanceof ApiError) return c.json(error.body, error.status);
     if (error instanceof GradusError && error.kind === 'invalid') {
       return c.json(new ApiError(400, error.code.toLowerCase(), error.message).body, 400);
@@ -99,6 +101,7 @@ async function answer<R extends { stream?: boolean | null | undefined }>(
       for (let next = first; !next.done; next = await reader.next()) await send(JSON.stringify(next.value));
       await send('[DONE]');
     } catch (error) {
+      if (signal.aborted) return;
       onError(error);
       await send(JSON.stringify(new ApiError(500, 'internal_error', messageOf(error)).body));
     }

@@ -135,6 +135,21 @@ describe('chat completions', () => {
     }
   });
 
+  test('tell log-probabilities piece by piece, those of a stop text at the end', async () => {
+    const { content } = (await ask({ seed: 5, max_tokens: 30 })).choices[0]!.message;
+    const options = { seed: 5, max_tokens: 30, n: 2, logprobs: true, top_logprobs: 2, stop: content!.slice(6, 8) };
+    const whole = await ask(options);
+    const request = { model: 'tiny', messages: [...question], ...options };
+    const chunks = await told(await client.chat.completions.create({ ...request, stream: true }));
+    for (const { index, message, logprobs } of whole.choices) {
+      const own = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.index === index);
+      assert.equal(own.map(({ delta }) => delta.content ?? '').join(''), message.content);
+      const pieces = own.flatMap((piece) => (piece.logprobs ? [piece.logprobs.content!] : []));
+      assert.ok(pieces.length > 3, 'they grow');
+      assert.deepEqual(pieces.flat(), logprobs!.content);
+    }
+  });
+
   test('take messages of all roles, in parts or whole', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'developer', content: 'be short' },
@@ -176,12 +191,21 @@ describe('completions', () => {
     const pieces = await Array.fromAsync(await client.completions.create({ ...options, stream: true }));
     assert.equal(pieces.map(({ choices }) => choices[0]!.text).join(''), whole.choices[0]!.text);
     assert.equal(pieces.at(-1)!.choices[0]!.finish_reason, whole.choices[0]!.finish_reason);
-    const [piece, ...others] = await Array.fromAsync(
-      await client.completions.create({ ...options, stream: true, logprobs: 0 }),
-    );
-    const { text, logprobs } = piece!.choices[0]!;
-    assert.deepEqual([text, others], [whole.choices[0]!.text, []]);
-    assert.ok(logprobs!.tokens!.join('').startsWith(text));
+  });
+
+  test('piece by piece with log-probabilities, each with its tokens', async () => {
+    const options = { model: 'tiny', prompt: ['1+1=', '2+3='], n: 2, max_tokens: 20, seed: 3, logprobs: 2 };
+    const whole = await client.completions.create(options);
+    const pieces = await Array.fromAsync(await client.completions.create({ ...options, stream: true }));
+    assert.ok(pieces.length > 4 * 5, 'they grow');
+    for (const { index, text, logprobs } of whole.choices) {
+      const own = pieces.flatMap(({ choices }) => choices).filter((choice) => choice.index === index);
+      assert.equal(own.map((piece) => piece.text).join(''), text);
+      for (const name of ['tokens', 'token_logprobs', 'top_logprobs', 'text_offset'] as const) {
+        const told: unknown[] = own.flatMap((piece): unknown[] => piece.logprobs![name] ?? []);
+        assert.deepEqual(told, logprobs![name], name);
+      }
+    }
   });
 });
 

@@ -107,9 +107,11 @@ const ids = z.array(z.int().min(0)).nonempty();
 export const completionRequest = z.strictObject({
   ...sampling,
   prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
+  // 0 tokens read a prompt and say nothing: what evaluations that score given answers ask for.
+  max_tokens: z.int().min(0).nullish(),
   logprobs: z.int().min(0).max(20).nullish(),
+  echo: z.boolean().nullish(),
   best_of: without(1),
-  echo: without(false),
   suffix: without(''),
 });
 export type CompletionRequest = z.output<typeof completionRequest>;

@@ -1,11 +1,11 @@
 // A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
 import { randomInt } from 'node:crypto';
-import type { Completion, Policy } from '../../policy.ts';
-import { stopAtText } from '../../policy.ts';
+import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
 import type { Renderer } from '../../rendering.ts';
-import { createTextStream } from '../../tokenizers/text-stream.ts';
+import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
+import type { ToldToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { SamplingRequest } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
@@ -18,12 +18,18 @@ export interface ServedModelOptions {
   readonly tokenizer: Tokenizer;
 }
 
+/** What is added to a completion: text, and the tokens that were drawn for it. */
+export interface Piece {
+  readonly text: string;
+  readonly tokens: readonly SampledToken[];
+}
+
 /** A completion as clients want it. */
-export interface ServedCompletion extends Completion {
+export interface ServedCompletion extends Pick<Completion, 'ids' | 'finishReason'>, Piece {
   /** Without special tokens, and up to the first stop text. */
   readonly text: string;
-  /** The end of the text, what `onText` has not been told. */
-  readonly untold: string;
+  /** The end of it, what `onPiece` has not been told. */
+  readonly untold: Piece;
 }
 
 export interface Asked {
@@ -33,9 +39,11 @@ export interface Asked {
   readonly maxTokens: number | undefined;
   /** How many of the likeliest tokens are told at each place of a completion. @default 0 */
   readonly topLogprobs?: number;
+  /** Whether completions go on with the text of their prompts, as if it were theirs. @default they are texts of their own */
+  readonly continues?: boolean;
   readonly signal: AbortSignal;
-  /** Called with what is added to the text of a completion, as it grows. */
-  readonly onText?: (index: number, text: string) => void;
+  /** Called with what is added to a completion, as it grows. */
+  readonly onPiece?: (index: number, piece: Piece) => void;
 }
 
 export class ServedModel {
@@ -44,50 +52,89 @@ export class ServedModel {
   readonly created = Math.floor(Date.now() / 1000);
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
-  readonly #contextLength: number;
+  readonly #policy: Policy;
   readonly #queue: SamplingQueue;
+  /** Ends with the last prompt that is read. */
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor({ id, policy, renderer, tokenizer }: ServedModelOptions) {
     this.id = id;
     this.renderer = renderer;
     this.tokenizer = tokenizer;
-    this.#contextLength = policy.contextLength;
+    this.#policy = policy;
     const { stopIds } = renderer;
     this.#queue = new SamplingQueue({ policy, stopIds });
   }
 
   /** `n` completions of each prompt, in order. Throws an `ApiError` for prompts that are too long, or too many. */
-  async complete({ prompts, request, maxTokens, topLogprobs = 0, signal, onText }: Asked): Promise<ServedCompletion[]> {
+  async complete(asked: Asked): Promise<ServedCompletion[]> {
+    const { prompts, request, maxTokens, topLogprobs = 0, signal, onPiece } = asked;
     const { n, seed, temperature, top_p, top_k, min_p } = request;
     assertFew(prompts.length * (n ?? 1));
-    for (const prompt of prompts) this.#assertRoom(prompt.length);
+    for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
+    const each = prompts.flatMap((prompt, p) =>
+      Array.from({ length: n ?? 1 }, (_, i) => ({ prompt, stream: `${p} ${i}` })),
+    );
+    if (maxTokens === 0) return each.map(() => nothing);
+    const { contextLength } = this.#policy;
     const first = seed ?? randomInt(2 ** 31);
     const stop = stopsOf(request);
-    const told: number[] = [];
-    const tell = (index: number) => (text: string) => {
-      told[index] = (told[index] ?? 0) + text.length;
-      onText!(index, text);
-    };
-    const requests = prompts.flatMap((promptIds, p) =>
-      Array.from({ length: n ?? 1 }, (_, i) => ({
-        promptIds,
-        seed: streamSeed(first, `${p} ${i}`),
-        topLogprobs,
-        maxTokens: Math.min(maxTokens ?? this.#contextLength, this.#contextLength - promptIds.length),
-        stopWhen: this.#end(stop, { signal }, onText && tell(p * (n ?? 1) + i)),
-      })),
-    );
+    const told = each.map(() => ({ text: 0, tokens: 0 }));
+    const tell =
+      onPiece &&
+      ((index: number, piece: Piece) => {
+        told[index]!.text += piece.text.length;
+        told[index]!.tokens += piece.tokens.length;
+        onPiece(index, piece);
+      });
+    const behind = (prompt: readonly number[]) => (asked.continues ? prompt.at(-1) : undefined);
+    const requests = each.map(({ prompt, stream }, index) => ({
+      promptIds: prompt,
+      seed: streamSeed(first, stream),
+      topLogprobs,
+      maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
+      ...this.#watch(stop, signal, behind(prompt), tell && ((piece) => tell(index, piece))),
+    }));
     const options = { temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0 };
     const completions = await this.#queue.sample({ requests, options, signal });
     return completions.map((completion, i) => {
-      const { text, ...served } = this.#served(completion, stop);
-      return { ...served, text, untold: text.slice(told[i] ?? 0) };
+      const served = this.#served(completion, stop, behind(each[i]!.prompt));
+      const { text, tokens } = told[i]!;
+      return { ...served, untold: { text: served.text.slice(text), tokens: served.tokens.slice(tokens) } };
     });
   }
 
-  /** Returns when nothing is sampled any more. */
-  idle(): Promise<void> {
-    return this.#queue.idle();
+  /**
+   * The tokens of prompts with the log-probability of each behind those before it. One request is read after another.
+   * Throws an `ApiError` for prompts that are too long, or too many.
+   */
+  async read(
+    prompts: readonly (readonly number[])[],
+    topLogprobs: number,
+    signal: AbortSignal,
+  ): Promise<ToldToken[][]> {
+    for (const prompt of prompts) this.#assertRoom(prompt.length, 0);
+    const policy = this.#policy;
+    if (!policy.textLogprobs)
+      throw new ApiError(400, 'unsupported', 'This model cannot tell log-probabilities of prompts', 'echo');
+    const tokens = prompts.reduce((sum, { length }) => sum + length, 0);
+    if (tokens > mostRead) {
+      const said = `A request may ask for the log-probabilities of ${mostRead} tokens of prompts, not of ${tokens}`;
+      throw new ApiError(400, 'too_many_tokens', said, 'prompt');
+    }
+    const reading = this.#reading.then(() => policy.textLogprobs!(prompts, { topLogprobs, signal }));
+    this.#reading = reading.catch(() => {});
+    const read = await reading;
+    return prompts.map(([first, ...others], i) => [
+      { id: first!, plainLogprob: null },
+      ...tokensOf({ ids: others, plainLogprobs: read[i]!.logprobs, topLogprobs: read[i]!.topLogprobs }),
+    ]);
+  }
+
+  /** Returns when nothing is sampled or read any more. */
+  async idle(): Promise<void> {
+    await this.#queue.idle();
+    await this.#reading;
   }
 
   /** Throws unless this is the model that a request names. */
@@ -96,44 +143,83 @@ export class ServedModel {
     throw new ApiError(404, 'model_not_found', `The model \`${name}\` is not served here; \`${this.id}\` is`, 'model');
   }
 
-  #assertRoom(length: number): void {
+  #assertRoom(length: number, maxTokens: number | undefined): void {
+    const { contextLength } = this.#policy;
     if (length === 0) throw new ApiError(400, 'prompt_empty', 'A prompt needs at least one token');
-    if (length < this.#contextLength) return;
-    const said = `The prompt has ${length} tokens, which leaves no room in a context of ${this.#contextLength}`;
+    if (length < contextLength || (maxTokens === 0 && length === contextLength)) return;
+    const said = `The prompt has ${length} tokens, which leaves no room in a context of ${contextLength}`;
     throw new ApiError(400, 'context_length_exceeded', said);
   }
 
-  #served(completion: Completion, stop: readonly string[]): Omit<ServedCompletion, 'untold'> {
-    const { stopIds } = this.renderer;
-    const ends = stopIds.has(completion.ids.at(-1)!);
-    const text = this.tokenizer.decode(ends ? completion.ids.slice(0, -1) : completion.ids, {
-      skipSpecialTokens: true,
-    });
+  #served(completion: Completion, stop: readonly string[], behind?: number): Omit<ServedCompletion, 'untold'> {
+    const { ids, finishReason } = completion;
+    const ends = this.renderer.stopIds.has(ids.at(-1)!);
+    const tokens = tokensOf(completion);
+    const text = textBehind(behind, ends ? ids.slice(0, -1) : ids, this.tokenizer, { skipSpecialTokens: true });
     const at = Math.min(...stop.map((end) => text.indexOf(end)).filter((index) => index >= 0));
     // A policy that cannot look for texts while it samples may have gone on behind one.
     return Number.isFinite(at)
-      ? { ...completion, text: text.slice(0, at), finishReason: 'stop' }
-      : { ...completion, text };
+      ? { ids, tokens, text: text.slice(0, at), finishReason: 'stop' }
+      : { ids, tokens, text, finishReason };
   }
 
-  /** Whether a completion ends with its last token: at a stop text, or because its client has gone. Tells its text as it grows. */
-  #end(stop: readonly string[], { signal }: Pick<Asked, 'signal'>, onText?: (text: string) => void) {
-    if (!onText) {
-      const atStop = stopAtText(stop, (ids) => this.tokenizer.decode(ids));
-      return (ids: readonly number[]) => signal.aborted || (stop.length > 0 && atStop(ids));
-    }
-    const decoded = createTextStream(this.tokenizer, { skipSpecialTokens: true });
+  /** Ends a completion at a stop text, or because its client has gone. Tells its pieces as it grows. */
+  #watch(
+    stop: readonly string[],
+    signal: AbortSignal,
+    behind: number | undefined,
+    tell: ((piece: Piece) => void) | undefined,
+  ): Pick<SampleRequest, 'stopWhen' | 'onToken'> {
+    if (stop.length === 0 && !tell) return { stopWhen: () => signal.aborted };
+    const decoded = createTextStream(this.tokenizer, {
+      skipSpecialTokens: true,
+      ...(behind !== undefined && { behind }),
+    });
     const shown = stopTexts(stop);
+    let tokens: SampledToken[] = [];
     let seen = 0;
-    return (ids: readonly number[]) => {
-      for (; seen < ids.length; seen++) {
-        if (this.renderer.stopIds.has(ids[seen]!)) continue;
-        const text = shown.push(decoded.push(ids[seen]!));
-        if (text !== '') onText(text);
-      }
-      return signal.aborted || shown.found;
+    return {
+      onToken: (token) => tokens.push(token),
+      stopWhen: (ids) => {
+        for (; seen < ids.length; seen++) {
+          if (this.renderer.stopIds.has(ids[seen]!)) continue;
+          const text = shown.push(decoded.push(ids[seen]!));
+          if (text === '') continue;
+          tell?.({ text, tokens });
+          tokens = [];
+        }
+        return signal.aborted || shown.found;
+      },
     };
   }
+}
+
+/** What is sampled where no token may be. */
+const nothing: ServedCompletion = {
+  ids: [],
+  tokens: [],
+  text: '',
+  finishReason: 'length',
+  untold: { text: '', tokens: [] },
+};
+
+/** Tokens of prompts whose log-probabilities are held at once. */
+const mostRead = 2 ** 18;
+
+function tokensOf({
+  ids,
+  plainLogprobs,
+  topLogprobs,
+}: {
+  readonly ids: readonly number[];
+  readonly plainLogprobs: readonly number[];
+  readonly topLogprobs?: Completion['topLogprobs'] | undefined;
+}): SampledToken[] {
+  return ids.map((id, t) => ({
+    id,
+    plainLogprob: plainLogprobs[t]!,
+    ...(topLogprobs && { topLogprobs: topLogprobs[t]! }),
+  }));
 }
 
 /** They are held at once. */
