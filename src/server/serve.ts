@@ -1,9 +1,10 @@
 // Serves the model of a run or of a configuration.
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
+import type { OpenBackend } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import { ggufAt } from '../backends/model-files/gguf-file.ts';
-import { type ConfigInput, configDefaults } from '../config/schema.ts';
+import { type Config, type ConfigInput, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
 import { type Listening, type ListenOptions, listen } from './listen.ts';
@@ -32,10 +33,9 @@ export interface Serving extends Listening {
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
-  const { config, directory, checkpoint } =
-    modelAlone(subject) ?? findSubject(subject, { checkpoint: options.checkpoint });
-  const backend = await backendOf(config);
-  const { model, renderer, tokenizer } = await backend.open(config, options.signal);
+  const alone = modelAlone(subject);
+  const { config, directory, checkpoint } = alone ?? findSubject(subject, { checkpoint: options.checkpoint });
+  const { model, renderer, tokenizer, chats } = await (alone ? openAlone : open)(config, options.signal);
   try {
     if (!tokenizer) {
       throw new GradusError(
@@ -49,7 +49,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     }
     if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
     const id = options.name ?? (directory === undefined ? nameOf(config.model!) : basename(directory));
-    const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer });
+    const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer, chats });
     const { host = '127.0.0.1', port = 8000 } = options;
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
@@ -65,6 +65,24 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
   } catch (error) {
     model.dispose();
     throw error;
+  }
+}
+
+/** A model, and whether it takes messages. */
+type Opened = OpenBackend & { readonly chats: boolean };
+
+async function open(config: Config, signal?: AbortSignal): Promise<Opened> {
+  const backend = await backendOf(config);
+  return { ...(await backend.open(config, signal)), chats: true };
+}
+
+/** A base model goes on with texts. Nobody has said how it should read messages. */
+async function openAlone(config: Config, signal?: AbortSignal): Promise<Opened> {
+  try {
+    return await open(config, signal);
+  } catch (error) {
+    if (!(error instanceof GradusError && error.code === 'CHAT_TEMPLATE_MISSING')) throw error;
+    return { ...(await open({ ...config, chat_template: 'none' }, signal)), chats: false };
   }
 }
 

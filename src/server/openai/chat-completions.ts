@@ -88,6 +88,7 @@ function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortS
 /** Throws an `ApiError` where the model's chat template does not take the messages. */
 function promptOf(model: ServedModel, request: ChatRequest): readonly number[] {
   model.assertIs(request.model);
+  model.assertChats();
   const tools = toolsOf(request);
   try {
     return model.renderer.render({ messages: messagesOf(request), ...(tools.length > 0 && { tools }) }).ids;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
-import { writeTinyChatModel } from '../../../test/tiny-model.ts';
+import { writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { type Serving, serve } from '../serve.ts';
 
@@ -306,6 +306,19 @@ test('a folder with a model needs no configuration', async () => {
     await alone.close();
   }
   await assert.rejects(serve(join(folder, 'nothing'), { port: 0 }), { code: 'RUN_NOT_FOUND' });
+});
+
+test('a base model alone goes on with texts, and has no chats', async () => {
+  const base = await serve(writeTinyModel(join(folder, 'base')), { port: 0 });
+  try {
+    const other = new OpenAI({ baseURL: `${base.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const { choices } = await other.completions.create({ model: 'base', prompt: '2+3=', max_tokens: 4 });
+    assert.ok(choices[0]!.text.length > 0);
+    const chat = other.chat.completions.create({ model: 'base', messages: [...question] });
+    await assert.rejects(chat, { status: 400, code: 'chat_template_missing', param: 'messages' });
+  } finally {
+    await base.close();
+  }
 });
 
 test('a key that is asked for must be sent', async () => {

@@ -16,6 +16,8 @@ export interface ServedModelOptions {
   readonly policy: Policy;
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
+  /** Whether it answers messages, not only prompts. @default true */
+  readonly chats?: boolean;
 }
 
 /** What is added to a completion: text, and the tokens that were drawn for it. */
@@ -52,13 +54,15 @@ export class ServedModel {
   readonly created = Math.floor(Date.now() / 1000);
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
+  readonly #chats: boolean;
   readonly #policy: Policy;
   readonly #queue: SamplingQueue;
   /** Ends with the last prompt that is read. */
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor({ id, policy, renderer, tokenizer }: ServedModelOptions) {
+  constructor({ id, policy, renderer, tokenizer, chats = true }: ServedModelOptions) {
     this.id = id;
+    this.#chats = chats;
     this.renderer = renderer;
     this.tokenizer = tokenizer;
     this.#policy = policy;
@@ -141,6 +145,12 @@ export class ServedModel {
   assertIs(name: string): void {
     if (name === this.id) return;
     throw new ApiError(404, 'model_not_found', `The model \`${name}\` is not served here; \`${this.id}\` is`, 'model');
+  }
+
+  /** Throws unless the model answers messages. */
+  assertChats(): void {
+    if (this.#chats) return;
+    throw new ApiError(400, 'chat_template_missing', 'The model has no chat template: ask /v1/completions', 'messages');
   }
 
   #assertRoom(length: number, maxTokens: number | undefined): void {
