@@ -32,7 +32,10 @@ export interface UpdateResult {
 export interface Model {
   /** Samples with the current weights at each call. */
   policy(): Policy;
-  /** Log-probabilities of completion tokens under the current weights, or under the frozen initial ones; undefined where the mask is false. */
+  /**
+   * Log-probabilities of completion tokens under the current weights, or under the frozen initial ones; undefined where the mask is false.
+   * Throws `SEQUENCE_INVALID`, as updates do, where the lists of a sequence have different lengths.
+   */
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
   /** Whether updates compute the reference log-probabilities themselves, so that `referenceLogprobs` need not be given. @default false */
   readonly scoresReference?: boolean;

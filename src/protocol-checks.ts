@@ -1,5 +1,6 @@
 // Checks of what the protocols' implementations give the trainer: a wrong number must not become a gradient.
 import { GradusError, kindOf } from './errors.ts';
+import type { TrainingSequence } from './model.ts';
 import type { Reward, Trajectory } from './rl.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
@@ -42,6 +43,26 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
     if (typeof score !== 'number' && score !== null) throw fault(`${kindOf(score ?? reward)} for a score`);
     if (score !== null && !Number.isFinite(score)) throw fault(`the score ${score}`);
     if (kindOf(parts) !== 'an object') throw fault(`${kindOf(parts)} for the parts of a reward`);
+  }
+}
+
+/** Throws `SEQUENCE_INVALID` unless what each sequence says of its completion's tokens are lists of one length, within the model's context. */
+export function assertSequences(
+  sequences: readonly TrainingSequence[],
+  contextLength = Number.POSITIVE_INFINITY,
+): void {
+  for (const [i, sequence] of sequences.entries()) {
+    const { promptIds, completionIds, mask, oldLogprobs, samplerLogprobs, referenceLogprobs } = sequence;
+    const fault = (what: string) =>
+      invalid('SEQUENCE_INVALID', `sequence ${i}: ${what}`, 'sequences', 'see TrainingSequence');
+    const { length } = completionIds;
+    for (const [name, values] of Object.entries({ mask, oldLogprobs, samplerLogprobs, referenceLogprobs })) {
+      if (values === undefined && name !== 'mask') continue;
+      if (values?.length !== length)
+        throw fault(`${length} completion tokens have ${name} for ${values?.length ?? 0} of them`);
+    }
+    const total = promptIds.length + length;
+    if (total > contextLength) throw fault(`${total} tokens are more than a context of ${contextLength}`);
   }
 }
 

@@ -203,6 +203,21 @@ export function backendContract({ backend, config, ignored, skip }: ContractOpti
       assert.deepEqual(await model.logprobs(sequences, 'reference'), reference);
     });
 
+    test('refuses sequences whose lists do not match', async () => {
+      const { model } = opened;
+      const [sequence] = sequencesOf(await sampleSeeds([0]));
+      for (const changes of [{ mask: [true] }, { samplerLogprobs: [0] }, { mask: undefined as never }]) {
+        const wrong = { ...sequence!, completionIds: [...sequence!.completionIds, 0], ...changes };
+        const refused = {
+          name: 'GradusError',
+          code: 'SEQUENCE_INVALID',
+          message: /^sequence 0: \d+ completion tokens have/,
+        };
+        await assert.rejects(model.logprobs([wrong], 'current'), refused);
+        await assert.rejects(model.update({ sequences: [wrong] }, { learningRate: 0 }), refused);
+      }
+    });
+
     test('saves all that training goes on from: the loaded model is the saved one, and so is its next update', async () => {
       const checkpoint = join(folder, 'checkpoint');
       mkdirSync(checkpoint);

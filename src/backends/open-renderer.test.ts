@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fixturePath } from '../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { writeTinyModel } from '../../test/tiny-model.ts';
-import { openModelText } from './open-renderer.ts';
+import { openModelText, openRenderer } from './open-renderer.ts';
 
 const smol = sharedPath('models/smollm2-135m-instruct') ?? '';
 const file = 'SmolLM2-135M-Instruct.Q4_1.gguf';
@@ -24,6 +24,10 @@ test('a GGUF file alone renders as it does beside its tokenizer.json', {
   assert.equal(inside.template, 'applied');
   assert.deepEqual(inside.renderer.render(state), beside.renderer.render(state));
   assert.deepEqual([...inside.renderer.stopIds], [2]);
+});
+
+test('where there is no model there is no renderer', async () => {
+  await assert.rejects(openRenderer('no-such-model', 'none'), { name: 'GradusError', code: 'MODEL_NOT_FOUND' });
 });
 
 test('without a tokenizer anywhere there is no renderer', async () => {

@@ -25,8 +25,8 @@ export interface ModelText {
 
 /**
  * The tokenizer is that of tokenizer.json, or where there is none, that inside a GGUF file.
- * Throws `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`, `CHAT_TEMPLATE_NOT_FOUND`,
- * `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
+ * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
+ * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it
  * @param chatTemplate `auto` (the model's own), `none` (plain text) or the path of a Jinja file
  */
@@ -36,7 +36,12 @@ export async function openRenderer(modelPath: string, chatTemplate: string): Pro
 
 /** The same, and whether a chat template is used. */
 export async function openModelText(modelPath: string, chatTemplate: string): Promise<ModelText> {
-  const folder = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
+  const kind = statSync(modelPath, { throwIfNoEntry: false });
+  if (!kind) {
+    const hint = 'obtainModel finds a model by its name on the Hugging Face Hub, and downloads it';
+    throw new GradusError('MODEL_NOT_FOUND', `no model at ${modelPath}`, { hint, path: 'model' });
+  }
+  const folder = kind.isDirectory() ? modelPath : dirname(modelPath);
   const { tokenizer, endIds } = await openTokenizer(modelPath, folder);
   const stopIds = endTokens(folder, tokenizer, endIds);
   const own = ownTemplate(folder, tokenizer);

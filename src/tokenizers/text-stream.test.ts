@@ -84,3 +84,9 @@ test('the texts of tokens behind one another are the text', () => {
   assert.equal(texts.join(''), tokenizer.decode(ids));
   assert.equal(textBehind(0xc3, [0xa9], tokenizer), '\ufffd');
 });
+
+test('a stream behind a token goes on with its text', () => {
+  assert.equal(createTextStream(tokenizer).push(256), 'hi');
+  assert.equal(createTextStream(tokenizer, { behind: 104 }).push(256), textBehind(104, [256], tokenizer));
+  assert.equal(textBehind(104, [256, 256], tokenizer), ' hi hi');
+});

@@ -15,6 +15,7 @@ import { readNpz, writeNpz } from '../../formats/npz.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampler.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
+import { assertSequences } from '../../protocol-checks.ts';
 import { randomStream } from '../../random.ts';
 import type { TrainableModel } from '../backend.ts';
 import { fileError } from '../model-files/file-error.ts';
@@ -66,6 +67,7 @@ export class TabularModel implements TrainableModel {
   }
 
   async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    assertSequences(sequences);
     return logprobsOf(sequences, weights === 'current' ? this.#rows : this.#reference);
   }
 
@@ -74,6 +76,7 @@ export class TabularModel implements TrainableModel {
    * start, which is exact rather than estimated from samples and like TRL's a mean over positions: the penalty in J is T times as much.
    */
   async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    assertSequences(sequences);
     const { length, vocabulary } = this.#shape;
     const rows = this.#rows;
 

@@ -9,6 +9,7 @@ import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
 import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import type { Policy } from '../../policy.ts';
+import { assertSequences } from '../../protocol-checks.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
@@ -163,7 +164,8 @@ class Engine implements NativeModel {
     return this.#policy;
   }
 
-  logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+  async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    this.#assertSequences(sequences);
     this.#scorer ??= new Scorer(this.#trainingOptions(), 'logprobs');
     return this.#scorer.score(sequences, weights === 'current' ? this.#values : this.#reference);
   }
@@ -211,12 +213,7 @@ class Engine implements NativeModel {
     learningRate: number,
   ): Promise<UpdateResult> {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
-    const { vocabularySize } = this.architecture.config;
-    // Completions of supervised stages are not sampled, where prompts are checked.
-    for (const { promptIds, completionIds } of batch.sequences) {
-      assertTokensKnown(promptIds, vocabularySize);
-      assertTokensKnown(completionIds, vocabularySize);
-    }
+    this.#assertSequences(batch.sequences);
     assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
     const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
     this.#learners.set(kind, learner);
@@ -234,6 +231,16 @@ class Engine implements NativeModel {
   get rolloutDtype(): RolloutDtype {
     if (this.#trained.whole) return 'float32'; // nothing is frozen
     return rolloutDtype(this.#options.rolloutDtype ?? 'float32', this.#options.kernels !== undefined);
+  }
+
+  /** Completions of supervised stages are not sampled, where prompts are checked. */
+  #assertSequences(sequences: readonly TrainingSequence[]): void {
+    const { vocabularySize, contextLength } = this.architecture.config;
+    assertSequences(sequences, contextLength);
+    for (const { promptIds, completionIds } of sequences) {
+      assertTokensKnown(promptIds, vocabularySize);
+      assertTokensKnown(completionIds, vocabularySize);
+    }
   }
 
   /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */

@@ -16,6 +16,7 @@ import type {
   TextLogprobs,
   TextLogprobsOptions,
 } from '../../policy.ts';
+import { assertSequences } from '../../protocol-checks.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../model-files/saved-weights.ts';
@@ -74,7 +75,8 @@ export class TrlModel implements TrainableModel {
     };
   }
 
-  logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+  async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
+    assertSequences(sequences, this.contextLength);
     return this.#ask(scored, 'logprobs', {
       sequences: sequences.map(({ promptIds, completionIds }) => ({
         prompt_ids: promptIds,
@@ -118,6 +120,7 @@ export class TrlModel implements TrainableModel {
     sequences: readonly TrainingSequence[],
     { learningRate, isNew, supervised }: { learningRate: number; isNew: boolean; supervised: boolean },
   ): Promise<UpdateResult> {
+    assertSequences(sequences, this.contextLength);
     const rows = isNew ? stepRows(sequences, this.#options.completions) : null;
     const params = { rows, learning_rate: learningRate, supervised };
     const { metrics, logprobs } = await this.#ask(updated, 'update', params).catch((error: GradusError) => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
+import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { writeTinyChatModel } from '../../../test/tiny-model.ts';
 import type { Policy } from '../../policy.ts';
 import { plainRenderer } from '../../renderers/plain-renderer.ts';
@@ -117,6 +118,26 @@ describe('a prompt and its completion', () => {
     const { choices } = await ask({ prompt: '1+1=', max_tokens: 0 });
     assert.deepEqual([choices[0]!.text, choices[0]!.finish_reason], ['', 'length']);
   });
+});
+
+test('a completion goes on with the text of its prompt: a word keeps the space before it', {
+  skip: skipWithoutShared('models/stories260K'),
+}, async () => {
+  const serving = await serve(sharedPath('models/stories260K')!, { port: 0 });
+  try {
+    const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    const request = { model: 'stories260K', prompt: 'Once upon a', max_tokens: 6, temperature: 0, logprobs: 0 };
+    const { choices } = await client.completions.create(request);
+    assert.equal(choices[0]!.text, ' time, there was a little');
+    assert.equal(choices[0]!.logprobs!.tokens!.join(''), choices[0]!.text);
+    const pieces = await Array.fromAsync(await client.completions.create({ ...request, stream: true }));
+    assert.equal(pieces.map((piece) => piece.choices[0]!.text).join(''), choices[0]!.text);
+    const echo = await client.completions.create({ ...request, echo: true });
+    assert.equal(echo.choices[0]!.text, request.prompt + choices[0]!.text);
+    assert.deepEqual(echo.choices[0]!.logprobs!.text_offset!.slice(0, 4), [0, 0, 4, 9]);
+  } finally {
+    await serving.close();
+  }
 });
 
 /** A model that says what it is told, behind OpenAI's interface. */
