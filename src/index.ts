@@ -7,8 +7,9 @@ export { z } from 'zod';
 // From a configuration, as the command does.
 
 export type { Config, ConfigInput } from './config/schema.ts';
+export { type ServeOptions, type Serving, serve } from './server/serve.ts';
 export { type EvaluateOptions, type EvaluateResult, evaluate } from './studio/evaluate.ts';
-export type { TimedEvent, TrainEvent } from './studio/events.ts';
+export type { StepEvent, TimedEvent, TrainEvent } from './studio/events.ts';
 export type { GivenParts, ProgramConfig } from './studio/program-values.ts';
 export { type SampleOptions, type SampleResult, sample } from './studio/sample.ts';
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
@@ -30,51 +31,72 @@ export type { Message, Role, ToolCall, ToolSpec } from './message.ts';
 export type { Model, TrainingBatch, TrainingSequence, UpdateResult } from './model.ts';
 export {
   type Completion,
+  type ConverseOptions,
   type Dialogue,
   type Policy,
+  type SampledToken,
   type SampleRequest,
   type SamplingOptions,
   stopAtText,
+  type TextLogprobs,
+  type TextLogprobsOptions,
+  type TokenLogprob,
 } from './policy.ts';
 export { type RandomStream, randomStream, streamSeed } from './random.ts';
 export type { RenderedPrompt, Renderer } from './rendering.ts';
-export type { Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
+export type { NamedReward, Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
 export {
   type Action,
+  type End,
   type Env,
   type EnvBuilder,
   type EpisodeScore,
   type Example,
   finalText,
   type Group,
+  type GroupFate,
+  type GroupOutcome,
+  type GroupReason,
   type Reward,
   type State,
   type Step,
   type StopReason,
   type Trajectory,
   type TurnTokens,
+  wasPlayed,
 } from './rl.ts';
 export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';
-export type { StartTracking, TrackedEnd, TrackedRun, Tracker } from './trackers/tracker.ts';
+export type {
+  ConnectTracker,
+  StartedTracker,
+  StartTracking,
+  TrackedEnd,
+  TrackedRun,
+  Tracker,
+} from './trackers/tracker.ts';
 export { trainingSequence } from './training-sequence.ts';
 
 // The algorithm, and statistics of what came of it.
 
-export { groupAdvantages } from './grpo/advantages.ts';
+export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
+export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
-export { evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
+export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 
 // Models, tokens and chat.
 
-export type { TrainableModel } from './backends/backend.ts';
+export type { LoadOptions, TrainableModel } from './backends/backend.ts';
 export { findModel, obtainModel } from './backends/model-files/find-model.ts';
+export type { MemoryPlan } from './backends/native/memory-plan.ts';
 export { type NativeModel, type NativeModelOptions, openNativeModel } from './backends/native/native-model.ts';
-export { openRenderer } from './backends/open-renderer.ts';
+export type { AdamWSettings } from './backends/native/optimizer.ts';
+export { type ModelText, openModelText, openRenderer } from './backends/open-renderer.ts';
+export type { LoraSettings } from './models/lora.ts';
 export { chatRenderer } from './renderers/chat-renderer.ts';
 export { type ChatTemplate, createChatTemplate } from './renderers/chat-template.ts';
 export { type ActionStream, actionStream } from './renderers/parse-turn.ts';
@@ -161,4 +183,4 @@ export { type InspectedRun, inspectRun } from './studio/finished-runs/inspect-ru
 
 // Errors.
 
-export { GradusError } from './errors.ts';
+export { type ErrorDetails, type ErrorKind, GradusError } from './errors.ts';

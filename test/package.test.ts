@@ -14,6 +14,81 @@ function run(folder: string, command: string, ...args: string[]): string {
   return execFileSync(command, args, { cwd: folder, env, encoding: 'utf8', maxBuffer: 1 << 26, stdio: 'pipe' });
 }
 
+/** What a stranger to the sources writes: every protocol implemented, with the types that its methods take and return named. */
+const implementations = `
+import type {
+  Action, Completion, ConverseOptions, DataLoader, Dialogue, End, Env, EnvBuilder, ErrorKind, Example, GroupOutcome, LoadOptions, Metrics,
+  MetricsLogger, Model, Policy, RenderedPrompt, Renderer, Reward, RewardModel, SampledToken, SampleRequest, SamplingOptions, State, StepReport,
+  TextLogprobs, TextLogprobsOptions, TrainableModel, TrainingBatch, TrainingSequence, Trajectory, UpdateResult,
+} from 'gradus';
+import { GradusError, GrpoTrainer, RolloutGenerator, wasPlayed } from 'gradus';
+
+export const kind: ErrorKind = new GradusError('A', 'b').kind;
+
+class Once implements Env {
+  start(): State { return { messages: [{ role: 'user', content: 'hello' }] }; }
+  step(_: Action): State | End | null { return { stopReason: 'parse_error' }; }
+}
+const builder: EnvBuilder = { build: () => new Once() };
+
+class Wrapped implements Policy {
+  readonly contextLength: number;
+  readonly inner: Policy;
+  constructor(inner: Policy) { this.inner = inner; this.contextLength = inner.contextLength; }
+  sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
+    const onToken = (token: SampledToken) => console.log(token.id);
+    return this.inner.sample(requests.map((request) => ({ ...request, onToken })), options);
+  }
+  async converse<T>(dialogues: readonly Dialogue<T>[], options: ConverseOptions<T>, onEnd: (result: T, index: number) => void) {
+    await this.inner.converse!(dialogues, options, onEnd);
+  }
+  textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
+    return this.inner.textLogprobs!(texts, options);
+  }
+}
+
+class Own implements TrainableModel {
+  readonly inner: TrainableModel;
+  constructor(inner: TrainableModel) { this.inner = inner; }
+  get parameters() { return this.inner.parameters; }
+  policy(): Policy { return new Wrapped(this.inner.policy()); }
+  logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference') { return this.inner.logprobs(sequences, weights); }
+  update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> { return this.inner.update(batch, options); }
+  save(directory: string) { return this.inner.save(directory); }
+  load(directory: string, options?: LoadOptions) { return this.inner.load(directory, options); }
+  dispose() { this.inner.dispose(); }
+}
+
+class Bytes implements Renderer {
+  readonly stopIds = new Set([0]);
+  render({ messages }: State): RenderedPrompt { return { ids: [...Buffer.from(messages.map(({ content }) => content).join(''))] }; }
+  parse(ids: readonly number[]): Action { return { message: { role: 'assistant', content: Buffer.from(ids).toString() } }; }
+}
+
+class Played implements RewardModel {
+  async score(_: Example, trajectories: readonly Trajectory[]): Promise<Reward[]> {
+    return trajectories.map((trajectory) => ({ score: wasPlayed(trajectory) ? 1 : null, parts: {} }));
+  }
+}
+
+class Same implements DataLoader {
+  state: unknown = 0;
+  next(count: number): readonly Example[] { return Array.from({ length: count }, () => ({})); }
+}
+
+class Console implements MetricsLogger {
+  log(step: number, metrics: Metrics): void { console.log(step, metrics); }
+}
+
+export async function train(model: TrainableModel): Promise<void> {
+  const parts = { model: new Own(model) satisfies Model, dataLoader: new Same(), rewardModel: new Played(), logger: new Console() };
+  const generator = new RolloutGenerator(builder, new Bytes(), { maxTokens: 4 });
+  const trainer = new GrpoTrainer({ ...parts, generator, maxSteps: 1, learningRate: 1e-4 });
+  let report: StepReport;
+  for await (report of trainer.steps()) report.groups.map(({ fate }: GroupOutcome) => fate);
+}
+`;
+
 interface PackedFile {
   path: string;
 }
@@ -33,13 +108,15 @@ test('the tarball installs into an empty folder and runs the demo there', { time
   const tarball = join(folder, packed.filename);
   run(folder, 'npm', 'install', '--onnxruntime-node-install=skip', '--prefer-offline', '--no-audit', tarball);
 
-  writeFileSync(
-    join(folder, 'types.ts'),
-    "import { GradusError } from 'gradus';\nexport const code: string = new GradusError('A', 'b').code;\n",
-  );
+  writeFileSync(join(folder, 'types.ts'), implementations);
   const compiler = join(root, 'node_modules', '.bin', 'tsc');
   const nodeTypes = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')];
-  run(folder, compiler, ...'--noEmit --strict --target es2024 --module nodenext'.split(' '), ...nodeTypes, 'types.ts');
+  for (const resolution of ['--module nodenext', '--module esnext --moduleResolution bundler']) {
+    const options = `--noEmit --strict --exactOptionalPropertyTypes --target es2024 ${resolution}`.split(' ');
+    run(folder, compiler, ...options, ...nodeTypes, 'types.ts');
+  }
+  const required = "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code)";
+  assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A');
 
   const { problems, before, after } = JSON.parse(run(folder, 'npx', '--no-install', 'gradus', 'demo', '--json'));
   assert.ok(problems >= 500);

@@ -7,8 +7,8 @@ import { ggufAt } from '../backends/model-files/gguf-file.ts';
 import { type Config, type ConfigInput, configDefaults } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
-import { type Listening, type ListenOptions, listen } from './listen.ts';
-import { type OpenAiAppOptions, openAiApp } from './openai/openai-app.ts';
+import type { Listening, ListenOptions } from './listen.ts';
+import type { OpenAiAppOptions } from './openai/openai-app.ts';
 import { ServedModel } from './openai/served-model.ts';
 
 export interface ServeOptions extends Omit<OpenAiAppOptions, 'host'>, Partial<ListenOptions> {
@@ -51,6 +51,8 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const id = options.name ?? (directory === undefined ? nameOf(config.model!) : basename(directory));
     const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer, chats });
     const { host = '127.0.0.1', port = 8000 } = options;
+    // Loaded here, so that programs that do not serve need no libraries for it.
+    const [{ listen }, { openAiApp }] = await Promise.all([import('./listen.ts'), import('./openai/openai-app.ts')]);
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
       url: listening.url,
