@@ -46,11 +46,11 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
   }
 }
 
-/** Throws `SEQUENCE_INVALID` unless what each sequence says of its completion's tokens are lists of one length, within the model's context. */
-export function assertSequences(
-  sequences: readonly TrainingSequence[],
-  contextLength = Number.POSITIVE_INFINITY,
-): void {
+/**
+ * Throws `SEQUENCE_INVALID` unless what each sequence says of its completion's tokens are lists of one length.
+ * @param contextLength of a language model, which also needs a token to begin with, and room for all of them
+ */
+export function assertSequences(sequences: readonly TrainingSequence[], contextLength?: number): void {
   for (const [i, sequence] of sequences.entries()) {
     const { promptIds, completionIds, mask, oldLogprobs, samplerLogprobs, referenceLogprobs } = sequence;
     const fault = (what: string) =>
@@ -61,6 +61,8 @@ export function assertSequences(
       if (values?.length !== length)
         throw fault(`${length} completion tokens have ${name} for ${values?.length ?? 0} of them`);
     }
+    if (contextLength === undefined) continue;
+    if (promptIds.length === 0) throw fault('its prompt has no token');
     const total = promptIds.length + length;
     if (total > contextLength) throw fault(`${total} tokens are more than a context of ${contextLength}`);
   }

@@ -226,3 +226,22 @@ test('disposing gives all memory back', async (t) => {
   // Twenty that are not disposed of take more than 100 MiB.
   assert.ok(growth < 50, `${growth} MiB`);
 });
+
+test('sequences that begin with nothing, or are longer than the context, are refused', async () => {
+  const model = await openModel();
+  try {
+    const sequence = { promptIds: [1], completionIds: [5, 6], mask: [true, true], advantage: 1 };
+    const long = new Array(model.policy().contextLength).fill(5);
+    for (const [changes, message] of [
+      [{ promptIds: [] }, /^sequence 1: its prompt has no token/],
+      [{ completionIds: long, mask: long.map(() => true) }, /^sequence 1: \d+ tokens are more than a context of/],
+    ] as const) {
+      const refused = { code: 'SEQUENCE_INVALID', message };
+      const sequences = [sequence, { ...sequence, ...changes }];
+      await assert.rejects(model.logprobs(sequences, 'current'), refused);
+      await assert.rejects(model.updateSupervised({ sequences }, { learningRate: 0 }), refused);
+    }
+  } finally {
+    model.dispose();
+  }
+});
