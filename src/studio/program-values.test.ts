@@ -178,6 +178,8 @@ const refused: Record<string, [changes: ProgramConfig, code: string]> = {
     { dataset: [{ question: 'a', answer: 5n }], reward_fn: digits },
     'DATASET_MALFORMED',
   ],
+  'rows with dates': [{ dataset: [{ question: 'a', answer: new Date() }], reward_fn: digits }, 'DATASET_MALFORMED'],
+  'rows with maps': [{ dataset: [{ question: 'a', answer: [new Map()] }], reward_fn: digits }, 'DATASET_MALFORMED'],
   'rows with functions': [{ dataset: [{ question: 'a', answer: digits }], reward_fn: digits }, 'DATASET_MALFORMED'],
   'problems that are no list': [{ environment: { ...guess, buildDataset: () => rows as never } }, 'ENVIRONMENT_FAILED'],
   'nothing at all': [null as never, 'CONFIG_INVALID'],

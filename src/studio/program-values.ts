@@ -113,15 +113,28 @@ export function programRows(reference: string, values?: ProgramValues): readonly
 function faultOf(row: unknown): string | undefined {
   if (!isObject(row)) return 'is no object';
   try {
-    JSON.stringify(row, (key, value) => {
-      if (!['function', 'symbol', 'bigint'].includes(typeof value)) return value;
-      throw new TypeError(`holds a ${typeof value}, ${key}`);
+    JSON.stringify(row, function (this: Record<string, unknown>, key, value) {
+      // As it is: a Date is a text by the time it is `value`.
+      const held = this[key];
+      if (['function', 'symbol', 'bigint'].includes(typeof held)) throw new TypeError(`holds a ${typeof held}, ${key}`);
+      const kind = key === '' ? undefined : instanceName(held);
+      if (kind !== undefined) throw new TypeError(`holds a ${kind}, ${key}`);
+      return value;
     });
     return undefined;
   } catch (error) {
     const message = messageOf(error);
     return message.startsWith('holds') ? message : `is no plain data: ${message.split('\n')[0]}`;
   }
+}
+
+/** Of what kind a value is that is no plain object, such as a Date or a Map: copies of it would not be the same. */
+function instanceName(value: unknown): string | undefined {
+  if (!isObject(value)) return undefined;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Plain objects of another realm, such as those of node:vm, have a prototype without a prototype, too.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
+  return value.constructor?.name ?? 'class';
 }
 
 function isEnvironment(value: unknown): value is object {

@@ -125,9 +125,10 @@ function rewardsOfTaskset(config: Config): readonly OpenReward[] {
 
 async function nothingScores({ taskset, environment }: Config): Promise<GradusError> {
   const { shippedRewards } = await import('./shipped-rewards.ts');
-  const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment scores nothing';
+  const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment names no scores';
+  const add = `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`;
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
-    hint: `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`,
+    hint: environment === null ? add : `declare the environment's scores, by name; or ${add}`,
     path: 'reward',
   });
 }
