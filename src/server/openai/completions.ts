@@ -46,21 +46,11 @@ export async function completionChunks(
     const logprobs = places[index]!.logprobsOf(tokens);
     tell({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }] });
   };
-  // What is wrong with a request is known when the model is asked, and told by the status unless a piece has been told.
-  let begun = false;
-  const begin = () => {
-    if (begun) return;
-    begun = true;
-    for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
-  };
+  for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
   const completions = await model.complete({
     ...asked,
-    onPiece: (index: number, { text, tokens }: Piece) => {
-      begin();
-      piece(index, text, tokens);
-    },
+    onPiece: (index: number, { text, tokens }: Piece) => piece(index, text, tokens),
   });
-  begin();
   for (const [index, each] of completions.entries()) piece(index, each.untold.text, each.untold.tokens, each);
   if (request.stream_options?.include_usage) {
     tell({ ...head, choices: [], usage: usageOf(asked.prompts, completions) });
@@ -86,16 +76,12 @@ function placeOf(
 }
 
 /** Prompts that are given as text are told as they were given, without what the tokenizer puts before them. */
-async function echoesOf(
-  model: ServedModel,
-  request: CompletionRequest,
-  { prompts, topLogprobs = 0, signal }: Asked,
-): Promise<Echo[] | undefined> {
+async function echoesOf(model: ServedModel, request: CompletionRequest, asked: Asked): Promise<Echo[] | undefined> {
   if (!request.echo) return undefined;
   const given = givenPrompts(request);
-  const texts = prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
+  const texts = asked.prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
   if (!wantsLogprobs(request)) return texts.map((text) => ({ text }));
-  const read = await model.read(prompts, topLogprobs, signal);
+  const read = await model.read(asked);
   return texts.map((text, i) => ({ text, tokens: read[i]! }));
 }
 
@@ -109,7 +95,9 @@ function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSi
   const { max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? defaultTokens;
   const prompts = givenPrompts(request).map((prompt) => idsOf(model, prompt));
-  return { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
+  const asked = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
+  model.assertFits(asked);
+  return asked;
 }
 
 /** One prompt or several, as text or as token ids. */

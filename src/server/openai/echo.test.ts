@@ -112,6 +112,23 @@ describe('a prompt and its completion', () => {
     await assert.rejects(ask({ ...options, prompt: new Array(4097).fill(5) }), { code: 'context_length_exceeded' });
     const many = new Array(100).fill(options.prompt);
     await assert.rejects(ask({ ...options, prompt: many }), { code: 'too_many_tokens', param: 'prompt' });
+    await assert.rejects(ask({ ...options, n: 100 }), { code: 'too_many_tokens', param: 'prompt' });
+  });
+
+  test('of too many at once are refused before anything is made of them, also as a stream', async () => {
+    const request = {
+      model: 'tiny',
+      prompt: new Array(500_000).fill([5]),
+      n: 128,
+      echo: true,
+      logprobs: 1,
+      max_tokens: 0,
+    };
+    for (const stream of [false, true])
+      await assert.rejects(client.completions.create({ ...request, stream }), {
+        status: 400,
+        code: 'too_many_completions',
+      });
   });
 
   test('nothing is said where no token may be', async () => {

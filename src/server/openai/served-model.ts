@@ -70,12 +70,17 @@ export class ServedModel {
     this.#queue = new SamplingQueue({ policy, stopIds });
   }
 
-  /** `n` completions of each prompt, in order. Throws an `ApiError` for prompts that are too long, or too many. */
+  /** Throws an `ApiError` for prompts that are too long, or too many. */
+  assertFits({ prompts, request: { n }, maxTokens }: Asked): void {
+    assertFew(prompts.length * (n ?? 1));
+    for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
+  }
+
+  /** `n` completions of each prompt, in order. Throws what `assertFits` throws. */
   async complete(asked: Asked): Promise<ServedCompletion[]> {
     const { prompts, request, maxTokens, topLogprobs = 0, signal, onPiece } = asked;
     const { n, seed, temperature, top_p, top_k, min_p } = request;
-    assertFew(prompts.length * (n ?? 1));
-    for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
+    this.assertFits(asked);
     const each = prompts.flatMap((prompt, p) =>
       Array.from({ length: n ?? 1 }, (_, i) => ({ prompt, stream: `${p} ${i}` })),
     );
@@ -109,21 +114,17 @@ export class ServedModel {
   }
 
   /**
-   * The tokens of prompts with the log-probability of each behind those before it. One request is read after another.
-   * Throws an `ApiError` for prompts that are too long, or too many.
+   * The tokens of a request's prompts with the log-probability of each behind those before it. One request is read after another.
+   * Throws an `ApiError` for more tokens than can be told.
    */
-  async read(
-    prompts: readonly (readonly number[])[],
-    topLogprobs: number,
-    signal: AbortSignal,
-  ): Promise<ToldToken[][]> {
-    for (const prompt of prompts) this.#assertRoom(prompt.length, 0);
+  async read({ prompts, request: { n }, topLogprobs = 0, signal }: Asked): Promise<ToldToken[][]> {
     const policy = this.#policy;
     if (!policy.textLogprobs)
       throw new ApiError(400, 'unsupported', 'This model cannot tell log-probabilities of prompts', 'echo');
-    const tokens = prompts.reduce((sum, { length }) => sum + length, 0);
-    if (tokens > mostRead) {
-      const said = `A request may ask for the log-probabilities of ${mostRead} tokens of prompts, not of ${tokens}`;
+    // Each completion repeats its prompt.
+    const tokens = prompts.reduce((sum, { length }) => sum + length, 0) * (n ?? 1);
+    if (tokens > mostEchoed) {
+      const said = `A request may ask for the log-probabilities of ${mostEchoed} tokens of prompts, not of ${tokens}`;
       throw new ApiError(400, 'too_many_tokens', said, 'prompt');
     }
     const reading = this.#reading.then(() => policy.textLogprobs!(prompts, { topLogprobs, signal }));
@@ -213,8 +214,8 @@ const nothing: ServedCompletion = {
   untold: { text: '', tokens: [] },
 };
 
-/** Tokens of prompts whose log-probabilities are held at once. */
-const mostRead = 2 ** 18;
+/** Tokens of prompts whose log-probabilities are told at once. */
+const mostEchoed = 2 ** 18;
 
 function tokensOf({
   ids,
