@@ -3,8 +3,9 @@ import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
 import { chatLogprobs, finishReason, headOf, toolCallsOf, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
-import { type ChatRequest, messagesOf, toolsOf } from './requests.ts';
+import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
 import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
+import { upToStop } from './stop-texts.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
@@ -72,11 +73,12 @@ export async function chatCompletionChunks(
   if (request.stream_options?.include_usage) tell({ ...head, choices: [], usage: usageOf([prompt], completions) });
 }
 
-/** Without tools the text alone counts, which a stop text may have cut. */
-function answerOf(model: ServedModel, request: ChatRequest, completion: ServedCompletion): Message {
+/** What calls no tool is text, which a stop text may have cut: also a call that cannot be read, so that the client sees it. */
+function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: ServedCompletion): Message {
   const tools = toolsOf(request);
-  if (tools.length === 0) return { role: 'assistant', content: completion.text };
-  return model.renderer.parse(completion.ids, tools).message;
+  const { message } = tools.length > 0 ? model.renderer.parse(ids, tools) : {};
+  if (!message?.toolCalls) return { role: 'assistant', content: text };
+  return { ...message, content: upToStop(message.content, stopsOf(request)).trimEnd() };
 }
 
 function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): Asked {

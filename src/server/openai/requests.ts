@@ -132,6 +132,10 @@ export type SamplingRequest = Pick<
   | 'stream_options'
 >;
 
+export function stopsOf({ stop }: Pick<SamplingRequest, 'stop'>): readonly string[] {
+  return typeof stop === 'string' ? [stop] : (stop ?? []);
+}
+
 export function messagesOf({ messages }: ChatRequest): Message[] {
   return messages.map((message) => {
     if (message.role === 'tool') return { role: 'tool', content: message.content, toolCallId: message.tool_call_id };

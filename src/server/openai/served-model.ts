@@ -7,9 +7,9 @@ import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ToldToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
-import type { SamplingRequest } from './requests.ts';
+import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
-import { stopTexts } from './stop-texts.ts';
+import { stopTexts, upToStop } from './stop-texts.ts';
 
 export interface ServedModelOptions {
   readonly id: string;
@@ -167,11 +167,9 @@ export class ServedModel {
     const ends = this.renderer.stopIds.has(ids.at(-1)!);
     const tokens = tokensOf(completion);
     const text = textBehind(behind, ends ? ids.slice(0, -1) : ids, this.tokenizer, { skipSpecialTokens: true });
-    const at = Math.min(...stop.map((end) => text.indexOf(end)).filter((index) => index >= 0));
     // A policy that cannot look for texts while it samples may have gone on behind one.
-    return Number.isFinite(at)
-      ? { ids, tokens, text: text.slice(0, at), finishReason: 'stop' }
-      : { ids, tokens, text, finishReason };
+    const cut = upToStop(text, stop);
+    return { ids, tokens, text: cut, finishReason: cut === text ? finishReason : 'stop' };
   }
 
   /** Ends a completion at a stop text, or because its client has gone. Tells its pieces as it grows. */
@@ -240,8 +238,4 @@ function assertFew(completions: number): void {
   if (completions <= mostCompletions) return;
   const said = `A request may ask for ${mostCompletions} completions, of all its prompts together, not for ${completions}`;
   throw new ApiError(400, 'too_many_completions', said, 'n');
-}
-
-function stopsOf({ stop }: SamplingRequest): readonly string[] {
-  return typeof stop === 'string' ? [stop] : (stop ?? []);
 }

@@ -27,3 +27,9 @@ export function stopTexts(stops: readonly string[]): StopTexts {
     },
   };
 }
+
+/** A whole text up to the first of them. */
+export function upToStop(text: string, stops: readonly string[]): string {
+  const at = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
+  return at.length > 0 ? text.slice(0, Math.min(...at)) : text;
+}

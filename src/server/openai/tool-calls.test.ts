@@ -29,10 +29,10 @@ function clientOf(words: string): { client: OpenAI; prompts: string[] } {
   const ids = [...tokenizer.encode(words), tokenizer.eosId!];
   const policy: Policy = {
     contextLength: 4096,
-    async sample(requests, { stopWhen }) {
-      return requests.map(({ promptIds }) => {
+    async sample(requests) {
+      return requests.map(({ promptIds, stopWhen }) => {
         prompts.push(tokenizer.decode(promptIds));
-        const end = ids.findIndex((_, i) => stopWhen?.(ids.slice(0, i + 1)));
+        const end = ids.findIndex((_, i) => stopWhen!(ids.slice(0, i + 1)));
         const said = end < 0 ? ids : ids.slice(0, end + 1);
         const logprobs = said.map(() => -0.5);
         return { ids: said, logprobs, plainLogprobs: logprobs, finishReason: 'stop' as const };
@@ -104,6 +104,29 @@ describe('a call of a tool', () => {
       assert.deepEqual([choices[0]!.message.content, choices[0]!.finish_reason], [call, 'stop']);
     }
   });
+});
+
+test('a call that cannot be read is text', async () => {
+  const broken = 'Well. <tool_call>add {"a": 2,</tool_call>';
+  const { client } = clientOf(broken);
+  const { choices } = await client.chat.completions.create({ model: 'scripted', messages, tools });
+  const [{ message, finish_reason }] = choices as [OpenAI.ChatCompletion.Choice];
+  assert.deepEqual([message.content, message.tool_calls, finish_reason], [broken, undefined, 'stop']);
+});
+
+test('a stop text cuts the text of an answer that may call tools', async () => {
+  for (const [words, stop, calls, content] of [
+    ['It is 5. Is it?', ' Is', undefined, 'It is 5.'],
+    [`So be it. ${call} And more.`, 'And', 1, 'So be it.'],
+    [`So be it. ${call}`, 'be', undefined, 'So '],
+  ] as const) {
+    const { client } = clientOf(words);
+    const request = { model: 'scripted', messages, tools, stop };
+    const { choices } = await client.chat.completions.create(request);
+    assert.deepEqual([choices[0]!.message.tool_calls?.length, choices[0]!.message.content], [calls, content]);
+    const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
+    assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), content);
+  }
 });
 
 test('arguments that are no object, and a tool without a name, are refused', async () => {
