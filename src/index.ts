@@ -43,7 +43,7 @@ export {
   type TokenLogprob,
 } from './policy.ts';
 export { type RandomStream, randomStream, streamSeed } from './random.ts';
-export type { RenderedPrompt, Renderer } from './rendering.ts';
+export type { RenderedPrompt, Renderer, TurnText } from './rendering.ts';
 export type { NamedReward, Progress, RewardFunction, RewardInput, RewardModel, WeightedReward } from './rewards.ts';
 export {
   type Action,

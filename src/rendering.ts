@@ -17,4 +17,11 @@ export interface Renderer {
    * @param tools the tools that the state offered; without any, what looks like a call is text
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
+  /** Reads the text of a turn that may call tools while it is sampled. @default it is read when it is whole */
+  follow?(tools: readonly ToolSpec[]): TurnText;
+}
+
+export interface TurnText {
+  /** What this token adds to the text, as far as it is certain that it is no part of a call. All but the end of the message's content. */
+  push(id: number): string;
 }

@@ -5,7 +5,7 @@ import type { Renderer } from '../rendering.ts';
 import type { State } from '../rl.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import type { ChatTemplate } from './chat-template.ts';
-import { parseCalls, parseText } from './parse-turn.ts';
+import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
 import { type ToolUse, toolUse } from './tool-use.ts';
 import { toolsAsText } from './tools-as-text.ts';
@@ -44,7 +44,7 @@ export function chatRenderer(tokenizer: Tokenizer, template: ChatTemplate, { sto
         ? parseCalls(tokenizer, stopIds, toolsOf().syntax, completionIds)
         : parseText(tokenizer, stopIds, completionIds),
   });
-  return { stopIds, ...turns };
+  return { stopIds, ...turns, follow: () => turnText(tokenizer, toolsOf().syntax) };
 }
 
 function speaksOfTools({ messages, tools = [] }: State): boolean {

@@ -1,5 +1,6 @@
 // Parses sampled ids into text and, if tools were offered, calls.
 import type { ToolCall } from '../message.ts';
+import type { TurnText } from '../rendering.ts';
 import type { Action } from '../rl.ts';
 import { createTextStream } from '../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
@@ -38,7 +39,7 @@ export interface ActionStream {
 export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionStream {
   const text = createTextStream(tokenizer);
   const turn = readTurn(syntax);
-  const markers = new Set(syntax.markers.map((marker) => tokenizer.idOf(marker)));
+  const markers = markerIds(tokenizer, syntax);
   return {
     push: (id) => (tokenizer.specialIds.has(id) && !markers.has(id) ? [] : turn.push(text.push(id))),
     end() {
@@ -50,6 +51,29 @@ export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionSt
       };
     },
   };
+}
+
+/** Tells the text of a turn as it grows, as far as no call can be part of it. */
+export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax): TurnText {
+  const text = createTextStream(tokenizer);
+  const turn = readTurn(syntax);
+  const markers = markerIds(tokenizer, syntax);
+  let told = 0;
+  return {
+    push(id) {
+      if (tokenizer.specialIds.has(id) && !markers.has(id)) return '';
+      turn.push(text.push(id));
+      const certain = turn.certain();
+      const added = certain.slice(told);
+      told = Math.max(told, certain.length);
+      return added;
+    },
+  };
+}
+
+/** Special tokens that mark calls. */
+function markerIds(tokenizer: Tokenizer, { markers }: ToolSyntax): ReadonlySet<number | undefined> {
+  return new Set(markers.map((marker) => tokenizer.idOf(marker)));
 }
 
 function beforeStop(stopIds: ReadonlySet<number>, completionIds: readonly number[]): readonly number[] {

@@ -3,7 +3,7 @@ import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
 import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import { plain } from '../tools/plain.ts';
-import { parseCalls, parseText } from './parse-turn.ts';
+import { parseCalls, parseText, turnText } from './parse-turn.ts';
 import { keepSampledTurns } from './sampled-turns.ts';
 import { callsAsText, toolsAsText } from './tools-as-text.ts';
 
@@ -28,5 +28,5 @@ export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOption
         ? parseCalls(tokenizer, stopIds, plain, completionIds)
         : parseText(tokenizer, stopIds, completionIds),
   });
-  return { stopIds, ...turns };
+  return { stopIds, ...turns, follow: () => turnText(tokenizer, plain) };
 }

@@ -1,4 +1,5 @@
 // Tool calls of Llama 3: a turn that begins with {"name": …, "parameters": {…}}, or has them after <|python_tag|>; `;` separates several.
+import { overlap } from './tagged-calls.ts';
 import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
 const tag = '<|python_tag|>';
@@ -17,6 +18,13 @@ export const llama3: ToolSyntax = {
     const length = objectLength(json);
     if (length === undefined) return ended ? unreadable('the call does not end') : undefined;
     return { start, end: jsonStart + length, call: callFromJson(json.slice(0, length), 'parameters') };
+  },
+  mayBegin(text) {
+    const tagged = text.indexOf(tag);
+    if (tagged >= 0) return tagged;
+    // An object that begins like a call, or may yet.
+    if (/^[\s;]*(\{\s*("(name|type)"\s*(:.*)?|"?|"\w{1,4}"?)?)?$/s.test(text)) return 0;
+    return text.length - overlap(text, tag);
   },
   render: ({ name, arguments: args }) => spacedJson({ name, parameters: args }),
 };

@@ -42,6 +42,48 @@ for (const name of Object.keys(toolSyntaxes) as ToolSyntaxName[]) {
       assert.deepEqual([parseErrors, content], [[], '']);
     });
 
+    test('tells text as soon as it is certain, and takes none of it back', () => {
+      const open = name === 'llama3' ? '<|python_tag|>' : '<tool_call>';
+      const parts = [
+        render(one),
+        render(two),
+        open,
+        'a < b',
+        ' <',
+        '{"a": 1}',
+        '{"name": ',
+        '\n',
+        ' ',
+        'so',
+        '<think>',
+        '</think>',
+        '</tool_call>',
+      ];
+      const random = randomStream(2);
+      for (let round = 0; round < 400; round++) {
+        const text = Array.from({ length: 1 + random.integer(6) }, () => parts[random.integer(parts.length)]!).join('');
+        const reader = readTurn(toolSyntaxes[name]);
+        let told = '';
+        for (const character of text) {
+          reader.push(character);
+          const certain = reader.certain();
+          assert.ok(certain.startsWith(told), JSON.stringify([text, told, certain]));
+          told = certain;
+        }
+        const { content, toolCalls, parseErrors } = reader.end();
+        // Without a call that can be read, what is said in the end is the text itself.
+        const said = toolCalls.length > 0 ? content : text;
+        assert.ok(said.startsWith(told) || said.startsWith(told.trimStart()), JSON.stringify([text, told, said]));
+        if (toolCalls.length + parseErrors.length === 0) assert.ok(told.length > 0 || mayBeCall(text), text);
+      }
+
+      function mayBeCall(text: string): boolean {
+        return (
+          toolSyntaxes[name].mayBegin(text) === 0 || text.slice(0, toolSyntaxes[name].mayBegin(text)).trim() === ''
+        );
+      }
+    });
+
     test('reads the same in any pieces, and tells of a call with its last character', () => {
       const text = `${render(one)}\n${render(two)}`;
       const random = randomStream(1);

@@ -11,6 +11,8 @@ export interface ToolSyntax {
    * @param ended whether no more text will come
    */
   find(text: string, ended: boolean): FoundCall | undefined;
+  /** Where in a text that goes on a call may begin, complete or not; its length if nowhere. What is before is text for certain. */
+  mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
 }
@@ -37,6 +39,11 @@ export interface ParsedTurn {
 export interface TurnReader {
   /** Adds text and returns the calls that it completes. Calls that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
+  /**
+   * The beginning of the text around the calls that is certain: before anything that may be a call or could not be read as one, and without spaces
+   * that a call would take away. Only spaces before it may be taken away in the end.
+   */
+  certain(): string;
   /** Returns the whole turn; called once, after the last text. */
   end(): ParsedTurn;
 }
@@ -46,12 +53,17 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
   const parseErrors: string[] = [];
   let content = '';
   let rest = '';
+  let beforeFault: string | undefined;
+  let beginsWithCall = false;
   const read = (ended: boolean) => {
     for (let found = syntax.find(rest, ended); found; found = syntax.find(rest, ended)) {
       content += rest.slice(0, found.start);
+      beginsWithCall ||= content.trim() === '';
       rest = rest.slice(found.end);
-      if (typeof found.call === 'string') parseErrors.push(found.call);
-      else toolCalls.push({ id: `call_${toolCalls.length + 1}`, ...found.call });
+      if (typeof found.call === 'string') {
+        parseErrors.push(found.call);
+        beforeFault ??= content;
+      } else toolCalls.push({ id: `call_${toolCalls.length + 1}`, ...found.call });
     }
   };
   return {
@@ -60,6 +72,10 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
       rest += text;
       read(false);
       return toolCalls.slice(before);
+    },
+    certain() {
+      const text = beforeFault ?? content + rest.slice(0, syntax.mayBegin(rest));
+      return beginsWithCall ? text.trim() : text.trimEnd();
     },
     end() {
       read(true);

@@ -30,7 +30,7 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
   };
 }
 
-/** The pieces of the same answer. Text is told as it grows, answers that may call tools when they are there. */
+/** The pieces of the same answer. Text is told as it grows, calls of tools when they are there. */
 export async function chatCompletionChunks(
   model: ServedModel,
   request: ChatRequest,
@@ -42,10 +42,11 @@ export async function chatCompletionChunks(
   const usage = request.stream_options?.include_usage ? { usage: null } : {};
   const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
     tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
-  const grows = toolsOf(request).length === 0;
+  const grows = toolsOf(request).length === 0 || model.renderer.follow !== undefined;
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
   const tellPiece = (index: number, { text, tokens }: Piece) =>
     piece(index, { content: text }, null, request.logprobs ? logprobsOf[index]!(tokens) : null);
+  const told = logprobsOf.map(() => '');
   let begun = false;
   const begin = () => {
     if (begun) return;
@@ -57,6 +58,7 @@ export async function chatCompletionChunks(
     ...(grows && {
       onPiece: (index: number, each: Piece) => {
         begin();
+        told[index] += each.text;
         tellPiece(index, each);
       },
     }),
@@ -64,7 +66,9 @@ export async function chatCompletionChunks(
   begin();
   for (const [index, completion] of completions.entries()) {
     const { content, toolCalls = [] } = answerOf(model, request, completion);
-    const rest = grows ? completion.untold : { text: content, tokens: completion.tokens };
+    // The text around calls is trimmed.
+    const text = toolCalls.length > 0 ? content.slice(told[index]!.trimStart().length) : completion.untold.text;
+    const rest = { text, tokens: completion.untold.tokens };
     if (rest.text !== '' || (request.logprobs && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
@@ -84,7 +88,7 @@ function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: Serve
 function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): Asked {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
-  return { prompts: [prompt], request, maxTokens, topLogprobs: top_logprobs ?? 0, signal };
+  return { prompts: [prompt], request, maxTokens, topLogprobs: top_logprobs ?? 0, tools: toolsOf(request), signal };
 }
 
 /** Throws an `ApiError` where the model's chat template does not take the messages. */

@@ -1,5 +1,6 @@
 // A model that answers requests: its name, its renderer and tokenizer, and the queue that samples from it.
 import { randomInt } from 'node:crypto';
+import type { ToolSpec } from '../../message.ts';
 import type { Completion, Policy, SampledToken, SampleRequest } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
 import type { Renderer } from '../../rendering.ts';
@@ -43,6 +44,8 @@ export interface Asked {
   readonly topLogprobs?: number;
   /** Whether completions go on with the text of their prompts, as if it were theirs. @default they are texts of their own */
   readonly continues?: boolean;
+  /** Tools that completions may call: pieces have text that is no part of a call. @default none */
+  readonly tools?: readonly ToolSpec[];
   readonly signal: AbortSignal;
   /** Called with what is added to a completion, as it grows. */
   readonly onPiece?: (index: number, piece: Piece) => void;
@@ -102,7 +105,7 @@ export class ServedModel {
       seed: streamSeed(first, stream),
       topLogprobs,
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
-      ...this.#watch(stop, signal, behind(prompt), tell && ((piece) => tell(index, piece))),
+      ...this.#watch(asked, behind(prompt), tell && ((piece) => tell(index, piece))),
     }));
     const options = { temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0 };
     const completions = await this.#queue.sample({ requests, options, signal });
@@ -174,17 +177,19 @@ export class ServedModel {
 
   /** Ends a completion at a stop text, or because its client has gone. Tells its pieces as it grows. */
   #watch(
-    stop: readonly string[],
-    signal: AbortSignal,
+    { request, tools = [], signal }: Asked,
     behind: number | undefined,
     tell: ((piece: Piece) => void) | undefined,
   ): Pick<SampleRequest, 'stopWhen' | 'onToken'> {
+    const stop = stopsOf(request);
     if (stop.length === 0 && !tell) return { stopWhen: () => signal.aborted };
     const decoded = createTextStream(this.tokenizer, {
       skipSpecialTokens: true,
       ...(behind !== undefined && { behind }),
     });
     const shown = stopTexts(stop);
+    const turn = tools.length > 0 ? this.renderer.follow?.(tools) : undefined;
+    const shownOfTurn = stopTexts(stop);
     let tokens: SampledToken[] = [];
     let seen = 0;
     return {
@@ -192,7 +197,9 @@ export class ServedModel {
       stopWhen: (ids) => {
         for (; seen < ids.length; seen++) {
           if (this.renderer.stopIds.has(ids[seen]!)) continue;
-          const text = shown.push(decoded.push(ids[seen]!));
+          // Stop texts end a completion wherever they are, also within a call.
+          const all = shown.push(decoded.push(ids[seen]!));
+          const text = turn ? shownOfTurn.push(turn.push(ids[seen]!)) : all;
           if (text === '') continue;
           tell?.({ text, tokens });
           tokens = [];

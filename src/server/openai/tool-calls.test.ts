@@ -125,8 +125,49 @@ test('a stop text cuts the text of an answer that may call tools', async () => {
     const { choices } = await client.chat.completions.create(request);
     assert.deepEqual([choices[0]!.message.tool_calls?.length, choices[0]!.message.content], [calls, content]);
     const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
-    assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), content);
+    assert.equal(
+      chunks
+        .map((chunk) => chunk.choices[0]?.delta.content ?? '')
+        .join('')
+        .trimEnd(),
+      content.trimEnd(),
+    );
   }
+});
+
+describe('a stream with tools', () => {
+  const piecesOf = async (words: string, options: { logprobs?: boolean } = {}) => {
+    const { client } = clientOf(words);
+    const request = { model: 'scripted', messages, tools, ...options };
+    const whole = await client.chat.completions.create(request);
+    const chunks = await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }));
+    const choices = chunks.flatMap((chunk) => chunk.choices);
+    const texts = choices.flatMap(({ delta }) => (delta.content ? [delta.content] : []));
+    assert.equal(texts.join(''), whole.choices[0]!.message.content ?? '');
+    const calls = choices.flatMap(({ delta }) => delta.tool_calls ?? []);
+    assert.equal(calls.length, whole.choices[0]!.message.tool_calls?.length ?? 0);
+    return { texts, choices, whole: whole.choices[0]! };
+  };
+
+  test('tells text as it grows, up to where a call may begin', async () => {
+    for (const words of ['It is 5, or <b>not</b> <too', `Let me see. ${call}`, `${call} Done. ${call} So.`, call]) {
+      const { texts } = await piecesOf(words);
+      assert.ok(words === call ? texts.length === 0 : texts.length > 3, words);
+      assert.ok(!texts.join('').includes('<tool_call>'));
+    }
+  });
+
+  test('tells a call that cannot be read when it is clear that it is none', async () => {
+    const { texts } = await piecesOf('Well. <tool_call>add {"a": 2,</tool_call> What now?');
+    assert.equal(texts.slice(0, -1).join(''), 'Well.');
+    await piecesOf('Well. <tool_call>add');
+  });
+
+  test('tells log-probabilities of all tokens', async () => {
+    const { choices, whole } = await piecesOf(`Let me see. ${call}`, { logprobs: true });
+    const told = choices.flatMap(({ logprobs }) => logprobs?.content ?? []);
+    assert.deepEqual(told, whole.logprobs!.content);
+  });
 });
 
 test('arguments that are no object, and a tool without a name, are refused', async () => {
