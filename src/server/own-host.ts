@@ -1,4 +1,5 @@
-// Refuses requests that name another host than this server: a page elsewhere whose name was made to point here (DNS rebinding) could read all.
+// Refuses requests of pages elsewhere: those that name another host than this server, since a name that was made to point here (DNS rebinding) could
+// read all, and those that a browser says come from another origin, since they could make a model compute.
 import { isIP } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
@@ -10,7 +11,8 @@ const everywhere = ['0.0.0.0', '::'];
 
 /**
  * Throws `HOST_NOT_ALLOWED` unless the header Host is the address that is listened on, or one of loopback, with the port of the connection. Where
- * all addresses are listened on, any address in digits will do: no name was resolved for it.
+ * all addresses are listened on, any address in digits will do: no name was resolved for it. Throws `ORIGIN_NOT_ALLOWED` for the header Origin of
+ * another page; programs send none.
  */
 export function ownHost(host: string): MiddlewareHandler {
   return async (context, next) => {
@@ -20,6 +22,12 @@ export function ownHost(host: string): MiddlewareHandler {
     if (given === undefined || !isOwn(given.toLowerCase(), host, port)) {
       throw new GradusError('HOST_NOT_ALLOWED', `the request is for ${given ?? 'no host'}, which is not this server`, {
         hint: 'open the address that the command printed',
+      });
+    }
+    const origin = context.req.header('origin');
+    if (origin !== undefined && origin.toLowerCase() !== `http://${given.toLowerCase()}`) {
+      throw new GradusError('ORIGIN_NOT_ALLOWED', `the request comes from a page of ${origin}`, {
+        hint: 'without a key, pages of other origins are not answered',
       });
     }
     await next();

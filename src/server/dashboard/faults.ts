@@ -12,7 +12,7 @@ export function faultOf(error: unknown): Fault {
 }
 
 /** Where a request asks for what is not there, and for whom the server is not; other errors of users are 400. */
-const statuses = { HOST_NOT_ALLOWED: 403 } as const;
+const statuses = { HOST_NOT_ALLOWED: 403, ORIGIN_NOT_ALLOWED: 403 } as const;
 
 export function statusOf(error: unknown): 400 | 403 | 404 | 500 {
   const code = codeOf(error);

@@ -39,12 +39,13 @@ export async function completionChunks(
   const asked = askedOf(model, request, signal);
   const echoes = await echoesOf(model, request, asked);
   const head = headOf(model, 'text_completion');
+  const usage = request.stream_options?.include_usage ? { usage: null } : {};
   const places = asked.prompts.flatMap((_, p) =>
     Array.from({ length: request.n ?? 1 }, (_, i) => placeOf(model, request, asked, echoes, p * (request.n ?? 1) + i)),
   );
   const piece = (index: number, text: string, tokens: readonly ToldToken[], end?: ServedCompletion) => {
     const logprobs = places[index]!.logprobsOf(tokens);
-    tell({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }] });
+    tell({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }], ...usage });
   };
   for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
   const completions = await model.complete({

@@ -342,6 +342,22 @@ test('without a key, a page elsewhere whose name points here is not answered', a
   assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*host_not_allowed/);
 });
 
+test('without a key, a page of another origin cannot make the model compute', async () => {
+  const post = (origin?: string) =>
+    fetch(`${serving.url}/v1/completions`, {
+      method: 'POST',
+      // As a page may send it without asking first.
+      headers: { 'content-type': 'text/plain', ...(origin && { origin }) },
+      body: JSON.stringify({ model: serving.model, prompt: 'a', max_tokens: 1 }),
+    });
+  const refused = await post('https://evil.example');
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /origin_not_allowed/);
+  assert.equal((await post('null')).status, 400);
+  assert.equal((await post(serving.url)).status, 200);
+  assert.equal((await post()).status, 200);
+});
+
 test('a port that is taken, and what is no language model', async () => {
   const port = Number(new URL(serving.url).port);
   await assert.rejects(serve(config, { port }), { code: 'PORT_TAKEN' });
