@@ -48,7 +48,7 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
 
 /**
  * Throws `SEQUENCE_INVALID` unless what each sequence says of its completion's tokens are lists of one length.
- * @param contextLength of a language model, which also needs a token to begin with, and room for all of them
+ * @param contextLength of a language model, which also needs a token to begin with, one to go on with in any of them, and room for all
  */
 export function assertSequences(sequences: readonly TrainingSequence[], contextLength?: number): void {
   for (const [i, sequence] of sequences.entries()) {
@@ -66,6 +66,8 @@ export function assertSequences(sequences: readonly TrainingSequence[], contextL
     const total = promptIds.length + length;
     if (total > contextLength) throw fault(`${total} tokens are more than a context of ${contextLength}`);
   }
+  if (contextLength === undefined || sequences.some(({ completionIds }) => completionIds.length > 0)) return;
+  throw invalid('SEQUENCE_INVALID', 'no completion has a token', 'sequences', 'see TrainingSequence');
 }
 
 function invalid(code: string, message: string, path: string, hint = 'see the options of the trainer'): GradusError {

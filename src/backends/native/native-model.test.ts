@@ -241,6 +241,10 @@ test('sequences that begin with nothing, or are longer than the context, are ref
       await assert.rejects(model.logprobs(sequences, 'current'), refused);
       await assert.rejects(model.updateSupervised({ sequences }, { learningRate: 0 }), refused);
     }
+    const empty = { ...sequence, completionIds: [], mask: [] };
+    const nothing = { code: 'SEQUENCE_INVALID', message: 'no completion has a token' };
+    await assert.rejects(model.update({ sequences: [empty] }, { learningRate: 0 }), nothing);
+    assert.deepEqual((await model.logprobs([empty, sequence], 'current'))[0], []);
   } finally {
     model.dispose();
   }
