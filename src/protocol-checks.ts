@@ -66,7 +66,8 @@ export function assertSequences(sequences: readonly TrainingSequence[], contextL
     const total = promptIds.length + length;
     if (total > contextLength) throw fault(`${total} tokens are more than a context of ${contextLength}`);
   }
-  if (contextLength === undefined || sequences.some(({ completionIds }) => completionIds.length > 0)) return;
+  const isEmpty = sequences.length > 0 && sequences.every(({ completionIds }) => completionIds.length === 0);
+  if (contextLength === undefined || !isEmpty) return;
   throw invalid('SEQUENCE_INVALID', 'no completion has a token', 'sequences', 'see TrainingSequence');
 }
 
