@@ -28,9 +28,9 @@ export function shuffledExamples<E extends Example>(
   let epoch = -1;
   let order: readonly E[] = [];
   return sequentialExamples((position) => {
-    const of = Math.floor(position / rows.length);
-    if (of !== epoch) {
-      epoch = of;
+    const epochNow = Math.floor(position / rows.length);
+    if (epochNow !== epoch) {
+      epoch = epochNow;
       order = shuffled(rows, streamSeed(seed, 'epoch', epoch));
     }
     return order[position % rows.length]!;

@@ -56,7 +56,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** With the reason behind it: `fetch failed` alone says nothing, why is in its cause. One line of each. */
+/** The message of an error and of its cause, one line of each: `fetch failed` alone says nothing. */
 export function messageWithCause(error: unknown): string {
   const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
   const cause = error instanceof Error ? error.cause : undefined;

@@ -47,7 +47,7 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly groupPolicy?: GroupPolicy;
   /** Leave out a group with failed trajectories if fewer than this many have scores. @default 2 */
   readonly minGroup?: number;
-  /** With policy `resample`: how often a step may draw further examples; groups still missing then stay missing. @default 3 */
+  /** How often a step may draw further examples with policy `resample`; groups still missing then stay missing. @default 3 */
   readonly resampleLimit?: number;
   /** Whether updates need log-probabilities under the frozen reference. @default false */
   readonly useReference?: boolean;
@@ -83,7 +83,7 @@ export interface StepsOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Of the parts of rewards, by their names. */
+/** The weights of the parts of rewards, by their names. */
 type Weights = Readonly<Record<string, number>>;
 
 /** A group of which is known whether it is learnt from, but not yet what. */
@@ -204,15 +204,15 @@ export class GrpoTrainer<E extends Example = Example> {
     return judged;
   }
 
-  /** Those of kept groups; what is not learnt from has no part in any mean or deviation. */
+  /** Adds the advantages. They are computed from kept groups alone, and are 0 in the others. */
   #withAdvantages(groups: readonly Judged<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
     const kept = groups.filter(({ fate }) => fate === 'kept');
     const advantages = this.#advantages(
       kept.map(({ rewards }) => rewards),
       weights,
     );
-    const of = new Map(kept.map((group, i) => [group, advantages[i]!]));
-    return groups.map((group) => ({ ...group, advantages: of.get(group) ?? group.rewards.map(() => 0) }));
+    const advantagesOf = new Map(kept.map((group, i) => [group, advantages[i]!]));
+    return groups.map((group) => ({ ...group, advantages: advantagesOf.get(group) ?? group.rewards.map(() => 0) }));
   }
 
   #advantages(rewards: readonly (readonly Reward[])[], weights: Weights | undefined): number[][] {

@@ -16,7 +16,7 @@ export interface Message {
   readonly content: string;
   /** The tool calls in an assistant's message. */
   readonly toolCalls?: readonly ToolCall[];
-  /** In a tool's answer: the id of the call. */
+  /** The id of the call that this message of a tool answers. */
   readonly toolCallId?: string;
 }
 

@@ -26,7 +26,7 @@ export interface SampleRequest {
   readonly seed: number;
   /** A limit for this completion, if shorter. @default the options' maxTokens */
   readonly maxTokens?: number;
-  /** Like the options' `stopWhen`, for this completion alone. @default never */
+  /** Whether this completion ends after these ids, in addition to the options' `stopWhen`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
   readonly goesOn?: boolean;

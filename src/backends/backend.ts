@@ -75,7 +75,7 @@ export interface ModelDescription extends ModelInterface {
 
 export interface OpenBackend extends ModelInterface {
   readonly model: TrainableModel;
-  /** Of what it computes with, by name, for the record of a run. */
+  /** The versions of the libraries that compute, by name, for the record of a run. */
   readonly versions: Readonly<Record<string, string>>;
   /** From now on, keeps what an engine in another process writes about itself in a folder. */
   keepLogs?(folder: string): void;

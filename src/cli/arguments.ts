@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { mostCompletions, mostSamples } from '../config/limits.ts';
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): string[] {
   return [...before, value];
 }
@@ -38,7 +38,7 @@ export function fraction(text: string): number {
   throw new InvalidArgumentError('expected a number between 0 and 1.');
 }
 
-/** Of nucleus sampling: above 0, at most 1. */
+/** Reads the probability of nucleus sampling: above 0, at most 1. */
 export function probability(text: string): number {
   const value = nonNegativeNumber(text);
   if (value > 0 && value <= 1) return value;

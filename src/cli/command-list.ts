@@ -2,7 +2,7 @@
 import type { Command, Option } from 'commander';
 
 export interface ListedCommand {
-  /** As it is typed: `runs list`. */
+  /** The command as it is typed: `runs list`. */
   readonly name: string;
   /** Its arguments: `<config> [options]`. */
   readonly usage: string;
@@ -26,7 +26,7 @@ export interface CommandUsage {
 }
 
 export interface ListedOption {
-  /** As it is typed: `--set`. */
+  /** The option as it is typed: `--set`. */
   readonly name: string;
   /** What stands behind it; absent if nothing does. */
   readonly value?: string;

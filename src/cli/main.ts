@@ -149,7 +149,7 @@ function settle(command: Command, help: string[]): void {
   for (const child of command.commands) settle(child, help);
 }
 
-/** With the commands of the whole or of a group such as `runs`, or with what one command takes. */
+/** The result of help: the commands of the program or of a group such as `runs`, or what one command takes. */
 function helpResult(text: string, subject: Command): object {
   const prefix = subject.parent ? `${subject.name()} ` : '';
   const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : commandUsage(subject);

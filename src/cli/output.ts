@@ -79,7 +79,7 @@ export class Output {
     return exit_code;
   }
 
-  /** The same for an error that is described already. */
+  /** Tells of an error that is described already. */
   failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
     if (this.mode !== 'text')
       this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');

@@ -54,7 +54,7 @@ function configKeys(): string[] {
   return keys;
 }
 
-/** Of so many keys a hint says what they are called here. */
+/** The most keys of which a hint says what they are called here. */
 const mostHints = 30;
 
 /** One error for all of them, so that a configuration of another system is corrected at once. */

@@ -58,7 +58,7 @@ export function loadConfigFile(
   return { ...resolved, text, file };
 }
 
-/** The same for a configuration given as an object; its relative paths are relative to `folder`. */
+/** Loads a configuration given as an object, whose relative paths are relative to `folder`. */
 export function loadConfigObject(
   value: ConfigInput,
   settings: readonly string[] = [],

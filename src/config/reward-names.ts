@@ -50,7 +50,7 @@ export function userFunctions({ reward, reward_fn }: Pick<Config, 'reward' | 're
   return reward_fn === null ? named : [...named, reward_fn];
 }
 
-/** The same rewards, with `place` applied to each reference. */
+/** Applies `place` to the reference of each reward of the user. */
 export function placedRewards(reward: Config['reward'], place: (reference: string) => string): Config['reward'] {
   return reward.map((part) => (isUserFunction(part.name) ? { ...part, name: place(part.name) } : part));
 }

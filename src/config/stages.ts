@@ -15,7 +15,7 @@ export interface Stage {
   readonly schedule: { readonly from: number; readonly to: number };
   /** Whether it continues with the optimiser of the previous stage. */
   readonly keepOptimizer: boolean;
-  /** With method sft, the completions to learn. */
+  /** The template of the completions to learn, for method sft. */
   readonly completionTemplate: string;
   /** The configuration in this stage. */
   readonly config: Config;

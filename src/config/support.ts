@@ -27,7 +27,7 @@ interface Limitation {
   readonly why: string;
   /** Values that are accepted besides the default. */
   readonly works?: readonly unknown[];
-  /** The same as a function, if they cannot be listed. */
+  /** Whether a configuration's value is accepted, where the accepted values cannot be listed. */
   readonly accepts?: (config: Config) => boolean;
 }
 

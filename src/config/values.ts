@@ -40,7 +40,7 @@ export function dotted(path: KeyPath): string {
   return path.map(String).join('.');
 }
 
-/** Of a value that JSON has none for. */
+/** Names a value that JSON cannot write. */
 function nameOf(value: unknown): string {
   return value === undefined ? 'nothing' : `a ${typeof value}`;
 }

@@ -10,16 +10,16 @@ import type { Example } from '../rl.ts';
  */
 export function environmentByColumn(column: string, environments: Readonly<Record<string, Environment>>): Environment {
   const all = Object.entries(environments);
-  const of = (example: Example) => environments[nameIn(example, column, Object.keys(environments))]!;
+  const environmentOf = (example: Example) => environments[nameIn(example, column, Object.keys(environments))]!;
   const compares = all.some(([, { scoreGroup }]) => scoreGroup);
   const brings = all.every(([, { buildDataset }]) => buildDataset);
   return {
-    build: (example) => of(example).build(example),
+    build: (example) => environmentOf(example).build(example),
     scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
-    gold: (example) => of(example).gold?.(example) ?? [],
+    gold: (example) => environmentOf(example).gold?.(example) ?? [],
     ...(compares && {
       scoreGroup: (example, trajectories) =>
-        of(example).scoreGroup?.(example, trajectories) ?? trajectories.map(() => ({})),
+        environmentOf(example).scoreGroup?.(example, trajectories) ?? trajectories.map(() => ({})),
     }),
     ...(brings && {
       async buildDataset(request) {

@@ -16,7 +16,7 @@ export interface DigitSumConfig {
   readonly scale?: number;
 }
 
-/** With a larger scale, the reward of a wrong sum would round to that of the right one. */
+/** The largest scale with which the reward of a wrong sum does not round to that of the right one. */
 const largestScale = 1e6;
 
 export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({

@@ -14,7 +14,7 @@ export class ByteCursor {
     this.#source = source;
   }
 
-  /** Of the next byte, from the start of the file. */
+  /** The offset of the next byte from the start of the file. */
   get position(): number {
     return this.#position;
   }
@@ -54,7 +54,7 @@ export class ByteCursor {
     return (await this.view(4)).getUint32(0, true);
   }
 
-  /** As a number: exact up to 2^53, and beyond it far more than any count or offset can be. */
+  /** Reads a uint64 as a number: exact up to 2^53, which is far more than any count or offset can be. */
   async uint64(): Promise<number> {
     return Number((await this.view(8)).getBigUint64(0, true));
   }

@@ -2,9 +2,9 @@
 import { FormatError } from './format-error.ts';
 
 export interface GgufTokenizer {
-  /** As tokenizer.json. */
+  /** The contents of a tokenizer.json. */
   readonly description: Readonly<Record<string, unknown>>;
-  /** As tokenizer_config.json: tokens by their roles, and the chat template. */
+  /** The contents of a tokenizer_config.json: tokens by their roles, and the chat template. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Tokens that end a turn or a text. */
   readonly endIds: readonly number[];

@@ -38,7 +38,7 @@ const q4_1: ElementType = {
   },
 };
 
-/** As Q4_0 with a fifth bit, in 32 bits before the others: x = d·(q − 16). */
+/** Q4_0 with a fifth bit, in 32 bits before the others: x = d·(q − 16). */
 const q5_0: ElementType = {
   blockElements: 32,
   blockBytes: 22,
@@ -50,7 +50,7 @@ const q5_0: ElementType = {
   },
 };
 
-/** As Q4_1 with a fifth bit: x = d·q + m. */
+/** Q4_1 with a fifth bit: x = d·q + m. */
 const q5_1: ElementType = {
   blockElements: 32,
   blockBytes: 24,

@@ -136,7 +136,7 @@ function scalarTypeOf(type: number): ScalarType {
   return scalar;
 }
 
-/** With the offset as the file gives it: from the start of the tensor data. */
+/** Reads a tensor's entry. Its offset is still that of the file: from the start of the tensor data. */
 async function readTensorEntry(cursor: ByteCursor): Promise<TensorEntry> {
   const name = await readString(cursor);
   const dimensions = await cursor.uint32();

@@ -22,7 +22,7 @@ export const q4_K: ElementType = {
   },
 };
 
-/** As Q4_K with a fifth bit: bit `sub` of the byte `i` of 32 belongs to element `i` of a sub-block. */
+/** Q4_K with a fifth bit: bit `sub` of the byte `i` of 32 belongs to element `i` of a sub-block. */
 export const q5_K: ElementType = {
   blockElements: BLOCK,
   blockBytes: 176,
@@ -70,7 +70,7 @@ function nibblesOf(first: number, sub: number): [first: number, shift: number] {
   return [first + 32 * (sub >> 1), 4 * (sub & 1)];
 }
 
-/** Of a sub-block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima are spread over three places. */
+/** Unpacks the scale and the minimum of a sub-block of Q4_K or Q5_K from 12 bytes, where the later four of each are spread over three places. */
 function scaleAndMinimum(bytes: Uint8Array, block: number, sub: number): { scale: number; minimum: number } {
   const at = (i: number) => bytes[block + 4 + i]!;
   const [scale, minimum] =

@@ -5,7 +5,7 @@ import { FormatError } from './format-error.ts';
 
 export interface NumpyArray {
   readonly shape: readonly number[];
-  /** In row-major (C) order; the type tells the dtype, float32 or float64. */
+  /** The elements in row-major (C) order; the type tells the dtype, float32 or float64. */
   readonly data: Float32Array | Float64Array;
 }
 

@@ -10,9 +10,9 @@ export interface TensorEntry {
   readonly type: ElementType;
   /** Row-major, the slowest dimension first. */
   readonly shape: readonly number[];
-  /** Of the first byte, from the start of the file. */
+  /** The offset of the first byte from the start of the file. */
   readonly offset: number;
-  /** In bytes. */
+  /** The number of bytes. */
   readonly length: number;
 }
 

@@ -159,7 +159,7 @@ function deviation(values: readonly number[]): number | undefined {
   return Number.isFinite(squares) ? Math.sqrt(squares / (values.length - 1)) : inUnits(values, deviation);
 }
 
-/** Of values that are so large that their sum is infinite, or that of their squares. */
+/** Computes a statistic of values whose sum, or sum of squares, is too large for a number. */
 function inUnits(values: readonly number[], statistic: (values: readonly number[]) => number | undefined) {
   const unit = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   return Number.isFinite(unit) ? unit * statistic(values.map((value) => value / unit))! : Number.NaN;

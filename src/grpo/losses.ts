@@ -150,7 +150,7 @@ type Weight = LossDefinition['weight'];
 const sequenceMeans: Weight = ({ lengths, sequences }) => reciprocal(mul(lengths, sequences));
 /** The mean over tokens. */
 const tokenMean: Weight = ({ tokens }) => reciprocal(tokens);
-/** Like the mean over tokens if all completions had the maximum length. */
+/** The weight of each token in the mean over tokens if all completions had the maximum length. */
 const fixedLength: Weight = ({ sequences }, { max_completion_length }) =>
   reciprocal(mul(sequences, max_completion_length));
 /** The mean over sequences of the sum over tokens. */

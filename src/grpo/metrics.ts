@@ -47,7 +47,7 @@ function rewardMetrics(rewards: readonly Reward[]): Record<string, number> {
   };
 }
 
-/** Those of `rolloutMetrics` under `completions/`. */
+/** The metrics of `rolloutMetrics` under `completions/`. */
 export function completionMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   const acted = trajectories.filter(({ steps }) => steps.length > 0);
   if (acted.length === 0) return {};
@@ -59,7 +59,7 @@ export function completionMetrics(trajectories: readonly Trajectory[]): Record<s
   };
 }
 
-/** Those of `rolloutMetrics` about turns, ends and retries. */
+/** The metrics of `rolloutMetrics` about turns, ends and retries. */
 export function episodeMetrics(trajectories: readonly Trajectory[]): Record<string, number> {
   if (trajectories.length === 0) return {};
   const turns = trajectories.flatMap(({ steps }) => (steps.length > 0 ? steps.length : []));

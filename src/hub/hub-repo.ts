@@ -61,7 +61,7 @@ function checked(file: HubFile): HubFile {
   throw new Error(`a file ${JSON.stringify(path)} of ${size} bytes with the hash ${JSON.stringify(hash)}`);
 }
 
-/** Those of the given files that are not in the cache. */
+/** Returns the given files that are not in the cache. */
 export function missingFiles({ cache }: HubSettings, repo: HubRepo, files: readonly HubFile[]): HubFile[] {
   const { pointer, blob } = placesOf(cache, repo);
   return files.filter((file) => !existsSync(pointer(file)) && !existsSync(blob(file)));

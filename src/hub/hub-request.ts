@@ -86,7 +86,7 @@ function retryAfter({ headers }: Response): number {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
 }
 
-/** For example `model org/name`, with the revision unless it is `main`. */
+/** Names a repository in messages: `model org/name`, with the revision unless it is `main`. */
 export function described({ type, key = type, name, revision }: HubSubject): string {
   return `${key === 'dataset' ? 'data set' : key} ${name}${revision === 'main' ? '' : `@${revision}`}`;
 }

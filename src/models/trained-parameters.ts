@@ -55,7 +55,7 @@ export function trainedEntries({ adapters, own }: TrainedParameters) {
 
 type Fits = (parameter: string, target: string) => boolean;
 
-/** As in PEFT, any suffix of a module's name matches, even if it starts in the middle of a part. */
+/** Whether `module` is a suffix of the module's name, even one that starts in the middle of a part, as in PEFT. */
 const isSaved: Fits = (parameter, module) => module !== '' && moduleOf(parameter).endsWith(module);
 
 const isNamed = (targets: string | readonly string[]): Fits =>

@@ -94,7 +94,7 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   return { logprobs: spread(logprobs), entropy: spread(entropy) };
 }
 
-/** The same as `tokenScores`, built of logits [T, vocabulary]. */
+/** Builds what `tokenScores` computes from logits [T, vocabulary]. */
 function scoresOfLogits(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);

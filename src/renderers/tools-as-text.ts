@@ -4,7 +4,7 @@ import type { State } from '../rl.ts';
 import { plain } from '../tools/plain.ts';
 import { spacedJson } from '../tools/tool-syntax.ts';
 
-/** The same conversation without tools: they are described in the system message, and their answers come from the user. */
+/** Writes a conversation without tools: they are described in the system message, and their answers come from the user. */
 export function toolsAsText({ messages, tools = [] }: State): readonly Message[] {
   if (tools.length === 0) return callsAsText(messages);
   const [first, ...others] = messages;

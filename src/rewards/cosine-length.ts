@@ -8,7 +8,7 @@ export interface CosineLengthConfig {
   readonly max_tokens: number;
   /** The column with the right answer, compared by `math_verify`. @default 'answer' */
   readonly answer_column?: string;
-  /** As in `math_verify`. @default 'strict' */
+  /** How answers are compared; see `math_verify`. @default 'strict' */
   readonly mode?: 'strict' | 'lenient';
   /** Score of a wrong answer of length 0. @default -1 */
   readonly min_value_wrong?: number;

@@ -12,7 +12,7 @@ export const thinkFormatConfig: z.ZodType<ThinkFormatConfig> = z.strictObject({
   is_opened_by_prompt: z.boolean().exactOptional(),
 });
 
-/** Like TRL's `think_format_reward`, but neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
+/** TRL's `think_format_reward`, except that neither the thinking nor the answer may be blank (DeepSeek-R1, arXiv:2501.12948, 2.2.2). */
 export function thinkFormat(config: ThinkFormatConfig = {}): RewardFunction {
   const { is_opened_by_prompt = false } = config;
   return ({ completions }) =>

@@ -135,7 +135,7 @@ export function lastCheckpoint(directory: string, passOver?: (damage: string) =>
   return undefined;
 }
 
-/** In ascending order. */
+/** The steps of all checkpoints, in ascending order. */
 export function checkpointSteps(directory: string): number[] {
   const folder = join(directory, runFiles.checkpoints);
   const steps = existsSync(folder) ? readdirSync(folder).map(checkpointStep) : [];

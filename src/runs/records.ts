@@ -24,7 +24,7 @@ export interface RunRecord {
   readonly versions: Readonly<Record<string, string>>;
   /** The SHA-256 hashes of the user's files that it runs or reads, by path. */
   readonly code?: Readonly<Record<string, string>>;
-  /** Those files that had changed when the run was resumed. */
+  /** The files that had changed when the run was resumed. */
   readonly changed_files?: readonly string[];
   /** What was wrong with the latest checkpoints when the run was resumed from an earlier step. */
   readonly damaged_checkpoints?: readonly string[];
@@ -101,9 +101,9 @@ export interface EvaluationRecord {
   readonly metrics: Readonly<Record<string, number>>;
   /** 95 % intervals of some of the metrics. */
   readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
-  /** For each problem the fraction of correct samples; `null` if none could be judged. */
+  /** The fraction of correct samples of each problem; `null` if none could be judged. */
   readonly per_problem: readonly (number | null)[];
-  /** For each problem the mean reward of its samples. */
+  /** The mean reward of each problem's samples. */
   readonly per_problem_reward?: readonly (number | null)[];
 }
 
@@ -131,7 +131,7 @@ export interface SampleRecord {
   /** All messages after the prompt, if the policy had several turns. */
   readonly messages?: readonly Message[];
   readonly stop_reason: StopReason;
-  /** Of the environment, where the stop reason is `error` or `timeout`. */
+  /** The error of the environment, where the stop reason is `error` or `timeout`. */
   readonly error?: string;
   /** The weighted sum; `null` if no reward applied or one failed. */
   readonly reward: number | null;

@@ -23,7 +23,7 @@ export const accuracyMargin = 0.05;
  * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
  */
 const rewardMargin = 0.1;
-/** With fewer problems than this, intervals cannot be trusted, and nothing is concluded. */
+/** The fewest problems from which anything is concluded: with fewer, intervals cannot be trusted. */
 export const fewestProblems = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
@@ -123,7 +123,7 @@ function classify([low, high]: Interval, margin: number): Learning {
   return low >= -margin && high <= margin ? 'flat' : 'inconclusive';
 }
 
-/** Like `classify`, for an interval over problems; inconclusive if there are too few. */
+/** Classifies an interval over problems, as `classify` does; inconclusive if there are too few. */
 export function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
   return problems < fewestProblems ? 'inconclusive' : classify(interval, margin);
 }

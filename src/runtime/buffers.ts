@@ -35,7 +35,7 @@ const ARRAYS: {
   bfloat16: Uint16Array,
 };
 
-/** In bytes. ONNX Runtime's kernels are fastest on memory aligned to cache lines. */
+/** Bytes. ONNX Runtime's kernels are fastest on memory aligned to cache lines. */
 const ALIGNMENT = 64;
 
 /** The C library's calloc: its pages are zero and take no memory until they are touched. */
@@ -77,7 +77,7 @@ class Memory {
  */
 export class NativeBuffer<E extends ElementType = ElementType> implements Disposable {
   readonly type: E;
-  /** In elements. */
+  /** The number of elements. */
   readonly length: number;
   readonly byteLength: number;
   /** The address of the first element, for native code. */

@@ -25,7 +25,7 @@ const ARENA_ALLOCATOR = 1;
 const DEFAULT_MEMORY = 0;
 /** Every region of the arena is at least as large as the one before. */
 const POWERS_OF_TWO = 0n;
-/** Of the first region. With 1 GB, what one region had left over and the next one lacked was much of the arena in some batches. */
+/** The size of the first region. With 1 GB, the unused ends of regions were much of the arena in some batches. */
 const REGION_BYTES = 2n ** 28n;
 
 /** The functions of the C API. Each status that is an error becomes a `GradusError`. Use `loadOnnxRuntime` to get it. */

@@ -18,7 +18,7 @@ export interface OperatorRun {
 export interface SessionRun {
   /** The session's name. */
   readonly session: string;
-  /** In terms of `performance.now()`. */
+  /** Milliseconds, by `performance.now()`. */
   readonly start: number;
   /** From call to return, including the time to write the profile. */
   readonly milliseconds: number;

@@ -24,9 +24,9 @@ export interface EvaluateOptions {
   readonly checkpoint?: string;
   /** The temperature of samples. @default the configuration's */
   readonly temperature?: number;
-  /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
+  /** The configuration that a program trained the run with, if that held rows, functions or an environment. */
   readonly config?: ProgramConfig;
-  /** With a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
   readonly settings?: readonly string[];
   readonly signal?: AbortSignal | undefined;
 }

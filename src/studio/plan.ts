@@ -19,7 +19,7 @@ import { openings, openStageTask, openTask } from './task.ts';
 import { type RunPlace, runDirectory } from './training/open-run.ts';
 
 export interface Plan {
-  /** With a value for every key. */
+  /** The configuration with a value for every key. */
   readonly config: Config;
   /** Where each value comes from; keys are paths with dots. */
   readonly origins: Readonly<Record<string, Origin>>;
@@ -63,7 +63,7 @@ export interface StepPlan {
   readonly completions: number;
   /** Optimiser updates per step. */
   readonly updates: number;
-  /** With the chat template applied. */
+  /** Prompt lengths with the chat template applied. */
   readonly prompt_tokens: { readonly mean: number; readonly max: number };
   /** Tokens read and sampled if every completion has its full length, with average prompts and with the longest prompts. */
   readonly tokens: { readonly mean: number; readonly worst: number };

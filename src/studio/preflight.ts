@@ -30,7 +30,7 @@ export interface PreflightReport {
 const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
-/** In nats. Above it, sampler and trainer do not compute the same model: importance ratios would be off by 5 %. */
+/** Nats. Above it, sampler and trainer do not compute the same model: importance ratios would be off by 5 %. */
 const widestGap = 0.05;
 /** The fraction of completions cut off above which there is a warning. */
 const bearableTruncation = 0.5;

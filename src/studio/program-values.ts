@@ -128,7 +128,7 @@ function faultOf(row: unknown): string | undefined {
   }
 }
 
-/** Of what kind a value is that is no plain object, such as a Date or a Map: copies of it would not be the same. */
+/** Names the kind of a value that is no plain object, such as a Date or a Map: copies of it would not be the same. */
 function instanceName(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -37,7 +37,7 @@ export interface SampleOptions {
   readonly maxTokens?: number;
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
-  /** With a run: the configuration that a program trained it with, if that held rows, functions or an environment. */
+  /** The configuration that a program trained the run with, if that held rows, functions or an environment. */
   readonly config?: ProgramConfig;
   readonly signal?: AbortSignal | undefined;
 }

@@ -35,7 +35,7 @@ export class Emitter {
   readonly #shared = new Map<string, string>();
   #count = 0;
 
-  /** Of large matrix products, for our own operator; `undefined` where ONNX Runtime's is used. */
+  /** How our own operator packs large matrices; `undefined` where ONNX Runtime's is used. */
   readonly packing: Packing | undefined;
   readonly #packings: ReadonlyMap<string, Packing>;
   readonly #initializers: ReadonlySet<string>;

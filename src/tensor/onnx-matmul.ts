@@ -57,7 +57,7 @@ interface Product {
   readonly transA: number;
   readonly transB: number;
   readonly alpha: number;
-  /** Of the right operand. */
+  /** The format of the right operand. */
   readonly format: number;
 }
 
@@ -126,7 +126,7 @@ function takeThin(result: string, emit: Emitter): Sum | undefined {
   return node && sumOf(node);
 }
 
-/** The same of one that multiplies `left`, has no addend, and has not been read yet. */
+/** Takes back a product that multiplies `left`, has no addend, and has not been read yet. */
 function takeDown(result: string, left: string, emit: Emitter): Product | undefined {
   const made = emit.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
   if (made < 0 || emit.nodes.slice(made).some(({ inputs }) => inputs.includes(result))) return undefined;

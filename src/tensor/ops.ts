@@ -387,7 +387,7 @@ export function tokenScores(hidden: Tensor, weight: Tensor, targets: Tensor, alp
   };
 }
 
-/** With respect to hidden [T, D]: the gradients of log Σ exp of each token's logits, and of its entropy. */
+/** The gradients of log Σ exp of each token's logits, and of its entropy, with respect to hidden [T, D]. */
 export function tokenScoreGradients(node: TensorOf<'tokenScores'>) {
   const { shape } = node.inputs[0]!;
   return {

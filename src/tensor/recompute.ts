@@ -69,7 +69,7 @@ export class Recomputation {
     return isNew ? copy : ({ ...copy, inputs: [this.#later(first!), ...others] } as Tensor);
   }
 
-  /** The same tensor, available only once the next section is done; otherwise what depends on it would be computed at once and kept. */
+  /** Makes a tensor available only once the next section is done; otherwise what depends on it would be computed at once and kept. */
   #later(node: Tensor): Tensor {
     return this.#done ? add(node, this.#done) : node;
   }

@@ -64,7 +64,7 @@ interface Group {
 export interface RowCluster {
   /** Operands before the operators that use them. */
   readonly nodes: readonly Tensor[];
-  /** Those that others read. */
+  /** The tensors of the cluster that others read. */
   readonly outputs: readonly Tensor[];
 }
 

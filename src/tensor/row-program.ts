@@ -32,7 +32,7 @@ export interface RowProgram {
   readonly inputs: readonly Tensor[];
   readonly attributes: {
     readonly width: number;
-    /** Of inputs, then of outputs. */
+    /** The kinds of the inputs, then of the outputs. */
     readonly kinds: readonly number[];
     /** How many other registers there are with a number for each row, or for each row and column. */
     readonly narrow: number;

@@ -72,7 +72,7 @@ function correctDecoder(decoder: LibraryDecoder | null): void {
   if (decoder?.config.type === 'ByteFallback') decoder.text_decoder = new ByteRunDecoder();
 }
 
-/** As in Python, a run of byte tokens is decoded as UTF-8, including a byte order mark; if it is malformed, each byte becomes U+FFFD. */
+/** Decodes a run of byte tokens as Python does: as UTF-8, byte order mark included; if it is malformed, each byte becomes U+FFFD. */
 class ByteRunDecoder {
   readonly #strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -13,7 +13,7 @@ export interface MlflowSettings {
 export interface MlflowMetric {
   readonly key: string;
   readonly value: number;
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly timestamp: number;
   readonly step: number;
 }

@@ -99,7 +99,7 @@ class MlflowTracker implements Tracker {
     }
   }
 
-  /** As many steps in one request as it may hold: small models take several in the time of a request. */
+  /** Sends as many steps as one request may hold: small models take several in the time of a request. */
   async #send(waiting: readonly Item[], signal: AbortSignal): Promise<number> {
     const [first] = waiting;
     if (first && 'path' in first) {

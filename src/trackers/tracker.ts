@@ -21,7 +21,7 @@ export interface Tracker extends MetricsLogger {
 
 export interface TrackedRun {
   readonly name: string;
-  /** For a tracker that writes files. */
+  /** The folder of a tracker that writes files. */
   readonly folder: string;
   /** Settings by dotted key. */
   readonly settings: Readonly<Record<string, unknown>>;

@@ -30,7 +30,7 @@ export interface WorkerOptions {
 export interface CallOptions {
   /** Asks the worker to end the call early. The answer is still awaited. */
   readonly signal?: AbortSignal;
-  /** In milliseconds. When the time is over, the worker is killed and all its calls fail. @default no limit */
+  /** Milliseconds after which the worker is killed and all its calls fail. @default no limit */
   readonly timeout?: number;
 }
 

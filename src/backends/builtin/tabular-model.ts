@@ -26,7 +26,7 @@ export interface TabularModelOptions {
   readonly beta: number;
 }
 
-/** Of one position: log-probabilities of its V tokens. */
+/** The log-probabilities of the V tokens of one position. */
 type Row = Float64Array;
 
 const FILE = 'policy.npz';

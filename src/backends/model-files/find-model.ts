@@ -63,7 +63,7 @@ export interface ModelPlace {
 }
 
 export interface DescribableModel {
-  /** Of the model if it is on this machine, else of a folder with its description only. */
+  /** The path of the model if it is on this machine, else of a folder with its description only. */
   readonly path: string;
   readonly place: ModelPlace;
 }

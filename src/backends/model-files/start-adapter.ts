@@ -31,7 +31,7 @@ function shapeOf(parameters: Architecture['parameters'], settings: LoraSettings)
   return JSON.stringify([adapters, [...(settings.modulesToSave ?? [])].sort()]);
 }
 
-/** As the section `lora` of a configuration, what is not a default. */
+/** The settings that are not defaults, written as the section `lora` of a configuration. */
 function asConfigured(settings: LoraSettings): string {
   const { r, alpha, targetModules, rankPattern = {}, alphaPattern = {}, rslora, modulesToSave = [] } = settings;
   const patterns = { rank_pattern: rankPattern, alpha_pattern: alphaPattern };

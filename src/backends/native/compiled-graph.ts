@@ -11,7 +11,7 @@ export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'o
   readonly kernels?: string;
   /** When our operator for matrix products packs weights. */
   readonly packing: Packing;
-  /** For some of them another one, by their names. @default none */
+  /** Other packings for some matrices, by their names. @default none */
   readonly packings?: ReadonlyMap<string, Packing>;
 }
 

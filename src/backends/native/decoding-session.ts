@@ -10,7 +10,7 @@ import { type CompiledGraph, type CompileOptions, compileGraph } from './compile
 import { bindInputs, RunTensors } from './run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
-/** With how our operator keeps frozen matrices, where it is used. */
+/** Options of the graph, and how our operator, where it is used, keeps frozen matrices. */
 export interface DecodingSessionOptions extends DecodingGraphOptions, Pick<CompileOptions, 'packing' | 'packings'> {
   readonly architecture: Architecture;
   readonly frozen: ReadonlyMap<string, AnyTensor>;
@@ -78,7 +78,7 @@ export class Decoding implements Disposable {
   readonly #usesTwins: boolean;
   readonly #scores = new ScoreBuffers();
   #tensors: StepTensors | undefined;
-  /** Those that are bound. */
+  /** The caches that are bound. */
   #caches: DecodingStep['caches'] = new Map();
 
   constructor(binding: Binding, vocabularySize: number, usesTwins: boolean) {
@@ -112,7 +112,7 @@ export class Decoding implements Disposable {
     }
   }
 
-  /** Those of the last run, if it had the same size. */
+  /** Returns the tensors of the last run if it had the same size, else new ones. */
   #tensorsFor(rows: number, width: number, places: number): StepTensors {
     const { shape } = this.#tensors?.ids ?? {};
     const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === places;

@@ -18,7 +18,7 @@ import { RunTensors } from './run-tensors.ts';
 export interface FrozenWeights {
   /** By name; the rotary tables are among them. */
   readonly tensors: ReadonlyMap<string, AnyTensor>;
-  /** Those that are bytes, uint8 [rows, bytes of a row]. */
+  /** The storage formats of tensors that are bytes, uint8 [rows, bytes of a row], by name. */
   readonly asStored: ReadonlyMap<string, StorageFormat>;
 }
 

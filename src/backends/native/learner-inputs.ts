@@ -113,12 +113,12 @@ export function lossInputs(
   run: RunTensors,
 ): [string, HostTensor][] {
   const width = part.sizes.C;
-  const of = part.slots.map((index) => (index === undefined ? undefined : sequences[index]));
+  const sequenceAt = part.slots.map((index) => (index === undefined ? undefined : sequences[index]));
   const { entropyMasks } = step;
   const perToken = (values: (sequence: TrainingSequence) => readonly (number | boolean)[] | undefined) =>
     run.floats(
-      [of.length, width],
-      of.flatMap((sequence) =>
+      [sequenceAt.length, width],
+      sequenceAt.flatMap((sequence) =>
         Array.from({ length: width }, (_, c) => Number((sequence && values(sequence)?.[c]) ?? 0)),
       ),
     );
@@ -131,14 +131,14 @@ export function lossInputs(
     [
       'advantages',
       run.floats(
-        [of.length, 1],
-        of.map((sequence) => sequence?.advantage ?? 0),
+        [sequenceAt.length, 1],
+        sequenceAt.map((sequence) => sequence?.advantage ?? 0),
       ),
     ],
     [
       'entropy_mask',
       run.floats(
-        [of.length, width],
+        [sequenceAt.length, width],
         part.slots.flatMap((index) =>
           Array.from({ length: width }, (_, c) => Number((index !== undefined && entropyMasks?.[index]?.[c]) ?? 0)),
         ),

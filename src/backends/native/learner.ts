@@ -35,7 +35,7 @@ export interface LearnerOptions {
   readonly layout: ArenaLayout;
   /** Parameters that are not trained, and the rotary tables. */
   readonly frozen: ReadonlyMap<string, AnyTensor>;
-  /** Those of them that are bytes. @default none */
+  /** The storage formats of frozen parameters that are kept as bytes, by name. @default none */
   readonly asStored?: ReadonlyMap<string, StorageFormat>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
@@ -58,11 +58,11 @@ export interface PassResult {
 export class Learner {
   readonly #options: LearnerOptions;
   readonly #training: CompiledGraph;
-  /** The same graph without gradients, for micro-batches that add nothing to them; compiled on first use. */
+  /** The training graph without gradients, for micro-batches that add nothing to them; compiled on first use. */
   #measuring: CompiledGraph | undefined;
   readonly #metricNames: readonly string[];
   readonly #accumulator: ArenaGraph;
-  /** For losses that learn only from tokens of high entropy, which must be known before the first micro-batch. */
+  /** Computes entropies, which losses that learn only from tokens of high entropy need before the first micro-batch. */
   readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
 

@@ -18,11 +18,11 @@ const MEASURED = {
   process: 190 * MEBIBYTE,
   /** Compiled sessions, and the graphs they were made from, for each layer. */
   sessionsPerLayer: 8 * MEBIBYTE,
-  /** The same where our own operators stand for many. */
+  /** Compiled sessions where our own operators stand for many of ONNX Runtime's. */
   ownSessionsPerLayer: 4 * MEBIBYTE,
   /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
-  /** The same where our own operators compute. */
+  /** Kept activations where our own operators compute. */
   ownActivationCopies: 1.1,
   /** Attention weights and what their gradients need, for each pair of a query and a key. */
   attentionCopies: 2.5,

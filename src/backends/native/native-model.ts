@@ -313,7 +313,7 @@ class Engine implements NativeModel {
   }
 }
 
-/** As in PEFT, A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that the adapters change nothing at first. */
+/** Initialises adapters as PEFT does: A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that they change nothing at first. */
 function initializeAdapters(values: Arena, adapters: LoraAdapters, seed: number): void {
   for (const { a } of adapters.values()) {
     const random = randomStream(streamSeed(seed, a.name));

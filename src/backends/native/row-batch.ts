@@ -265,7 +265,7 @@ export class RowBatch implements Disposable {
   }
 }
 
-/** For each row the first with the same prompt, and how many tokens of it both have in their caches. */
+/** Finds for each row the first with the same prompt, and how many of its tokens both have in their caches. */
 function twinsOf(rows: readonly SampledRow[]): [row: number, count: number][] {
   const firsts = new Map<string, number>();
   return rows.map((row, i) => {

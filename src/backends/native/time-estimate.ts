@@ -8,7 +8,7 @@ const MEASURED = {
   /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
-  /** The same with our own operators, which use the processor's matrix units, or AVX-512 with VNNI. */
+  /** Rates of our own operators, which use the processor's matrix units, or AVX-512 with VNNI. */
   ownTrainingRate: 150e9,
   ownDecodingRate: 150e9,
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */

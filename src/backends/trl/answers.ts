@@ -26,6 +26,6 @@ export const read = z.array(z.strictObject({ logprobs: z.array(z.number()), top_
 
 export const updated = z.strictObject({
   metrics: z.record(z.string(), z.number()),
-  /** Of each row, under the weights before the update; padded to the longest. */
+  /** The log-probabilities of each row under the weights before the update, padded to the longest. */
   logprobs,
 });

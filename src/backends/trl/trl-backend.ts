@@ -65,7 +65,7 @@ export async function openArguments(config: Config, folder: string, signal?: Abo
   };
 }
 
-/** Of the model's own parameters, those that are trained; null where these are all, or adapters. */
+/** The names of the model's own parameters that are trained; null if all are, or adapters instead. */
 function trainedNames({ trainable }: Config, { parameters }: Architecture): string[] | null {
   if (trainable === null) return null;
   const { own, whole } = trainedParameters(parameters, null, trainable);

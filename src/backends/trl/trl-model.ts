@@ -48,7 +48,7 @@ export class TrlModel implements TrainableModel {
   readonly parameters: TrainableModel['parameters'];
   readonly scoresReference: boolean;
   readonly contextLength: number;
-  /** As PyTorch names it. */
+  /** The device, as PyTorch names it. */
   readonly device: string;
   readonly #worker: Worker;
   readonly #options: TrlModelOptions;
@@ -178,7 +178,7 @@ const notFinite: Readonly<Record<string, 'loss' | 'gradient' | undefined>> = {
   GRADIENT_NOT_FINITE: 'gradient',
 };
 
-/** Of log r = log(reference / policy), as `klEstimators` of grpo/kl.ts. */
+/** The estimators of `klEstimators` in grpo/kl.ts, of log r = log(reference / policy). */
 const estimates: Readonly<Record<KlEstimator, (logRatio: number) => number>> = {
   k1: (logRatio) => -logRatio,
   k2: (logRatio) => logRatio ** 2 / 2,
@@ -202,7 +202,7 @@ function divergence(
   return values.length > 0 ? { kl: mean(values) } : {};
 }
 
-/** As the native engine calls them. */
+/** The name that the native engine gives the file of weights. */
 function weightsFile({ lora, trainable }: WhatIsTrained): string {
   if (lora) return ADAPTER_WEIGHTS;
   return trainable ? TRAINED_WEIGHTS : MODEL_WEIGHTS;

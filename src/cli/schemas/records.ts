@@ -179,7 +179,7 @@ export const evaluationRecord: z.ZodType<EvaluationRecord> = z.strictObject(eval
 
 export const stopReason = z.enum(stopReasons);
 
-/** Of episodes of several turns. */
+/** The messages after the prompt, in episodes of several turns. */
 export const exchanged = z
   .array(message)
   .exactOptional()

@@ -148,7 +148,7 @@ class Parser {
     return node;
   }
 
-  /** In −1\frac{1}{2} the minus applies to the whole mixed number. */
+  /** Parses a factor with its sign. In −1\frac{1}{2} the minus applies to the whole mixed number. */
   private parseUnaryFactor(): MathNode {
     const factor = this.parseUnary();
     const isMixed = factor.kind === 'number' && !factor.isDecimal && this.peek()?.text === '\\frac';
@@ -253,7 +253,7 @@ class Parser {
     return { kind: 'set', items };
   }
 
-  /** In TeX, braces group; in plain text, braces around several items make a set. */
+  /** Parses braces: in TeX they group, in plain text several items in braces make a set. */
   private parseGroup(): MathNode {
     if (this.takeMark('}')) return { kind: 'set', items: [] };
     const items = this.parseItems();

@@ -28,7 +28,7 @@ export interface RunRow {
   readonly record: RunRecord;
   readonly isActive: boolean;
   readonly model: string | null;
-  /** Of the first steps and of as many last ones. */
+  /** The mean reward of the first steps and of as many last ones. */
   readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
   /** The reward of the whole run in at most 60 means. */
   readonly spark: readonly number[];
@@ -52,7 +52,7 @@ export interface RunPage extends RunRow {
 /** GET /api/runs/:run/curves */
 export interface Curves {
   readonly steps: readonly number[];
-  /** Of training, until the end of each step; evaluations take none. */
+  /** Seconds of training until the end of each step, without evaluations. */
   readonly seconds: readonly number[];
   /** By key, one value a step; null where a step has none. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
@@ -99,9 +99,9 @@ export interface GroupRow {
   readonly reason: GroupReason;
   /** The beginning of the last message of the prompt. */
   readonly prompt: string;
-  /** Of each completion. */
+  /** The score of each completion. */
   readonly rewards: readonly (number | null)[];
-  /** Of the rewards that there are; absent if there are none. */
+  /** The mean of the scores that are not null; absent if there are none. */
   readonly mean?: number;
   readonly std?: number;
 }

@@ -5,7 +5,7 @@ import { GradusError } from '../../errors.ts';
 import { runFiles } from '../../runs/layout.ts';
 import type { Text, Texts } from './answers.ts';
 
-/** Of longer files only the end is shown. */
+/** Only the last bytes of a longer file are shown. */
 const mostBytes = 256 * 1024;
 
 const namedFiles = [runFiles.config, runFiles.resolvedConfig, runFiles.run, runFiles.result];

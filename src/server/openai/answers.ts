@@ -72,7 +72,7 @@ export interface TextPlace {
   readonly offset: number;
 }
 
-/** The same for a completion, beginning at a place of its text. */
+/** Writes the log-probabilities of a completion's tokens, beginning at a place of its text. */
 export function completionLogprobs(tokenizer: Tokenizer, { before, offset }: TextPlace) {
   return (tokens: readonly ToldToken[]) => {
     const places = tokens.map(({ id, plainLogprob, topLogprobs }) => {

@@ -28,7 +28,7 @@ export interface SamplingQueueOptions {
 
 export class SamplingQueue {
   readonly #options: Required<SamplingQueueOptions>;
-  /** In the order in which they came. */
+  /** The requests that wait, in the order in which they came. */
   readonly #waiting: Waiting[] = [];
   #sampling: Promise<void> | undefined;
 

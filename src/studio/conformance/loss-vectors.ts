@@ -54,7 +54,7 @@ export interface LossLayout {
   readonly width?: number;
   /** What the places hold that no token is at. @default 0 */
   readonly padding?: number;
-  /** Those of the whole optimiser step, if this is a part of it. @default the given sequences */
+  /** The sequences of the whole optimiser step, if these are a part of it. @default the given sequences */
   readonly step?: readonly LossSequence[];
 }
 

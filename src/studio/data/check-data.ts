@@ -14,7 +14,7 @@ import type { Problems } from './problems.ts';
 export interface DataCheck {
   readonly checks: readonly Check[];
   readonly problems: { readonly train: number; readonly eval: number };
-  /** In tokens, with the chat template applied; absent if prompts have no tokens, as with the built-in table. */
+  /** Lengths in tokens, with the chat template applied; absent if prompts have no tokens, as with the built-in table. */
   readonly prompt_lengths?: LengthDistribution;
 }
 

@@ -249,7 +249,7 @@ export function promptOf(config: Config): (row: Example) => readonly Message[] {
   };
 }
 
-/** In data sets of conversations, the column holds messages; undefined in others. */
+/** The messages that the column holds in data sets of conversations; undefined in others. */
 function conversationIn(
   row: Example,
   { prompt_template, prompt_column }: Config,

@@ -26,11 +26,11 @@ export interface SubjectOptions {
   readonly checkpoint?: string | undefined;
   /** Changes to the configuration, before it is opened. */
   readonly change?: (config: Config) => Config;
-  /** With a config file: `a.b=VALUE`, VALUE in YAML. @default none */
+  /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
   readonly settings?: readonly string[] | undefined;
   /** Ends a download. */
   readonly signal?: AbortSignal | undefined;
-  /** With a run: the configuration that a program trained it with, if that held values. */
+  /** The configuration that a program trained the run with, if that held values. */
   readonly config?: ProgramConfig | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface SampleOptions {
   readonly rewardModel: RewardModel;
   readonly samplesPerProblem: number;
   readonly seed: number;
-  /** Of the run whose policy it is, for rewards that go by it. */
+  /** How far the policy's run is, for rewards that depend on it. */
   readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }

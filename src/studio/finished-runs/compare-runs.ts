@@ -26,7 +26,7 @@ export interface ComparedRun extends RunSummary {
 export interface HeldOutComparison {
   readonly run: string;
   readonly against: string;
-  /** Of `eval/sampled_accuracy` at the last evaluation: positive if `run` does better. */
+  /** The difference of `eval/sampled_accuracy` at the last evaluation: positive if `run` does better. */
   readonly difference: number;
   readonly interval: Interval;
   readonly margin: number;

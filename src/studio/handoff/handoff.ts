@@ -50,7 +50,7 @@ export interface HandoffResult {
 }
 
 const pythonFiles = ['reward.py', 'reward_manager.py'] as const;
-/** The same from `src` and from `dist`. */
+/** The folder of the Python files, seen from `src` and from `dist` alike. */
 const pythonFolder = fileURLToPath(new URL('../../../python/verl', import.meta.url));
 
 /**
@@ -155,7 +155,7 @@ async function openPrompts(config: Config): Promise<Prompts> {
   };
 }
 
-/** As the model's config.json says, of its language model if it has other parts. Throws `MODEL_CONFIG_INVALID`. */
+/** Reads the length of the context from the model's config.json, that of its language model if it has other parts. Throws `MODEL_CONFIG_INVALID`. */
 function contextOf(folder: string): number {
   const file = join(folder, 'config.json');
   const config = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

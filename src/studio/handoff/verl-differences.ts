@@ -60,7 +60,7 @@ const differences: readonly Difference[] = [
   },
 ];
 
-/** Those that concern a configuration, one sentence each. */
+/** The differences that concern a configuration, one sentence each. */
 export function verlDifferences(config: Config): string[] {
   return differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
 }

@@ -28,7 +28,7 @@ const refusedLoss = (config: Config) =>
 /** verl’s schedules count steps, −1 and 0 are none. */
 const never = -1;
 
-/** With `every` null, only at the end. */
+/** The number of steps between two of something; all steps, so only at the end, if `every` is null. */
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
 
 const greatestK = ({ eval: evaluation }: Config) => Math.max(...(evaluation?.k ?? [1]));
@@ -303,7 +303,7 @@ function betas({ config }: Given): readonly number[] {
   return [config.adam_beta1, config.adam_beta2];
 }
 
-/** As many as the steps need: verl stops at whichever of the two comes first. */
+/** As many epochs as the steps need: verl stops at whichever of the two comes first. */
 function epochs({ steps, rows, config }: Given): number {
   return Math.ceil(steps / Math.max(1, Math.floor(rows / config.prompts_per_step)));
 }

@@ -11,7 +11,7 @@ export interface RecordedStep {
 
 /** The resident memory of the process at one moment. */
 export interface MemorySample {
-  /** In milliseconds, by `performance.now()`. */
+  /** Milliseconds, by `performance.now()`. */
   readonly time: number;
   readonly bytes: number;
 }

@@ -3,7 +3,7 @@ import type { Backend, OpenBackend } from '../../backends/backend.ts';
 import type { Stage } from '../../config/stages.ts';
 
 export interface StagedModel {
-  /** As it was opened for the stage that was entered last. */
+  /** The model as it was opened for the stage that was entered last. */
   readonly opened: OpenBackend;
   /** Opens the model for another stage, with its initial weights. Does nothing if it is open for this stage already. */
   enter(stage: Stage): Promise<void>;

@@ -12,7 +12,7 @@ import type { StartTracking, Tracker } from '../../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../../trackers/trackers.ts';
 import type { TimedEvent, TrainEvent } from '../events.ts';
 
-/** Of those files of a run that there are, trackers may keep these. */
+/** The files of a run that trackers may keep, where they exist. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;
 
 export class Tracking {

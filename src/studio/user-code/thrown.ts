@@ -4,12 +4,12 @@ import { nameOf } from '../../fault-message.ts';
 import { TimeLimitError } from '../../time-limits.ts';
 
 export interface Thrown {
-  /** Of an error: its class. */
+  /** The class of an error. */
   readonly name?: string;
   readonly message: string;
   readonly stack?: string;
   readonly timedOut?: true;
-  /** Of a `GradusError`. */
+  /** The code of a `GradusError`. */
   readonly code?: string;
   readonly details?: ErrorDetails;
 }

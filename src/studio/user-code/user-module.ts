@@ -14,7 +14,7 @@ import { offerRunningPackage } from './running-package.ts';
 export interface UserExport {
   /** Completes `cannot load the …`. */
   readonly what: 'reward' | 'environment';
-  /** Of the errors. */
+  /** The code of the errors. */
   readonly code: string;
   /** The exports that are taken where the reference names none, the first that there is. */
   readonly names: readonly string[];

@@ -17,7 +17,7 @@ const plainTool = z.looseObject({
   description: z.string().default(''),
   parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }),
 });
-/** As transformers writes tools, or the inner part alone. */
+/** A tool as transformers writes it, or the inner part alone. */
 const tool = z.union([z.looseObject({ function: plainTool }).transform((outer) => outer.function), plainTool]);
 const render = z.strictObject({ messages: z.array(message), tools: z.array(tool) });
 const generate = z.strictObject({

@@ -108,7 +108,7 @@ class PythonEpisode implements RemoteEnv {
   readonly #python: PythonCode;
   readonly #make: (ask: Ask) => Env | Promise<Env>;
   #env: Promise<Env> | undefined;
-  /** Of the call under way, in milliseconds. */
+  /** The time limit of the call under way, in milliseconds. */
   #clock = { limit: 0, took: 0, isOver: false };
 
   constructor(python: PythonCode, make: (ask: Ask) => Env | Promise<Env>) {

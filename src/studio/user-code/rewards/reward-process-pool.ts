@@ -25,7 +25,7 @@ export type Answer =
 
 /** A message from a process. */
 export interface Report {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: number;
   readonly answer: Answer;
 }

@@ -15,7 +15,7 @@ const question = z.strictObject({
   /** The row of the data set, with all its columns. */
   row: z.record(z.string(), z.unknown()),
   completion: z.string(),
-  /** With the token that ends it, if it has one: rewards may count them. */
+  /** The ids of the completion with the token that ends it, if it has one: rewards may count them. */
   completion_ids: z.array(z.int().nonnegative()),
 });
 
@@ -34,7 +34,7 @@ export interface RewardAnswer {
 }
 
 export interface RewardServer {
-  /** In the order of the configuration; the first decides what is correct. */
+  /** Scores in the order of the configuration; the first decides what is correct. */
   readonly rewards: readonly string[];
   /** Each completion is a group of its own. Never throws. */
   answer(question: RewardQuestion): Promise<RewardAnswer>;
