@@ -29,9 +29,11 @@ export interface GenerationTask {
   readonly tokens: number;
   readonly batches: readonly number[];
   readonly threads: number;
+  /** How many times each batch is sampled, after one that is not timed. */
+  readonly repeats: number;
 }
 
-/** What a worker prints for each batch: sampled after one such batch that was not timed. */
+/** What a worker prints for each batch: the median of its times. */
 export interface GenerationLine {
   readonly batch: number;
   readonly seconds: number;
@@ -60,6 +62,7 @@ export async function benchmarkGeneration(): Promise<void> {
     tokens: Number(flags.tokens),
     batches: flags.batches.split(',').map(Number),
     threads: availableParallelism(),
+    repeats: 3,
   };
   type Run = () => Promise<GenerationLine[]>;
   const worker = (command: string, file: string, task: object) => async () => {
@@ -85,7 +88,7 @@ export async function benchmarkGeneration(): Promise<void> {
   const absent: string[][] = [];
   try {
     fetchLlamaCpp();
-    await llamaCpp({ tokens: 1, batches: [1] })();
+    await llamaCpp({ tokens: 1, batches: [1], repeats: 1 })();
     systems[`llama.cpp, node-llama-cpp ${LLAMA_CPP_VERSION}, Q4_1`] = llamaCpp({});
   } catch (error) {
     const reason = messageOf(error).trim().split('\n').at(-1)!;

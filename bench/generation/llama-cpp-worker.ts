@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { median } from '../watched.ts';
 import type { GenerationLine, GenerationTask } from './generation.ts';
 
 /** Of node-llama-cpp, which is not a dependency, what is used here. */
@@ -25,7 +26,7 @@ interface Sequence {
 }
 
 const given: GenerationTask & { readonly library: string } = JSON.parse(process.argv[2]!);
-const { promptIds, tokens, batches, threads } = given;
+const { promptIds, tokens, batches, threads, repeats } = given;
 
 const entry = createRequire(join(given.library, 'package.json')).resolve('node-llama-cpp');
 const { getLlama }: Library = await import(pathToFileURL(entry).href);
@@ -53,6 +54,8 @@ for (const batch of batches) {
     return seconds;
   };
   await sample();
-  console.log(JSON.stringify({ batch, seconds: await sample() } satisfies GenerationLine));
+  const seconds: number[] = [];
+  for (let i = 0; i < repeats; i++) seconds.push(await sample());
+  console.log(JSON.stringify({ batch, seconds: median(seconds) } satisfies GenerationLine));
 }
 process.exit();

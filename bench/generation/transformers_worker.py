@@ -1,10 +1,11 @@
 # transformers' side of the benchmark of generation: `generate` with sampling, one line of JSON for each batch.
 #
-# Its only argument is JSON: {model: folder, dtype, promptIds, tokens, batches, threads}. Lines: {batch, seconds}.
+# Its only argument is JSON: {model: folder, dtype, promptIds, tokens, batches, threads, repeats}. Lines: {batch, seconds}, the median.
 import json
 import os
 import sys
 import time
+from statistics import median
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
@@ -27,8 +28,10 @@ def sample(batch):
 with torch.inference_mode():
     for batch in task["batches"]:
         sample(batch)
-        began = time.perf_counter()
-        sampled = sample(batch)
-        seconds = time.perf_counter() - began
-        assert sampled.shape == (batch, prompt.shape[1] + tokens)
-        print(json.dumps({"batch": batch, "seconds": seconds}), flush=True)
+        seconds = []
+        for _ in range(task["repeats"]):
+            began = time.perf_counter()
+            sampled = sample(batch)
+            seconds.append(time.perf_counter() - began)
+            assert sampled.shape == (batch, prompt.shape[1] + tokens)
+        print(json.dumps({"batch": batch, "seconds": median(seconds)}), flush=True)
