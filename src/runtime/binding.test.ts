@@ -38,6 +38,27 @@ describe('run', () => {
     assert.deepEqual([...y.buffer.data], [1, 2, 3, 4]);
   });
 
+  test('other work gets its turn between short runs, and a longer run does not keep it waiting', async () => {
+    using session = createSession(matmulModel(2, 2, 2));
+    using binding = session
+      .bind()
+      .input('x', floats([2, 2]))
+      .input('w', floats([2, 2]))
+      .output('y', floats([2, 2]));
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    await binding.run();
+    const before = turns;
+    const until = performance.now() + 100;
+    while (performance.now() < until) await binding.run();
+    clearInterval(timer);
+    assert.ok(turns - before > 10, `${turns - before} turns`);
+
+    const aside = binding.runAside();
+    await assert.rejects(binding.run(), { code: 'SESSION_BUSY' });
+    await aside;
+  });
+
   test('a matrix product', async () => {
     const [rows, inner, columns] = [5, 37, 11];
     const [x, w] = [noise(rows * inner, 2), noise(inner * columns, 3)];
