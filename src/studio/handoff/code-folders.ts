@@ -1,5 +1,5 @@
 // Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
@@ -15,10 +15,7 @@ const left = /^(node_modules|\.git|\.venv|__pycache__|runs|\.cache|\.env.*)$/;
 export function copyCode(config: Config, out: string): Config {
   rmSync(join(out, 'code'), { recursive: true, force: true });
   const folders = [...new Set(userFunctions(config).map((reference) => dirname(splitReference(reference)[0])))];
-  for (const [i, folder] of folders.entries()) {
-    const filter = (path: string) => !left.test(basename(path)) && resolve(path) !== resolve(out);
-    cpSync(folder, join(out, 'code', `${i}`), { recursive: true, filter });
-  }
+  for (const [i, folder] of folders.entries()) copyFolder(folder, join(out, 'code', `${i}`), resolve(out));
   const placed = (reference: string) => {
     const [file, name] = splitReference(reference);
     const there = `./code/${folders.indexOf(dirname(file))}/${basename(file)}`;
@@ -26,4 +23,15 @@ export function copyCode(config: Config, out: string): Config {
   };
   const { reward, reward_fn } = config;
   return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
+}
+
+/** All but `left` and the hand-off itself, which may lie within: cpSync refuses that, whatever its filter. */
+function copyFolder(from: string, to: string, out: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const name of readdirSync(from).filter((each) => !left.test(each))) {
+    const path = join(from, name);
+    if (resolve(path) === out) continue;
+    if (lstatSync(path).isDirectory()) copyFolder(path, join(to, name), out);
+    else cpSync(path, join(to, name));
+  }
 }
