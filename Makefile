@@ -21,6 +21,7 @@ test: setup
 test-engines: setup
 	python/setup.sh
 	python/verl-setup.sh
+	python/unsloth-setup.sh
 	-node scripts/fetch-tokenizers.ts
 	-scripts/software-vulkan.sh
 	-node scripts/fetch-llama-cpp.ts

@@ -1,9 +1,10 @@
-// Writes the tables of docs/backends.md: what each key becomes when TRL or verl trains, and what backends refuse.
+// Writes the tables of docs/backends.md: what each key becomes when TRL, Unsloth or verl trains, and what backends refuse.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Mapping, trlMapping } from '../src/backends/trl/mapping.ts';
 import { limitations } from '../src/config/support.ts';
 import type { HandoffRow } from '../src/studio/handoff/handoff-row.ts';
+import { unslothMapping } from '../src/studio/handoff/unsloth-mapping.ts';
 import { verlMapping } from '../src/studio/handoff/verl-mapping.ts';
 
 const file = join(import.meta.dirname, '..', 'docs', 'backends.md');
@@ -56,22 +57,27 @@ function limitsTable(): string {
 }
 
 /** Keys that become and refuse the same share a row. */
-function verlTable(): string {
+function handoffTable(mapping: Readonly<Record<string, HandoffRow>>): string {
   const rows = new Map<string, string[]>();
-  for (const [key, row] of Object.entries(verlMapping)) {
-    const target = `${verlTarget(row)} | ${row.refuses ?? ''}`;
+  for (const [key, row] of Object.entries(mapping)) {
+    const target = `${handoffTarget(row)} | ${row.refuses ?? ''}`;
     rows.set(target, [...(rows.get(target) ?? []), key]);
   }
   const lines = [...rows].map(([target, keys]) => `| ${keys.map((key) => `\`${key}\``).join(', ')} | ${target} |`);
   return ['| key | becomes | refused |', '|---|---|---|', ...lines, ''].join('\n');
 }
 
-function verlTarget({ writes = {}, by }: HandoffRow): string {
+function handoffTarget({ writes = {}, by }: HandoffRow): string {
   const names = Object.keys(writes).map((name) => `\`${name.replace('actor_rollout_ref.', '')}\``);
   return [...(by === undefined ? [] : [by]), ...names].join(', ');
 }
 
-const tables: Readonly<Record<string, () => string>> = { keys: keyTable, limits: limitsTable, verl: verlTable };
+const tables: Readonly<Record<string, () => string>> = {
+  keys: keyTable,
+  limits: limitsTable,
+  unsloth: () => handoffTable(unslothMapping),
+  verl: () => handoffTable(verlMapping),
+};
 
 /** Returns the document with its tables generated anew. */
 export function backendsDocument(text = readFileSync(file, 'utf8')): string {

@@ -71,7 +71,7 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   const cases: Record<string, [code: string, changes: () => Record<string, unknown>, message?: RegExp]> = {
     'unknown key': ['CONFIG_UNKNOWN_KEY', () => ({ learning_rte: 1 }), /learning_rte/],
     'wrong type': ['CONFIG_INVALID', () => ({ max_steps: 'many' }), /max_steps: expected a number, got "many"/],
-    'a later engine': ['CONFIG_UNSUPPORTED', () => ({ backend: 'verl' }), /verl is not supported yet/],
+    'a later engine': ['CONFIG_UNSUPPORTED', () => ({ backend: 'verl' }), /verl does not train within Gradus/],
     'model folder without weights': [
       'MODEL_WITHOUT_WEIGHTS',
       () => {

@@ -221,6 +221,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   handoff: [
     ['handoff tiny.yaml --to verl --out handed --overwrite', 0, 'handoff.result/1'],
+    ['handoff tiny.yaml --to unsloth --out handed-too --overwrite', 0, 'handoff.result/1'],
     ['handoff tiny.yaml --to verl --out handed', 2, 'error/1'],
     ['handoff tiny.yaml --to verl --out other --set lr_scheduler_type=linear', 2, 'error/1'],
     ['handoff tiny.yaml --to elsewhere --out other', 2, 'error/1'],

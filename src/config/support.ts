@@ -14,7 +14,10 @@ interface MissingEngine {
 
 /** Engines that have a name in configurations, and why they cannot be used. */
 const missingEngines: Readonly<Record<Exclude<Config['backend'], SupportedBackend>, MissingEngine>> = {
-  unsloth: { why: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s' },
+  unsloth: {
+    why: 'it needs a GPU even to be imported, and puts a loss of its own in the place of TRL’s',
+    instead: 'gradus handoff CONFIG --to unsloth --out DIR writes what it needs to train the same; or ',
+  },
   verl: {
     why: 'it needs GPUs, and samples and trains in a loop of its own',
     instead: 'gradus handoff CONFIG --to verl --out DIR writes what it needs to train the same; or ',
@@ -107,7 +110,7 @@ export function assertSupported(config: Config, placeOf: (path: readonly string[
     const { why, instead = '' } = missingEngines[backend as keyof typeof missingEngines];
     throw new GradusError(
       'CONFIG_UNSUPPORTED',
-      `${placeOf(['backend'])}: backend ${backend} is not supported yet: ${why}`,
+      `${placeOf(['backend'])}: backend ${backend} does not train within Gradus: ${why}`,
       {
         hint: `${instead}set backend to ${Object.keys(limitations).join(' or ')}`,
         path: 'backend',

@@ -38,7 +38,7 @@ const loop = gradus('the training loop; TRL gets one step at a time');
 const runs = gradus('the run');
 
 /** Fields of GRPOConfig that have the key's name. */
-const sameNames = [
+export const sameNames = [
   'loss_type',
   'importance_sampling_level',
   'num_generations',

@@ -1,15 +1,20 @@
-// gradus handoff: a folder with which another system runs the same training at scale.
+// gradus handoff: a folder with which another system runs the same training.
 import { Command, Option } from 'commander';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
+import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect, given } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 
 const examples = `Examples:
+  gradus handoff grpo.yaml --to unsloth --out unsloth-run
   gradus handoff grpo.yaml --to verl --out verl-run
   gradus handoff grpo.yaml --to verl --out verl-run --set prompts_per_step=128 --set num_generations=16 --overwrite
 `;
 
+const systems: readonly HandoffSystem[] = ['unsloth', 'verl'];
+
 interface HandoffFlags {
+  readonly to: HandoffSystem;
   readonly out: string;
   readonly set: readonly string[];
   readonly overwrite?: boolean;
@@ -17,9 +22,11 @@ interface HandoffFlags {
 
 export function handoffCommand(cli: Cli): Command {
   return new Command('handoff')
-    .description('write data, rewards, settings and a script for verl, to train the same at scale; starts nothing')
+    .description(
+      'write data, rewards, settings and a script with which Unsloth or verl trains the same; starts nothing',
+    )
     .argument('<config>', 'a YAML or JSON file')
-    .addOption(new Option('--to <system>', 'the system that will train').choices(['verl']).makeOptionMandatory())
+    .addOption(new Option('--to <system>', 'the system that will train').choices(systems).makeOptionMandatory())
     .requiredOption('--out <folder>', 'where to; new or empty')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
@@ -28,12 +35,12 @@ export function handoffCommand(cli: Cli): Command {
     .action(cli.action((config: string, flags: HandoffFlags) => runHandoff(cli, config, flags)));
 }
 
-async function runHandoff({ output }: Cli, file: string, { out, set, overwrite }: HandoffFlags) {
+async function runHandoff({ output }: Cli, file: string, { to, out, set, overwrite }: HandoffFlags) {
   const { loadConfigFile } = await import('../../config/load.ts');
   const { handOff } = await import('../../studio/handoff/handoff.ts');
   // Another engine trains, so that what ours would refuse does not matter.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
-  const result = await handOff(loaded, { out, ...given({ overwrite }) });
+  const result = await handOff(loaded, { to, out, ...given({ overwrite }) });
   output.result(result, summary(result));
   return undefined;
 }

@@ -18,7 +18,10 @@ export const handoffSchema: z.ZodType<HandoffResult> = resultSchema(
   'handoff',
   'A folder with data, rewards, settings and a script, with which another system runs the same training.',
   {
-    to: z.strictObject({ name: z.literal('verl'), version: z.string().describe('the release that it is made for') }),
+    to: z.strictObject({
+      name: z.enum(['verl', 'unsloth']),
+      version: z.string().describe('the release that it is made for'),
+    }),
     dir: z.string(),
     files: z.array(z.string()).describe('the names of the files in `dir`'),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),

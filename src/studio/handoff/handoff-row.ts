@@ -62,3 +62,12 @@ export function none(why: string): HandoffRow {
 export function unless(row: HandoffRow, refuses: string, why: (config: Config) => string | undefined): HandoffRow {
   return { ...row, refuses, refusal: why };
 }
+
+/** Why the model cannot be handed over to a system that reads folders of transformers and ids on the hub. */
+export function notFolder(system: string): (config: Config) => string | undefined {
+  return ({ model }) => {
+    if (model === null) return `${system} trains a language model`;
+    const isOther = /\.gguf$|^[^/.][^/]*\/[^/]+@/.test(model);
+    return isOther ? `${system} reads folders of safetensors, and ids without a revision` : undefined;
+  };
+}

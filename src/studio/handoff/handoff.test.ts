@@ -46,7 +46,10 @@ let count = 0;
 
 async function handedOver(changes: ConfigInput = {}) {
   const out = join(folder, `out-${count++}`);
-  const result = await handOff(loadConfigObject({ ...base, ...changes } as ConfigInput, [], folder), { out });
+  const result = await handOff(loadConfigObject({ ...base, ...changes } as ConfigInput, [], folder), {
+    to: 'verl',
+    out,
+  });
   return { out, result, file: (name: string) => readFileSync(join(out, name), 'utf8') };
 }
 
@@ -60,6 +63,7 @@ test('a folder holds data, rewards, a script and how to run it', async () => {
     'README.md',
     'eval.parquet',
     'gradus.json',
+    'gradus_rewards.py',
     'reward.py',
     'reward_manager.py',
     'run.sh',
@@ -161,7 +165,7 @@ test('what verl has no counterpart of is one error that names every key', async 
 
 test('an environment is refused before its code is run', async () => {
   const config = loadConfigObject({ model: './chat', environment: './nowhere.ts:Env', max_steps: 2 }, [], folder);
-  await assert.rejects(handOff(config, { out: join(folder, 'env') }), {
+  await assert.rejects(handOff(config, { to: 'verl', out: join(folder, 'env') }), {
     code: 'HANDOFF_UNSUPPORTED',
     path: 'environment',
   });
@@ -179,18 +183,34 @@ test('reward functions come along, with what lies beside them but what is secret
   assert.equal(config.reward_fn, join(out, 'code/0/other.py:score'));
 });
 
+test('a hand-off may lie beside the reward functions that it copies, but never holds itself', async () => {
+  const place = join(folder, 'beside');
+  mkdirSync(join(place, 'deep'), { recursive: true });
+  writeFileSync(join(place, 'mine.ts'), 'export const score = () => [1];\n');
+  const config = loadConfigObject({ ...base, reward_fn: join(place, 'mine.ts:score') }, [], folder);
+  for (const out of [join(place, 'out'), join(place, 'deep', 'out')]) {
+    await handOff(config, { to: 'verl', out });
+    await handOff(config, { to: 'verl', out, overwrite: true });
+    assert.ok(existsSync(join(out, 'code/0/mine.ts')));
+    assert.equal(existsSync(join(out, 'code/0', out.slice(place.length))), false);
+  }
+});
+
 test('an earlier hand-off is written over only where that is said, and what verl wrote stays', async () => {
   const { out } = await handedOver();
-  const again = (overwrite: boolean) => handOff(loadConfigObject(base, [], folder), { out, overwrite });
+  const again = (overwrite: boolean) => handOff(loadConfigObject(base, [], folder), { to: 'verl', out, overwrite });
   mkdirSync(join(out, 'checkpoints'));
   writeFileSync(join(out, 'train.parquet'), '');
   await assert.rejects(again(false), { code: 'HANDOFF_EXISTS' });
   await again(true);
   assert.equal((await rowsOf(out, 'train')).length, 18);
   assert.ok(existsSync(join(out, 'checkpoints')));
-  await assert.rejects(handOff(loadConfigObject(base, [], folder), { out: join(folder, 'rewards'), overwrite: true }), {
-    code: 'HANDOFF_EXISTS',
-  });
+  await assert.rejects(
+    handOff(loadConfigObject(base, [], folder), { to: 'verl', out: join(folder, 'rewards'), overwrite: true }),
+    {
+      code: 'HANDOFF_EXISTS',
+    },
+  );
 });
 
 test('without a chat template, with one of a file, without evaluations', async () => {

@@ -1,7 +1,7 @@
 // What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
 // The table of docs/backends.md is made of it.
 import { type Config, configDefaults } from '../../config/schema.ts';
-import { by, type Given, type HandoffKey, type HandoffRow, none, to, unless } from './handoff-row.ts';
+import { by, type Given, type HandoffKey, type HandoffRow, none, notFolder, to, unless } from './handoff-row.ts';
 import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './verl-losses.ts';
 
 const actor = 'actor_rollout_ref.actor';
@@ -57,11 +57,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   model: unless(
     to(`${model}.path`, ({ config }) => config.model!),
     'GGUF files and ids with a revision',
-    ({ model: name }) => {
-      if (name === null) return 'verl trains a language model';
-      const isOther = /\.gguf$|^[^/.][^/]*\/[^/]+@/.test(name);
-      return isOther ? 'verl reads folders of safetensors, and ids without a revision' : undefined;
-    },
+    notFolder('verl'),
   ),
   chat_template: to(`${model}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
   system_prompt: prompts,

@@ -1,8 +1,4 @@
-// The configuration that verl is given, made of the table of keys, and the one error for all that the table refuses.
-import { isDeepStrictEqual } from 'node:util';
-import { type Config, configDefaults } from '../../config/schema.ts';
-import { valueAt } from '../../config/values.ts';
-import { GradusError } from '../../errors.ts';
+// The configuration that verl is given, made of the table of keys.
 import type { Given, Override } from './handoff-row.ts';
 import { verlMapping } from './verl-mapping.ts';
 
@@ -22,31 +18,10 @@ function fixedOverrides({ config, promptTokens }: Given): Record<string, Overrid
   };
 }
 
-/** verl's keys, in the order of the table. Throws `HANDOFF_UNSUPPORTED` for everything that it has no counterpart of. */
+/** verl's keys, in the order of the table, for a configuration of which the table refuses nothing. */
 export function verlOverrides(given: Given): Record<string, Override> {
-  assertHandsOver(given.config);
   const written = Object.values(verlMapping).flatMap(({ writes = {} }) =>
     Object.entries(writes).map(([name, value]) => [name, value(given)] as const),
   );
   return { ...Object.fromEntries(written), ...fixedOverrides(given) };
-}
-
-/** Throws `HANDOFF_UNSUPPORTED`, which names every key that cannot be handed over, and why. */
-export function assertHandsOver(config: Config): void {
-  const refused = Object.entries(verlMapping).flatMap(([key, { refusal }]) => {
-    const path = key.split('.');
-    const value = valueAt(config, path);
-    // Settings of a section that is null are not there.
-    const isDefault = value === undefined || isDeepStrictEqual(value, valueAt(configDefaults, path));
-    const why = refusal?.(config, isDefault);
-    return why === undefined ? [] : [{ key, why }];
-  });
-  const [first] = refused;
-  if (!first) return;
-  const reasons = Map.groupBy(refused, ({ why }) => why);
-  const told = [...reasons].map(([why, rows]) => `${rows.map(({ key }) => key).join(', ')}: ${why}`);
-  throw new GradusError('HANDOFF_UNSUPPORTED', `verl cannot train this configuration: ${told.join('; ')}`, {
-    hint: 'change them, also with --set, or train with backend trl',
-    path: first.key,
-  });
 }

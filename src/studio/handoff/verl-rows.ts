@@ -1,13 +1,12 @@
 // The rows of a data set in the format of verl's RLHFDataset.
-
-import { GradusError } from '../../errors.ts';
 import type { ParquetType } from '../../formats/parquet-writer.ts';
-import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
+import { messagesColumn, type PlainMessage, plainMessages } from './handoff-prompts.ts';
+import type { RowsOptions } from './handoff-target.ts';
 
 export const verlColumns = {
   data_source: 'text',
-  prompt: { list: { struct: { role: 'text', content: 'text' } } },
+  prompt: messagesColumn,
   ability: 'text',
   reward_model: { struct: { style: 'text', ground_truth: 'text' } },
   extra_info: { struct: { index: 'integer', split: 'text', row: 'text' } },
@@ -16,7 +15,7 @@ export const verlColumns = {
 export interface VerlRow {
   readonly data_source: string;
   /** The conversation that the model answers. */
-  readonly prompt: readonly { readonly role: string; readonly content: string }[];
+  readonly prompt: readonly PlainMessage[];
   readonly ability: string;
   readonly reward_model: { readonly style: 'rule'; readonly ground_truth: string };
   readonly extra_info: {
@@ -28,31 +27,16 @@ export interface VerlRow {
   };
 }
 
-export interface VerlRowsOptions {
-  readonly source: string;
-  readonly split: 'train' | 'eval';
-  readonly answerColumn: string;
-  readonly prompt: (row: Example) => readonly Message[];
-}
-
 /** Throws `HANDOFF_UNSUPPORTED` for prompts with calls of tools, which the format has no place for. */
-export function verlRows(rows: readonly Example[], options: VerlRowsOptions): VerlRow[] {
+export function verlRows(rows: readonly Example[], options: RowsOptions): VerlRow[] {
   const { source, split, answerColumn, prompt } = options;
   return rows.map((row, index) => ({
     data_source: source,
-    prompt: prompt(row).map((message) => plainMessage(message, `row ${index + 1} of the problems to ${split}`)),
+    prompt: plainMessages(prompt(row), `row ${index + 1} of the problems to ${split}`),
     ability: 'gradus',
     reward_model: { style: 'rule', ground_truth: textOf(row[answerColumn]) },
     extra_info: { index, split, row: JSON.stringify(row) },
   }));
-}
-
-function plainMessage({ role, content, toolCalls = [] }: Message, where: string) {
-  if (toolCalls.length === 0 && role !== 'tool') return { role, content };
-  throw new GradusError('HANDOFF_UNSUPPORTED', `${where} has calls of tools in its prompt, which are not handed over`, {
-    hint: 'leave such rows out with filter',
-    path: 'prompt_column',
-  });
 }
 
 /** What verl shows as the right answer; the rewards read the row. */

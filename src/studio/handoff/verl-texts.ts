@@ -1,6 +1,9 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
+
+import type { Config } from '../../config/schema.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Override } from './handoff-row.ts';
+import type { HandoffFacts } from './handoff-target.ts';
 import { hydraOverride } from './hydra-override.ts';
 
 /** The release whose configuration, data format and reward functions the tests try. */
@@ -52,25 +55,21 @@ exec "\${PYTHON:-python3}" -m verl.trainer.main_ppo "\${overrides[@]}" "$@"
 `;
 }
 
-export interface ReadmeParts {
-  readonly version: string;
-  readonly model: string;
-  readonly train: number;
-  readonly eval: number;
-  readonly steps: number;
-  readonly completions: number;
-  readonly lora: boolean;
-  readonly differences: readonly string[];
+/** Writes the last checkpoint as a folder of transformers. */
+export function mergeCommand(steps: number): string {
+  return `python3 -m verl.model_merger merge --backend fsdp --local_dir checkpoints/global_step_${steps}/actor --target_dir trained`;
 }
 
-/** The changes to a configuration that evaluate what verl's merger writes to `trained`. */
-export function trainedSettings(lora: boolean): string {
-  return lora ? '--set model=trained --set adapter=trained/lora_adapter' : '--set model=trained';
+/** The changes to a configuration that evaluate what verl's merger writes to `trained` in the folder. */
+export function trainedSettings({ lora }: Config, folder: string): string[] {
+  const model = `model=${folder}/trained`;
+  return lora ? [model, `adapter=${folder}/trained/lora_adapter`] : [model];
 }
 
 /** How to run what is in the folder, and where verl differs. */
-export function readme(parts: ReadmeParts): string {
-  const { version, model, train, eval: heldOut, steps, completions, lora, differences } = parts;
+export function readme({ config, version, train, eval: heldOut, steps, differences }: HandoffFacts): string {
+  const { model, prompts_per_step, num_generations } = config;
+  const completions = prompts_per_step * num_generations;
   return `# Training with verl
 
 Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${completions} completions with ${model}, on ${train} problems; ${heldOut} are held out.
@@ -79,7 +78,7 @@ Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${comple
 |---|---|
 | \`run.sh\` | starts verl; every setting of the configuration under verl's name |
 | \`train.parquet\`, \`eval.parquet\` | the problems, with the prompts as Gradus asks them and each row as JSON |
-| \`reward.py\`, \`reward_manager.py\` | verl's rewards: they ask \`gradus rewards serve\`, so that scores are those of Gradus |
+| \`reward.py\`, \`reward_manager.py\`, \`gradus_rewards.py\` | verl's rewards: they ask \`gradus rewards serve\`, so that scores are those of Gradus |
 | \`gradus.json\`, \`code/\` | the configuration that the rewards are made of, and your reward functions |
 
 ## Install
@@ -92,7 +91,7 @@ npm install --global gradus@${version} --onnxruntime-node-install=skip    # Node
 \`\`\`
 
 Packages that your reward functions import must be there, too. ${
-    model.startsWith('/')
+    model!.startsWith('/')
       ? `The model is a folder: copy it to ${model}, or add \`actor_rollout_ref.model.path=FOLDER\`.`
       : `verl downloads ${model} from Hugging Face.`
   }
@@ -114,11 +113,13 @@ A completion whose reward fails is not scored: \`reward.py\` raises, verl logs t
 ## Evaluate the result with Gradus
 
 \`\`\`sh
-python3 -m verl.model_merger merge --backend fsdp --local_dir checkpoints/global_step_${steps}/actor --target_dir trained
-gradus eval CONFIG ${trainedSettings(lora)}
+${mergeCommand(steps)}
+gradus eval CONFIG ${trainedSettings(config, 'FOLDER')
+    .map((setting) => `--set ${setting}`)
+    .join(' ')}
 \`\`\`
 
-CONFIG is the configuration that was handed over, on any machine that has its data.
+CONFIG is the configuration that was handed over, on any machine that has its data; FOLDER is the full path of this folder.
 
 ## Where verl differs
 

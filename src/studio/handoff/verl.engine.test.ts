@@ -173,7 +173,7 @@ export function odd({ completions, completionIds, columns, prompts }) {
     withoutWeights('stories260K', 'stories260K');
     for (const [name, input] of Object.entries(handedOver)) {
       const out = join(folder, name);
-      await handOff(loadConfigObject(input, [], folder), { out });
+      await handOff(loadConfigObject(input, [], folder), { to: 'verl', out });
       // For adapters verl asks vLLM whether it takes their rank.
       configs[name] = [...argumentsOf(out), ...(input.lora === null ? [] : ['actor_rollout_ref.rollout.name=sglang'])];
       prompts[name] = join(folder, input.model!);

@@ -5,8 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import { assertSupported } from '../../config/support.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import { assertHandsOver } from '../handoff/verl-overrides.ts';
-import { verlVersion } from '../handoff/verl-texts.ts';
+import { type HandoffSystem, handoffTargets } from '../handoff/handoff-targets.ts';
 import { assertRentable, runCost } from '../modal/rental.ts';
 import { type Plan, planTraining } from '../plan.ts';
 import { type CheckResult, notReady, requirements } from './doctor.ts';
@@ -53,8 +52,8 @@ interface Place {
   /** The checks that it requires in addition to those of its backend. */
   readonly needs: readonly CheckId[];
   readonly rented?: boolean;
-  /** Whether another system trains, from a folder that is written here. */
-  readonly handedOff?: boolean;
+  /** The other system that trains, from a folder that is written here. */
+  readonly handedOff?: HandoffSystem;
 }
 
 const places = {
@@ -82,12 +81,19 @@ const places = {
     needs: [],
     rented: true,
   },
-  'verl-handoff': {
+  'unsloth-handoff': {
     description: () =>
-      `verl ${verlVersion} on a cluster of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
+      `Unsloth ${handoffTargets.unsloth.version} with TRL’s GRPOTrainer on a GPU of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
     settings: { compute: 'local' },
     needs: [],
-    handedOff: true,
+    handedOff: 'unsloth',
+  },
+  'verl-handoff': {
+    description: () =>
+      `verl ${handoffTargets.verl.version} on a cluster of yours, from a folder with data, rewards and settings that this writes; never run on a GPU`,
+    settings: { compute: 'local' },
+    needs: [],
+    handedOff: 'verl',
   },
 } as const satisfies Record<string, Place>;
 
@@ -128,7 +134,9 @@ export async function explainGpuPath(
       settings,
       command: [
         'gradus',
-        ...(place.handedOff ? ['handoff', file, '--to', 'verl', '--out', 'verl-run'] : ['train', file]),
+        ...(place.handedOff
+          ? ['handoff', file, '--to', place.handedOff, '--out', `${place.handedOff}-run`]
+          : ['train', file]),
         ...settings.flatMap((setting) => ['--set', setting]),
         ...(place.rented ? ['--yes'] : []),
       ]
@@ -167,7 +175,7 @@ function refusal({ settings, rented, handedOff }: Place, config: Config, file: s
   const { backend, compute } = settings as Pick<Config, 'backend' | 'compute'>;
   try {
     if (handedOff) {
-      assertHandsOver({ ...config, compute });
+      handoffTargets[handedOff].assertHandsOver({ ...config, compute });
       return undefined;
     }
     assertSupported({ ...config, backend, compute }, () => file);

@@ -121,7 +121,11 @@ export const machineChecks = {
     };
   },
   trl: ({ environment }) => trlEnvironment(environment),
-  unsloth: () => missingEngine('unsloth'),
+  unsloth: () =>
+    missingEngine(
+      'unsloth',
+      'gradus handoff CONFIG --to unsloth --out DIR writes what Unsloth needs to train elsewhere',
+    ),
   verl: () =>
     missingEngine('verl', 'gradus handoff CONFIG --to verl --out DIR writes what verl needs to train elsewhere'),
   tinker: () => missingEngine('tinker'),

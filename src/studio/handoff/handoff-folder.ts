@@ -1,0 +1,53 @@
+// The folder of a hand-off: what may be written over, and its files.
+import { chmodSync, copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import { writeParquet } from '../../formats/parquet-writer.ts';
+import { makeFolder } from '../../runs/make-folder.ts';
+import { type Problems, promptOf } from '../data/problems.ts';
+import { copyCode } from './code-folders.ts';
+import type { HandoffTarget } from './handoff-target.ts';
+
+/** The folder of the Python files, seen from `src` and from `dist` alike. */
+const pythonFolder = fileURLToPath(new URL('../../../python', import.meta.url));
+
+/** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off that may be written over. */
+export function assertNew(out: string, overwrite: boolean): void {
+  const found = statSync(out, { throwIfNoEntry: false });
+  if (!found || (found.isDirectory() && readdirSync(out).length === 0)) return;
+  if (overwrite && existsSync(join(out, 'gradus.json'))) return;
+  throw new GradusError('HANDOFF_EXISTS', `${out} is there already`, {
+    hint: overwrite ? 'it is no hand-off: name another folder' : 'name another folder, or add --overwrite',
+    path: out,
+  });
+}
+
+export interface FolderContent {
+  readonly target: HandoffTarget;
+  readonly config: Config;
+  readonly problems: Problems;
+  /** By name. */
+  readonly texts: Readonly<Record<string, string>>;
+}
+
+/** Writes data, rewards, their configuration, and texts. Returns the names of all files, sorted. */
+export function writeFolder(out: string, { target, config, problems, texts }: FolderContent): string[] {
+  makeFolder(resolve(out));
+  const options = {
+    source: config.dataset ?? config.taskset!,
+    answerColumn: config.answer_column,
+    prompt: promptOf(config),
+  };
+  for (const split of ['train', 'eval'] as const) {
+    if (problems[split].length === 0) continue;
+    const rows = target.rows(problems[split], { ...options, split });
+    writeFileSync(join(out, `${split}.parquet`), writeParquet(rows, target.columns));
+  }
+  writeFileSync(join(out, 'gradus.json'), `${JSON.stringify(copyCode(config, out), null, 2)}\n`);
+  for (const file of target.pythonFiles) copyFileSync(join(pythonFolder, file), join(out, basename(file)));
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(out, name), text);
+  chmodSync(join(out, 'run.sh'), 0o755);
+  return readdirSync(out).sort();
+}

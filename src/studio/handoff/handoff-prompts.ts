@@ -1,0 +1,80 @@
+// The problems of a hand-off, with the prompts that training would ask: those that are short enough, as plain messages.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describableModel } from '../../backends/model-files/find-model.ts';
+import { ggufAt } from '../../backends/model-files/gguf-file.ts';
+import { openModelText } from '../../backends/open-renderer.ts';
+import type { Config } from '../../config/schema.ts';
+import { GradusError } from '../../errors.ts';
+import type { Message } from '../../message.ts';
+import { type Problems, promptOf } from '../data/problems.ts';
+import { fitPrompts } from '../data/prompt-lengths.ts';
+import { openTask } from '../task.ts';
+import { promptTemplate } from './prompt-template.ts';
+
+export interface HandoffPrompts {
+  readonly problems: Problems;
+  readonly promptTokens: number;
+  readonly chatTemplate: string | null;
+}
+
+/** No weights are read or downloaded. Throws `HANDOFF_UNSUPPORTED`, `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
+export async function openPrompts(config: Config): Promise<HandoffPrompts> {
+  const { problems: all } = await openTask(config);
+  const { path } = await describableModel(config.model!);
+  if (ggufAt(path)) {
+    throw new GradusError('HANDOFF_UNSUPPORTED', `${config.model} is a GGUF model, which other systems do not train`, {
+      hint: 'give the folder of safetensors that it was made of, or its id on the hub',
+      path: 'model',
+    });
+  }
+  const text = await openModelText(path, config.chat_template);
+  const prompt = promptOf(config);
+  const contextLength = contextOf(path);
+  const { problems } = fitPrompts(config, all, { prompt, renderer: text.renderer, contextLength });
+  const longest = [...problems.train, ...problems.eval].reduce(
+    (most, row) => Math.max(most, text.renderer.render({ messages: prompt(row) }).ids.length),
+    1,
+  );
+  const room = contextLength - config.max_completion_length;
+  return {
+    problems,
+    promptTokens: Math.min(longest, room, config.max_prompt_tokens ?? room),
+    chatTemplate: promptTemplate(config, text),
+  };
+}
+
+/** Reads the length of the context from the model's config.json, that of its language model if it has other parts. Throws `MODEL_CONFIG_INVALID`. */
+function contextOf(folder: string): number {
+  const file = join(folder, 'config.json');
+  const config = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const length: unknown = config.max_position_embeddings ?? config.text_config?.max_position_embeddings;
+  if (typeof length === 'number') return length;
+  throw new GradusError('MODEL_CONFIG_INVALID', `${file} does not say how long a context is`, {
+    hint: 'a hand-off needs a folder of transformers, with max_position_embeddings in its config.json',
+    path: 'model',
+  });
+}
+
+/** The type of a column of `plainMessages`. */
+export const messagesColumn = { list: { struct: { role: 'text', content: 'text' } } } as const;
+
+export interface PlainMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** Throws `HANDOFF_UNSUPPORTED` for calls of tools, which the column has no place for; `where` names the row. */
+export function plainMessages(messages: readonly Message[], where: string): PlainMessage[] {
+  return messages.map(({ role, content, toolCalls = [] }) => {
+    if (toolCalls.length === 0 && role !== 'tool') return { role, content };
+    throw new GradusError(
+      'HANDOFF_UNSUPPORTED',
+      `${where} has calls of tools in its prompt, which are not handed over`,
+      {
+        hint: 'leave such rows out with filter',
+        path: 'prompt_column',
+      },
+    );
+  });
+}

@@ -1,0 +1,50 @@
+// What a system that configurations are handed over to consists of: its settings, its files, what it refuses and where it differs.
+import type { Config } from '../../config/schema.ts';
+import type { ParquetType } from '../../formats/parquet-writer.ts';
+import type { Message } from '../../message.ts';
+import type { Example } from '../../rl.ts';
+import type { Given, Override } from './handoff-row.ts';
+
+export type Overrides = Readonly<Record<string, Override>>;
+
+export interface RowsOptions {
+  /** The name of the data set or task set. */
+  readonly source: string;
+  readonly split: 'train' | 'eval';
+  readonly answerColumn: string;
+  readonly prompt: (row: Example) => readonly Message[];
+}
+
+/** What the texts of a hand-off tell. */
+export interface HandoffFacts {
+  readonly config: Config;
+  readonly overrides: Overrides;
+  /** Of Gradus. */
+  readonly version: string;
+  readonly train: number;
+  readonly eval: number;
+  readonly steps: number;
+  readonly differences: readonly string[];
+}
+
+export interface HandoffTarget {
+  /** The release whose interfaces the tests try. */
+  readonly version: string;
+  /** Throws `HANDOFF_UNSUPPORTED` for what it has no counterpart of. */
+  readonly assertHandsOver: (config: Config) => void;
+  /** Its settings by their names; `name` is that of the run. */
+  readonly overrides: (given: Given, name: string) => Overrides;
+  /** Where training differs although every key was handed over, one sentence each. */
+  readonly differences: (config: Config) => readonly string[];
+  /** The types of the columns that `rows` makes. */
+  readonly columns: Readonly<Record<string, ParquetType>>;
+  readonly rows: (rows: readonly Example[], options: RowsOptions) => readonly object[];
+  /** Files of the folder `python`, which are copied under their names. */
+  readonly pythonFiles: readonly string[];
+  /** `run.sh`, `README.md` and what else is text, by name. */
+  readonly texts: (facts: HandoffFacts) => Readonly<Record<string, string>>;
+  /** The commands that train, and that leave what was trained in `trained`; to be given in the folder. */
+  readonly commands: (steps: number) => readonly string[];
+  /** The changes to the configuration that evaluate what was trained; `folder` is the full path of the hand-off. */
+  readonly trained: (config: Config, folder: string) => readonly string[];
+}

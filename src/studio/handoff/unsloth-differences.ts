@@ -1,0 +1,58 @@
+// Where training with Unsloth differs from training with Gradus although every key was handed over: what a reader of its curves should know.
+import { userFunctions } from '../../config/reward-names.ts';
+import type { Config } from '../../config/schema.ts';
+
+interface Difference {
+  readonly text: string;
+  readonly holds: (config: Config) => boolean;
+}
+
+const always = () => true;
+
+const differences: readonly Difference[] = [
+  {
+    text: 'Unsloth computes the loss with code of its own in place of TRL’s; the two were not compared',
+    holds: always,
+  },
+  {
+    text: 'the logarithm of the ratio in the KL divergence is clamped to ±20, and the divergence of a token to 10',
+    holds: ({ beta }) => beta > 0,
+  },
+  {
+    text: 'how far the sampler is from the trainer is neither measured nor corrected: TRL does it where vLLM samples, with trl.use_vllm',
+    holds: ({ importance_sampling_correction, trl }) => importance_sampling_correction && !trl.use_vllm,
+  },
+  { text: 'sampling has other random numbers: the same seed gives other completions', holds: always },
+  {
+    text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
+    holds: ({ taskset }) => taskset === null,
+  },
+  {
+    text: 'a completion without a score has the advantage 0, and still counts in averages of the loss, the KL divergence and the entropy',
+    holds: always,
+  },
+  {
+    text: 'reward functions of yours get one completion at a time, and no progress of the run',
+    holds: (config) => userFunctions(config).length > 0,
+  },
+  {
+    text: 'the learning rate changes with each update, of which a step has num_iterations',
+    holds: ({ num_iterations, lr_scheduler_type, warmup_ratio }) =>
+      num_iterations > 1 && (lr_scheduler_type !== 'constant' || warmup_ratio > 0),
+  },
+  {
+    text: 'evaluations sample at the temperature of training and tell the mean reward: there is no accuracy and no pass@k',
+    holds: ({ eval: evaluation }) => evaluation !== null,
+  },
+  { text: 'no checkpoint is kept for being the best', holds: ({ save }) => save.best !== null },
+  { text: 'rollouts that fail never stop the run', holds: always },
+  {
+    text: 'completions of every step are written to checkpoints/completions/',
+    holds: ({ sample_every_steps }) => sample_every_steps !== null,
+  },
+];
+
+/** The differences that concern a configuration, one sentence each. */
+export function unslothDifferences(config: Config): string[] {
+  return differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
+}

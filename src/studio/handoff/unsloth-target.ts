@@ -1,0 +1,38 @@
+// Unsloth with TRL's trainer, as a system that configurations are handed over to.
+import type { Example } from '../../rl.ts';
+import { messagesColumn, type PlainMessage, plainMessages } from './handoff-prompts.ts';
+import type { HandoffTarget, RowsOptions } from './handoff-target.ts';
+import { unslothDifferences } from './unsloth-differences.ts';
+import { assertUnslothTrains, settingsFile, unslothOverrides } from './unsloth-settings.ts';
+import { readme, runScript, trainedSettings, unslothVersion } from './unsloth-texts.ts';
+
+export const unsloth: HandoffTarget = {
+  version: unslothVersion,
+  assertHandsOver: assertUnslothTrains,
+  overrides: unslothOverrides,
+  differences: unslothDifferences,
+  columns: { prompt: messagesColumn, row: 'text' },
+  rows: unslothRows,
+  pythonFiles: ['handoff/gradus_rewards.py', 'unsloth/reward.py', 'unsloth/train.py'],
+  texts: (facts) => ({
+    'run.sh': runScript,
+    'settings.json': settingsFile(facts.overrides),
+    'README.md': readme(facts),
+  }),
+  commands: () => ['./run.sh'],
+  trained: trainedSettings,
+};
+
+interface UnslothRow {
+  /** The conversation that the model answers. */
+  readonly prompt: readonly PlainMessage[];
+  /** Every column, as JSON: columns of several types would have none in Parquet. */
+  readonly row: string;
+}
+
+function unslothRows(rows: readonly Example[], { split, prompt }: RowsOptions): UnslothRow[] {
+  return rows.map((row, index) => ({
+    prompt: plainMessages(prompt(row), `row ${index + 1} of the problems to ${split}`),
+    row: JSON.stringify(row),
+  }));
+}

@@ -1,0 +1,27 @@
+// verl, as a system that configurations are handed over to.
+import { assertNoneRefused } from './handoff-refusals.ts';
+import type { HandoffTarget } from './handoff-target.ts';
+import { verlDifferences } from './verl-differences.ts';
+import { verlMapping } from './verl-mapping.ts';
+import { verlOverrides } from './verl-overrides.ts';
+import { verlColumns, verlRows } from './verl-rows.ts';
+import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, verlVersion } from './verl-texts.ts';
+
+export const verl: HandoffTarget = {
+  version: verlVersion,
+  assertHandsOver: (config) => assertNoneRefused('verl', verlMapping, config),
+  overrides: (given, name) => ({ ...verlOverrides(given), ...rewardOverrides, 'trainer.experiment_name': name }),
+  differences: verlDifferences,
+  columns: verlColumns,
+  rows: verlRows,
+  pythonFiles: ['handoff/gradus_rewards.py', 'verl/reward.py', 'verl/reward_manager.py'],
+  texts: (facts) => {
+    const { config, overrides, eval: heldOut } = facts;
+    return {
+      'run.sh': runScript({ overrides, evaluates: heldOut > 0, keepsRollouts: config.sample_every_steps !== null }),
+      'README.md': readme(facts),
+    };
+  },
+  commands: (steps) => ['GPUS=8 ./run.sh', mergeCommand(steps)],
+  trained: trainedSettings,
+};
