@@ -4,20 +4,20 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { type Config, configDefaults } from '../../config/schema.ts';
-import { codeOf } from '../../errors.ts';
-import type { LossSettings } from '../../grpo/loss-settings.ts';
+import { type Config, configDefaults } from '../../../config/schema.ts';
+import { codeOf } from '../../../errors.ts';
+import type { LossSettings } from '../../../grpo/loss-settings.ts';
 import {
   type LossSequence,
   type LossVector,
   sequencesOf,
   settingsOf,
   type VectorBatch,
-} from '../conformance/loss-vectors.ts';
-import { assertUnslothTrains, unslothOverrides } from './unsloth-settings.ts';
-import { trlVersion } from './unsloth-texts.ts';
+} from '../../conformance/loss-vectors.ts';
+import { assertUnslothTrains, unslothOverrides } from './settings.ts';
+import { trlVersion } from './texts.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
+const root = join(import.meta.dirname, '..', '..', '..', '..');
 const vectors = (name: string) => JSON.parse(readFileSync(join(root, `conformance/vectors/${name}.json`), 'utf8'));
 const batches: Readonly<Record<string, VectorBatch>> = vectors('batches');
 

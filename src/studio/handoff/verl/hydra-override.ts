@@ -1,5 +1,5 @@
 // Writes values in the grammar of Hydra's command line.
-import type { Override } from './handoff-row.ts';
+import type { Override } from '../handoff-row.ts';
 
 /** `key=value` */
 export function hydraOverride(key: string, value: Override): string {

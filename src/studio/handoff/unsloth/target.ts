@@ -1,10 +1,10 @@
 // Unsloth with TRL's trainer, as a system that configurations are handed over to.
-import type { Example } from '../../rl.ts';
-import { messagesColumn, type PlainMessage, plainMessages } from './handoff-prompts.ts';
-import type { HandoffTarget, RowsOptions } from './handoff-target.ts';
-import { unslothDifferences } from './unsloth-differences.ts';
-import { assertUnslothTrains, settingsFile, unslothOverrides } from './unsloth-settings.ts';
-import { readme, runScript, trainedSettings, unslothVersion } from './unsloth-texts.ts';
+import type { Example } from '../../../rl.ts';
+import { messagesColumn, type PlainMessage, plainMessages } from '../handoff-prompts.ts';
+import type { HandoffTarget, RowsOptions } from '../handoff-target.ts';
+import { unslothDifferences } from './differences.ts';
+import { assertUnslothTrains, settingsFile, unslothOverrides } from './settings.ts';
+import { readme, runScript, trainedSettings, unslothVersion } from './texts.ts';
 
 export const unsloth: HandoffTarget = {
   version: unslothVersion,

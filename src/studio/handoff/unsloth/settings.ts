@@ -1,10 +1,10 @@
 // What train.py is given: arguments of Unsloth's functions and fields of TRL's GRPOConfig, made of the table of keys.
-import { assertDivides } from '../../backends/trl/mapping.ts';
-import type { Config } from '../../config/schema.ts';
-import { assertNoneRefused } from './handoff-refusals.ts';
-import type { Given, Override } from './handoff-row.ts';
-import type { Overrides } from './handoff-target.ts';
-import { unslothMapping } from './unsloth-mapping.ts';
+import { assertDivides } from '../../../backends/trl/mapping.ts';
+import type { Config } from '../../../config/schema.ts';
+import { assertNoneRefused } from '../handoff-refusals.ts';
+import type { Given, Override } from '../handoff-row.ts';
+import type { Overrides } from '../handoff-target.ts';
+import { unslothMapping } from './mapping.ts';
 
 /** Whatever the configuration says: what backend trl does the same way, and in place of defaults that Unsloth changes. */
 const fixed: Overrides = {

@@ -1,6 +1,6 @@
 // What a hand-off to Unsloth says: the script that starts it, and how to run it.
-import type { Config } from '../../config/schema.ts';
-import type { HandoffFacts } from './handoff-target.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { HandoffFacts } from '../handoff-target.ts';
 
 /** The release whose signatures the tests read. */
 export const unslothVersion = '2026.10.7';

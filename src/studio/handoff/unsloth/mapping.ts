@@ -1,8 +1,8 @@
 // What becomes of each key of a configuration when Unsloth trains: an argument of its functions, a field of TRL's GRPOConfig, a part of the
 // hand-off, or a refusal. The table of docs/backends.md is made of it.
-import { batchSizes, type MappedKey, sameNames, trlMapping } from '../../backends/trl/mapping.ts';
-import type { Config } from '../../config/schema.ts';
-import { valueAt } from '../../config/values.ts';
+import { batchSizes, type MappedKey, sameNames, trlMapping } from '../../../backends/trl/mapping.ts';
+import type { Config } from '../../../config/schema.ts';
+import { valueAt } from '../../../config/values.ts';
 import {
   by,
   type Given,
@@ -13,7 +13,7 @@ import {
   type Override,
   to,
   unless,
-} from './handoff-row.ts';
+} from '../handoff-row.ts';
 
 /** Every key, those of the section `trl` among them: TRL's trainer reads them here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | Extract<MappedKey, `trl.${string}`>;

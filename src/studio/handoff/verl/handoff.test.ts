@@ -5,11 +5,11 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { writeTinyChatModel, writeTinyModel } from '../../../test/tiny-model.ts';
-import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
-import type { ConfigInput } from '../../config/schema.ts';
-import { readParquet } from '../../formats/parquet.ts';
-import { handOff } from './handoff.ts';
+import { writeTinyChatModel, writeTinyModel } from '../../../../test/tiny-model.ts';
+import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
+import type { ConfigInput } from '../../../config/schema.ts';
+import { readParquet } from '../../../formats/parquet.ts';
+import { handOff } from '../handoff.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-handoff-'));
 after(() => rmSync(folder, { recursive: true }));

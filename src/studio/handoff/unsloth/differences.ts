@@ -1,6 +1,6 @@
 // Where training with Unsloth differs from training with Gradus although every key was handed over: what a reader of its curves should know.
-import { userFunctions } from '../../config/reward-names.ts';
-import type { Config } from '../../config/schema.ts';
+import { userFunctions } from '../../../config/reward-names.ts';
+import type { Config } from '../../../config/schema.ts';
 
 interface Difference {
   readonly text: string;

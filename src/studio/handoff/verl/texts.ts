@@ -1,9 +1,9 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
 
-import type { Config } from '../../config/schema.ts';
-import { shellWord } from '../../shell-word.ts';
-import type { Override } from './handoff-row.ts';
-import type { HandoffFacts } from './handoff-target.ts';
+import type { Config } from '../../../config/schema.ts';
+import { shellWord } from '../../../shell-word.ts';
+import type { Override } from '../handoff-row.ts';
+import type { HandoffFacts } from '../handoff-target.ts';
 import { hydraOverride } from './hydra-override.ts';
 
 /** The release whose configuration, data format and reward functions the tests try. */

@@ -1,8 +1,8 @@
 // What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
 // The table of docs/backends.md is made of it.
-import { type Config, configDefaults } from '../../config/schema.ts';
-import { by, type Given, type HandoffKey, type HandoffRow, none, notFolder, to, unless } from './handoff-row.ts';
-import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './verl-losses.ts';
+import { type Config, configDefaults } from '../../../config/schema.ts';
+import { by, type Given, type HandoffKey, type HandoffRow, none, notFolder, to, unless } from '../handoff-row.ts';
+import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './losses.ts';
 
 const actor = 'actor_rollout_ref.actor';
 const rollout = 'actor_rollout_ref.rollout';

@@ -1,5 +1,5 @@
 // Which of verl's losses and ways to average each of ours is. An engine test computes them with verl and compares loss and gradient.
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../../config/schema.ts';
 
 type LossType = Config['loss_type'];
 type Level = Config['importance_sampling_level'];

@@ -1,8 +1,8 @@
 // The rows of a data set in the format of verl's RLHFDataset.
-import type { ParquetType } from '../../formats/parquet-writer.ts';
-import type { Example } from '../../rl.ts';
-import { messagesColumn, type PlainMessage, plainMessages } from './handoff-prompts.ts';
-import type { RowsOptions } from './handoff-target.ts';
+import type { ParquetType } from '../../../formats/parquet-writer.ts';
+import type { Example } from '../../../rl.ts';
+import { messagesColumn, type PlainMessage, plainMessages } from '../handoff-prompts.ts';
+import type { RowsOptions } from '../handoff-target.ts';
 
 export const verlColumns = {
   data_source: 'text',

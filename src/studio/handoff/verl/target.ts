@@ -1,11 +1,11 @@
 // verl, as a system that configurations are handed over to.
-import { assertNoneRefused } from './handoff-refusals.ts';
-import type { HandoffTarget } from './handoff-target.ts';
-import { verlDifferences } from './verl-differences.ts';
-import { verlMapping } from './verl-mapping.ts';
-import { verlOverrides } from './verl-overrides.ts';
-import { verlColumns, verlRows } from './verl-rows.ts';
-import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, verlVersion } from './verl-texts.ts';
+import { assertNoneRefused } from '../handoff-refusals.ts';
+import type { HandoffTarget } from '../handoff-target.ts';
+import { verlDifferences } from './differences.ts';
+import { verlMapping } from './mapping.ts';
+import { verlOverrides } from './overrides.ts';
+import { verlColumns, verlRows } from './rows.ts';
+import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, verlVersion } from './texts.ts';
 
 export const verl: HandoffTarget = {
   version: verlVersion,

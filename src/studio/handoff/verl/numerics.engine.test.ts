@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { askVerl } from '../../../test/verl.ts';
-import { type Config, configDefaults } from '../../config/schema.ts';
-import { codeOf } from '../../errors.ts';
-import { groupAdvantages } from '../../grpo/advantages.ts';
-import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
-import { learningRateSchedule } from '../../grpo/schedules.ts';
-import { interpret } from '../../tensor/interpret.ts';
+import { askVerl } from '../../../../test/verl.ts';
+import { type Config, configDefaults } from '../../../config/schema.ts';
+import { codeOf } from '../../../errors.ts';
+import { groupAdvantages } from '../../../grpo/advantages.ts';
+import { defaultLossSettings, type LossSettings } from '../../../grpo/loss-settings.ts';
+import { learningRateSchedule } from '../../../grpo/schedules.ts';
+import { interpret } from '../../../tensor/interpret.ts';
 import {
   type LossSequence,
   type LossVector,
@@ -19,10 +19,11 @@ import {
   sequencesOf,
   settingsOf,
   type VectorBatch,
-} from '../conformance/loss-vectors.ts';
-import { verlOverrides } from './verl-overrides.ts';
+} from '../../conformance/loss-vectors.ts';
+import { verlOverrides } from './overrides.ts';
+import { verl } from './target.ts';
 
-const root = join(import.meta.dirname, '..', '..', '..');
+const root = join(import.meta.dirname, '..', '..', '..', '..');
 const vectors = (name: string) => JSON.parse(readFileSync(join(root, `conformance/vectors/${name}.json`), 'utf8'));
 const batches: Readonly<Record<string, VectorBatch>> = vectors('batches');
 
@@ -57,13 +58,13 @@ function lossQuestion({ settings: { sampling_correction: correction, ...settings
       importance_sampling_clip_min: correction.clip_min ?? null,
     }),
   };
-  let overrides: ReturnType<typeof verlOverrides>;
   try {
-    overrides = verlOverrides({ config, steps: 10, rows: 100, promptTokens: 64, chatTemplate: null });
+    verl.assertHandsOver(config);
   } catch (error) {
     if (codeOf(error) === 'HANDOFF_UNSUPPORTED') return undefined;
     throw error;
   }
+  const overrides = verlOverrides({ config, steps: 10, rows: 100, promptTokens: 64, chatTemplate: null });
   const section = 'actor_rollout_ref.actor.';
   const actor = Object.entries(overrides).filter(([key]) => key.startsWith(section));
   const list = (name: 'logprobs' | 'old' | 'reference' | 'sampler' | 'entropies') =>
@@ -157,10 +158,10 @@ interface Verl {
   readonly rates: readonly number[][];
 }
 
-let verl: Verl;
+let answer: Verl;
 
 before(() => {
-  verl = askVerl({
+  answer = askVerl({
     losses: compared.map((each) => each.question),
     advantages: [
       { estimator: 'grpo', scaled: true, rewards: scored, size: 4 },
@@ -182,7 +183,7 @@ function assertClose(actual: readonly number[], expected: readonly number[], wha
 
 test('losses and gradients of verl are those of TRL and ours', () => {
   for (const [i, { name, expected }] of compared.entries()) {
-    const { loss, gradient, entropy_gradient } = verl.losses[i]!;
+    const { loss, gradient, entropy_gradient } = answer.losses[i]!;
     assertClose([loss], [expected.loss], name);
     assertClose(gradient.flat(), expected.gradient.flat(), `${name}: gradient`);
     if (expected.entropy_gradient)
@@ -205,7 +206,7 @@ test('every loss that verl has is among them, by itself and against TRL', () => 
 
 test('advantages differ by what is added to the deviation alone', () => {
   const groups = [scored.slice(0, 4), scored.slice(4)];
-  const [scaled, centred, others] = verl.advantages as [number[], number[], number[]];
+  const [scaled, centred, others] = answer.advantages as [number[], number[], number[]];
   const ours = groupAdvantages(groups).flat();
   const deviations = groups.flatMap((group) => {
     const mean = group.reduce((sum, score) => sum + score, 0) / 4;
@@ -229,7 +230,7 @@ test('learning rates are the same in every step', () => {
   for (const [i, { type, warmup_ratio, steps }] of schedules.entries()) {
     const rate = learningRateSchedule({ learning_rate: 1, lr_scheduler_type: type, warmup_ratio, max_steps: steps });
     assertClose(
-      verl.rates[i]!,
+      answer.rates[i]!,
       Array.from({ length: steps }, (_, step) => rate(step)),
       type,
     );

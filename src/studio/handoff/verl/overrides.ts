@@ -1,6 +1,6 @@
 // The configuration that verl is given, made of the table of keys.
-import type { Given, Override } from './handoff-row.ts';
-import { verlMapping } from './verl-mapping.ts';
+import type { Given, Override } from '../handoff-row.ts';
+import { verlMapping } from './mapping.ts';
 
 const actor = 'actor_rollout_ref.actor';
 const rollout = 'actor_rollout_ref.rollout';
