@@ -29,11 +29,17 @@ typedef struct Levels {
   uint8_t *blocks;
 } Levels;
 
-/** A row of a tile has four numbers of each of 16 columns. Levels must be 0 before. */
-static void put_level(uint8_t *block, Coding c, long column, long k, int level) {
-  const long tile = column / 16, place = k / 4 * 64 + column % 16 * 4 + k % 4;
-  if (c.bits == 8) block[tile * 16 * c.deep + place] = (uint8_t)level;
-  else block[place] |= (uint8_t)(level << 4 * tile);
+/** Writes 16 levels of a column, from its number `k` on. A row of a tile has four numbers of each of 16 columns. Levels must be 0 before. */
+static void put_levels(uint8_t *block, Coding c, long column, long k, __m128i levels) {
+  const long tile = column / 16;
+  uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + k / 4 * 64 + column % 16 * 4;
+  uint32_t fours[4], before;
+  _mm_storeu_si128((__m128i *)fours, c.bits == 4 && tile == 1 ? _mm_slli_epi16(levels, 4) : levels);
+  for (long row = 0; row < 4; row++, at += 64) {
+    memcpy(&before, at, sizeof before);
+    fours[row] |= before;
+    memcpy(at, fours + row, sizeof before);
+  }
 }
 
 /** Writes a scale, or with `index` 1 an offset, and returns it as it was rounded. */
@@ -49,24 +55,33 @@ static float put_scale(uint8_t *block, Coding c, long column, int index, float x
   return _mm512_cvtss_f32(_mm512_cvtph_ps(half));
 }
 
-/** The largest of 64 numbers becomes ±127. */
+/** The nearest integers to 16 numbers. */
+static inline __m128i nearest_levels(__m512 numbers) { return _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(numbers)); }
+
+/** The largest of 64 numbers becomes ±127. Not a number is left out of extremes, here and below. */
 static void round_to_8(const float *numbers, long column, uint8_t *block) {
-  float largest = 0;
-  for (long k = 0; k < of_8_bits.deep; k++) largest = fmaxf(largest, fabsf(numbers[k]));
+  __m512 greatest = _mm512_setzero_ps();
+  for (long k = 0; k < of_8_bits.deep; k += 16) greatest = _mm512_max_ps(_mm512_abs_ps(_mm512_loadu_ps(numbers + k)), greatest);
+  const float largest = _mm512_reduce_max_ps(greatest);
   put_scale(block, of_8_bits, column, 0, largest / 127);
-  for (long k = 0; k < of_8_bits.deep; k++)
-    put_level(block, of_8_bits, column, k, (int)lrintf(numbers[k] * (largest > 0 ? 127 / largest : 0)));
+  const __m512 factor = _mm512_set1_ps(largest > 0 ? 127 / largest : 0);
+  for (long k = 0; k < of_8_bits.deep; k += 16)
+    put_levels(block, of_8_bits, column, k, nearest_levels(_mm512_mul_ps(_mm512_loadu_ps(numbers + k), factor)));
 }
 
 /** The least of 32 numbers becomes 0, the largest 15. */
 static void round_to_4(const float *numbers, long column, uint8_t *block) {
-  float least = numbers[0], most = numbers[0];
-  for (long k = 1; k < of_4_bits.deep; k++) least = fminf(least, numbers[k]), most = fmaxf(most, numbers[k]);
-  least = put_scale(block, of_4_bits, column, 1, least);
-  const float scale = put_scale(block, of_4_bits, column, 0, (most - least) / 15);
-  for (long k = 0; k < of_4_bits.deep; k++) {
-    const float level = scale > 0 ? (numbers[k] - least) / scale : 0;
-    put_level(block, of_4_bits, column, k, (int)lrintf(fminf(fmaxf(level, 0), 15)));
+  __m512 lowest = _mm512_set1_ps(INFINITY), highest = _mm512_set1_ps(-INFINITY);
+  for (long k = 0; k < of_4_bits.deep; k += 16) {
+    lowest = _mm512_min_ps(_mm512_loadu_ps(numbers + k), lowest);
+    highest = _mm512_max_ps(_mm512_loadu_ps(numbers + k), highest);
+  }
+  const float least = put_scale(block, of_4_bits, column, 1, _mm512_reduce_min_ps(lowest));
+  const float scale = put_scale(block, of_4_bits, column, 0, (_mm512_reduce_max_ps(highest) - least) / 15);
+  for (long k = 0; k < of_4_bits.deep; k += 16) {
+    const __m512 above = _mm512_sub_ps(_mm512_loadu_ps(numbers + k), _mm512_set1_ps(least));
+    const __m512 levels = scale > 0 ? _mm512_div_ps(above, _mm512_set1_ps(scale)) : _mm512_setzero_ps();
+    put_levels(block, of_4_bits, column, k, nearest_levels(_mm512_min_ps(_mm512_max_ps(levels, _mm512_setzero_ps()), _mm512_set1_ps(15))));
   }
 }
 
@@ -76,8 +91,9 @@ static float half_at(const uint8_t *from) { return _mm512_cvtss_f32(from_half(fr
 static void copy_levels(const uint8_t *from, Format format, long column, uint8_t *block) {
   const float scale = put_scale(block, of_4_bits, column, 0, half_at(from));
   put_scale(block, of_4_bits, column, 1, format == Q4_1 ? half_at(from + 2) : -8 * scale);
-  const uint8_t *levels = from + (format == Q4_1 ? 4 : 2);
-  for (long k = 0; k < of_4_bits.deep; k++) put_level(block, of_4_bits, column, k, k < 16 ? levels[k] & 15 : levels[k - 16] >> 4);
+  const __m128i levels = _mm_loadu_si128((const __m128i *)(from + (format == Q4_1 ? 4 : 2))), lower = _mm_set1_epi8(15);
+  put_levels(block, of_4_bits, column, 0, _mm_and_si128(levels, lower));
+  put_levels(block, of_4_bits, column, 16, _mm_and_si128(_mm_srli_epi16(levels, 4), lower));
 }
 
 /** Up to 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */
@@ -89,8 +105,11 @@ static void read_columns_of(const Product *p, long start, long first, long deep,
     const long from = start + part, depth = least(BLOCK, p->depth - from);
     const Matrix block = p->right_transposed ? block_of(p->right, first, from, columns, decoded) : block_of(p->right, from, first, depth, decoded);
     const long along = p->right_transposed ? 1 : block.stride, across = p->right_transposed ? block.stride : 1;
-    for (long column = 0; column < columns; column++)
-      for (long k = 0; k < depth; k++) into[column][part + k] = ((const float *)block.numbers)[column * across + k * along];
+    for (long column = 0; column < columns; column++) {
+      const float *from = (const float *)block.numbers + column * across;
+      if (along == 1) memcpy(into[column] + part, from, depth * sizeof *from);
+      else for (long k = 0; k < depth; k++) into[column][part + k] = from[k * along];
+    }
   }
 }
 
