@@ -10,7 +10,7 @@ import type { TemplateUse } from './open-renderer.ts';
 
 /** A model that a run can keep, with what it trains in checkpoints. */
 export interface TrainableModel extends Model {
-  /** The type of the frozen weights that completions are sampled with; absent where the backend leaves that to its engine. */
+  /** The type of the weights that completions are sampled with, adapters aside; absent where the backend leaves that to its engine. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** Writes everything that training goes on from into a folder that exists. */
@@ -57,7 +57,7 @@ export interface TimeEstimate {
 }
 
 export interface ModelDescription extends ModelInterface {
-  /** What the type of the frozen weights that completions are sampled with would be, as in `TrainableModel`. */
+  /** What the type of the weights that completions are sampled with would be, as in `TrainableModel`. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** What it computes on, in words. */

@@ -41,7 +41,7 @@ function factRows(plan: Plan): string[][] {
     ...(plan.model ? [['model', modelText(plan.model)]] : []),
     ['run', `${plan.run.dir}${plan.run.exists ? ', which exists' : ''}`],
     ['parameters', `${shortNumber(parameters.trainable)} of ${shortNumber(parameters.total)} trainable`],
-    ...(plan.rollout_dtype ? [['sampling', `with frozen weights in ${plan.rollout_dtype}`]] : []),
+    ...(plan.rollout_dtype ? [['sampling', `with weights in ${plan.rollout_dtype}`]] : []),
     ['problems', `${problems.train} to train on, ${problems.eval} held out`],
     [
       'a step',

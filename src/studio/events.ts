@@ -43,7 +43,7 @@ export interface StartEvent {
   readonly step: number;
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** The type of the frozen weights that completions are sampled with: what `native.rollout_dtype: auto` chose. Absent where the engine decides. */
+  /** The type of the weights that completions are sampled with, adapters aside: what `native.rollout_dtype: auto` chose. Absent where the engine decides. */
   readonly rollout_dtype?: string;
   readonly problems: { readonly train: number; readonly eval: number };
   /** Files of rewards, environments, data and models that have changed since the run stopped; absent if none has. */

@@ -29,7 +29,7 @@ export interface Plan {
   /** The path of the model, or what would be downloaded first; absent if there is no model, or if another machine would read it. */
   readonly model?: ModelPlace;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** The type of the frozen weights that completions would be sampled with here: what `native.rollout_dtype: auto` stands for. */
+  /** The type of the weights that completions would be sampled with here, adapters aside: what `native.rollout_dtype: auto` stands for. */
   readonly rollout_dtype?: string;
   readonly problems: { readonly train: number; readonly eval: number };
   readonly run: { readonly dir: string; readonly exists: boolean };

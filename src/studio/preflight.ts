@@ -189,11 +189,11 @@ function masksCheck(
   return failed(id, 'error', `masks of ${share(wrong, count)} completions do not fit their tokens`, hint);
 }
 
-function gapCheck(gap: number, { backend, native }: Config): Check {
+function gapCheck(gap: number, config: Config): Check {
   const id = 'logprob_gap';
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
   if (gap <= widestGap) return passed(id, detail);
-  if (backend === 'native' && roundsWeights(native) && Number.isFinite(gap)) {
+  if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
     const hint =
       'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';
     return failed(id, 'warning', detail, hint);

@@ -63,7 +63,8 @@ export function memoryEstimate(
     process: MEASURED.process,
     sessions: (ownOperators ? MEASURED.ownSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
     weights: full ? 0 : weightBytes(parameters, ownOperators),
-    sampler_weights: full ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
+    // Weights that are trained are read where they are, unless they are rounded.
+    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
     trained: FLOAT * trained * vectors,
     optimizer: FLOAT * trained * MEASURED.optimizerCopies,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),

@@ -41,9 +41,10 @@ export function memorySettings(
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
   const ownOperators = gainsFromKernels(architecture) && expectsKernels(config.native);
+  const counts = parameterCounts(architecture, config);
   return {
-    ...parameterCounts(architecture, config),
-    rolloutDtype: rolloutDtype(config.native.rollout_dtype, ownOperators),
+    ...counts,
+    rolloutDtype: rolloutDtype(config.native.rollout_dtype, { ownOperators, whole: counts.full }),
     ownOperators,
   };
 }

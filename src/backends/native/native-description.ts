@@ -24,7 +24,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     contextLength: architecture.config.contextLength,
     architecture,
     parameters: { total, trainable },
-    rolloutDtype: full ? 'float32' : rolloutDtype,
+    rolloutDtype,
     device: native.device === 'cpu' ? `cpu, ${threads} threads` : native.device,
     memory: (workload) => memoryEstimate(architecture, { ...settings, plan }, workload),
     time(workload) {

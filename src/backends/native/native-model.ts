@@ -57,7 +57,10 @@ export interface NativeModelOptions {
   readonly device?: Device;
   /** @default as many as there are cores available to this process */
   readonly threads?: number;
-  /** The type of frozen weights while sampling; trained weights are never quantized. `auto`: see `rolloutDtype`. @default 'float32' */
+  /**
+   * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
+   * rounded anew after each update. `auto`: see `rolloutDtype`. @default 'float32'
+   */
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them, or while
@@ -114,6 +117,8 @@ class Engine implements NativeModel {
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
   /** Whether the weights have been updated since they were read. */
   #updated = false;
+  /** How often the weights have changed. */
+  #version = 0;
   #quantizedWeights: ReadonlyMap<string, AnyTensor> | undefined;
   #policy: NativePolicy | undefined;
   #scorer: Scorer | undefined;
@@ -159,6 +164,7 @@ class Engine implements NativeModel {
       ...this.#rolloutWeights(),
       values: this.#values,
       updated: () => this.#updated,
+      version: () => this.#version,
       cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
     });
     return this.#policy;
@@ -189,6 +195,7 @@ class Engine implements NativeModel {
   async load(directory: string, { weightsOnly = false } = {}): Promise<void> {
     await loadCheckpoint(directory, this.#checkpoint(), weightsOnly);
     this.#updated = false;
+    this.#version++;
   }
 
   dispose(): void {
@@ -225,12 +232,13 @@ class Engine implements NativeModel {
     const norm = await this.#optimizer.step(learningRate);
     assertFinite('gradient', [norm], batch);
     this.#updated = true;
+    this.#version++;
     return { metrics: { ...samplerDifference(batch, logprobs), ...metrics, grad_norm: norm }, logprobs };
   }
 
   get rolloutDtype(): RolloutDtype {
-    if (this.#trained.whole) return 'float32'; // nothing is frozen
-    return rolloutDtype(this.#options.rolloutDtype ?? 'float32', this.#options.kernels !== undefined);
+    const model = { ownOperators: this.#options.kernels !== undefined, whole: this.#trained.whole };
+    return rolloutDtype(this.#options.rolloutDtype ?? 'float32', model);
   }
 
   /** Completions of supervised stages are not sampled, where prompts are checked. */
@@ -243,22 +251,29 @@ class Engine implements NativeModel {
     }
   }
 
-  /** How sampling reads the frozen matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies. */
+  /** How sampling reads the matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies of those that are frozen. */
   #rolloutWeights() {
-    const { kernels } = this.#options;
-    const dtype = rolloutDtype(this.#options.rolloutDtype ?? 'float32', kernels !== undefined);
-    if (kernels !== undefined) {
+    const dtype = this.rolloutDtype;
+    if (this.#options.kernels !== undefined) {
       // The output layer, whose errors go straight to the scores of tokens, has no fewer than 8 bits.
       const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
-      return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }) };
+      const rounded = this.#trained.whole && dtype !== 'float32' ? this.#matrices() : undefined;
+      return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }), ...(rounded && { rounded }) };
     }
     const quantization = QUANTIZATIONS[dtype];
-    if (!quantization || this.#trained.whole) return { packing: 'whole' as const };
+    if (!quantization) return { packing: 'whole' as const };
     const exact = new Set(this.#trained.own.map(({ name }) => name));
     const { device } = this.#values.layout;
     this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization, device);
     const frozen = new Map([...this.#frozen.tensors, ...this.#quantizedWeights]);
     return { packing: 'whole' as const, quantization, exact, frozen };
+  }
+
+  /** The trained matrices of linear layers and of the output. */
+  #matrices(): ReadonlyMap<string, AnyTensor> {
+    const output = outputName(this.architecture.config);
+    const matrices = this.#trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
+    return new Map(matrices.map(({ name }) => [name, this.#values.tensors.get(name)!]));
   }
 
   #graphOptions() {

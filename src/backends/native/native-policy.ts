@@ -11,9 +11,9 @@ import type {
   TextLogprobs,
   TextLogprobsOptions,
 } from '../../policy.ts';
-import { DecodingSession, type DecodingSessionOptions } from './decoding-session.ts';
 import { RowBatch } from './row-batch.ts';
 import { type SampledModel, SampledRow } from './sampled-row.ts';
+import { SamplingSession, type SamplingSessionOptions } from './sampling-session.ts';
 import { textLogprobs } from './text-logprobs.ts';
 
 /**
@@ -22,7 +22,7 @@ import { textLogprobs } from './text-logprobs.ts';
  */
 const RUNS_TO_ANSWER = 8;
 
-export interface NativePolicyOptions extends DecodingSessionOptions, Pick<SampledModel, 'updated'> {
+export interface NativePolicyOptions extends SamplingSessionOptions, Pick<SampledModel, 'updated'> {
   /** The most bytes that keys and values of one call may take. */
   readonly cacheBudget: number;
 }
@@ -43,7 +43,7 @@ export class NativePolicy implements Policy {
   readonly #config: ModelConfig;
   readonly #model: SampledModel;
   readonly #cacheBudget: number;
-  readonly #session: DecodingSession;
+  readonly #session: SamplingSession;
 
   constructor(options: NativePolicyOptions) {
     this.contextLength = options.positions;
@@ -52,7 +52,7 @@ export class NativePolicy implements Policy {
     const { vocabularySize } = this.#config;
     this.#model = { contextLength, vocabularySize, updated: options.updated };
     this.#cacheBudget = options.cacheBudget;
-    this.#session = new DecodingSession(options);
+    this.#session = new SamplingSession(options);
   }
 
   async sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]> {
@@ -70,7 +70,8 @@ export class NativePolicy implements Policy {
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
     const speakers: Dialogue<T>[] = [];
-    const batchOptions = { session: this.#session, config: this.#config, cacheBudget: this.#cacheBudget };
+    using lease = this.#session.lease();
+    const batchOptions = { session: lease.session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
     const pending: PendingAnswer<T>[] = [];
     const deliver = async (turns: readonly Turn[], due: number) => {
@@ -111,9 +112,10 @@ export class NativePolicy implements Policy {
     }
   }
 
-  textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
-    const reader = { session: this.#session, config: this.#config, model: this.#model };
-    return textLogprobs(texts, reader, options);
+  async textLogprobs(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]> {
+    using lease = this.#session.lease();
+    const reader = { session: lease.session, config: this.#config, model: this.#model };
+    return await textLogprobs(texts, reader, options);
   }
 
   dispose(): void {

@@ -35,7 +35,7 @@ const start = z.strictObject({
   rollout_dtype: z
     .string()
     .exactOptional()
-    .describe('of the frozen weights that completions are sampled with: what native.rollout_dtype auto chose'),
+    .describe('of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto chose'),
   problems: z.strictObject({ train: z.int(), eval: z.int() }),
   changed_files: changedFiles,
   damaged_checkpoints: z

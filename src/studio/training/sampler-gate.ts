@@ -11,9 +11,10 @@ const tolerances = { exact: 0.05, rounded: 0.5 } as const;
 const stopFactor = 5;
 
 /** Undefined where the two differ for another reason: dropout, which only the trainer has. */
-export function samplerTolerance({ backend, native, lora }: Config): number | undefined {
+export function samplerTolerance(config: Config): number | undefined {
+  const { backend, lora } = config;
   if (lora && lora.dropout > 0) return undefined;
-  return backend === 'native' && !roundsWeights(native) ? tolerances.exact : tolerances.rounded;
+  return backend === 'native' && !roundsWeights(config) ? tolerances.exact : tolerances.rounded;
 }
 
 /** Throws `SAMPLER_DIVERGED`. */
