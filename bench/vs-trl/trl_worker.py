@@ -1,4 +1,4 @@
-# The peer of the benchmark: TRL's GRPO trainer on the CPU, LoRA on every linear layer, one JSON line a step.
+# The peer of the benchmark: TRL's GRPO trainer on the CPU, LoRA on every linear layer or full fine-tuning, one JSON line a step.
 #
 # Lines: {step, step_s, generate_s, reward, completion_tokens, entropy, frac_reward_zero_std, loss, grad_norm}
 # and last {done: true, load_s, train_s, peak_memory_bytes: VmHWM of this process, versions}.
@@ -47,6 +47,7 @@ def arguments():
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--full", action="store_true", help="train all weights, without adapters")
     return parser
 
 
@@ -111,7 +112,7 @@ def trainer(options, folder, reward, dataset, lines, **settings):
         model=options.model,
         reward_funcs=reward,
         train_dataset=Dataset.from_list(dataset),
-        peft_config=LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
+        peft_config=None if options.full else LoraConfig(r=16, lora_alpha=32, target_modules=LINEAR, task_type="CAUSAL_LM"),
         callbacks=[lines],
         args=GRPOConfig(
             output_dir=folder,

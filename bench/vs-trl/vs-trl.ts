@@ -52,16 +52,18 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '2' },
     steps: { type: 'string', default: '5' },
     models: { type: 'string', default: modelsFolder },
+    full: { type: 'boolean', default: false },
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'vs-trl' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts vs-trl [--cases a,b,c,d] [--rounds N] [--steps N] [--models DIR] [--data DIR]
+const usage = `node bench/main.ts vs-trl [--cases a,b,c,d] [--rounds N] [--steps N] [--full] [--models DIR] [--data DIR]
 ${Object.entries(cases)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
+  --full    train all weights instead of adapters
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
 export async function benchmarkVsTrl(): Promise<void> {
@@ -155,7 +157,7 @@ function configuration(task: Task, model: string, rewards: string, native: Nativ
     num_generations: task.generations,
     max_completion_length: task.tokens,
     max_prompt_tokens: task.longestPrompt,
-    learning_rate: 2e-4,
+    ...(flags.full ? { lora: null, learning_rate: 1e-5 } : { learning_rate: 2e-4 }),
     max_steps: Number(flags.steps),
     eval: null,
     save: { every_steps: null, best: null },
@@ -209,6 +211,7 @@ async function runTrl(task: Task, model: string, dtype: string): Promise<Measure
     tokens: task.tokens,
   };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  if (flags.full) args.push('--full');
   const { output, peakBytes } = await watched(python, [join(import.meta.dirname, 'trl_worker.py'), ...args]);
   const steps = jsonLines<{ step?: number; step_s: number; completion_tokens: number }>(output).filter(
     ({ step }) => step !== undefined,
