@@ -17,6 +17,9 @@ interface Span {
   readonly length: number;
 }
 
+/** The most elements of a part on the CPU: what a graph computes on the way to its results stays in the processor's caches. */
+const STRETCH = 2 ** 20;
+
 /** Parameters are aligned to cache lines of 16 floats. */
 const ALIGNMENT = 16;
 
@@ -69,11 +72,11 @@ export class Arena {
   readonly layout: ArenaLayout;
   readonly buffer: NativeBuffer<'float32'>;
   readonly tensors: ReadonlyMap<string, AnyTensor>;
-  /** All elements, in as few tensors as the device allows. Arenas of one layout have corresponding parts. */
+  /** All elements, in tensors that element-wise graphs run over. Arenas of one layout have corresponding parts. */
   readonly parts: readonly ArenaPart[];
   readonly #onHost: ReadonlyMap<string, HostTensor<'float32'>>;
   readonly #onDevice = new Map<string, DeviceTensor<'float32'>>();
-  readonly #halves: ArenaPart[] = [];
+  readonly #stretches: ArenaPart[] = [];
 
   constructor(layout: ArenaLayout) {
     this.layout = layout;
@@ -87,9 +90,9 @@ export class Arena {
     const { device, entries } = layout;
     if (device === 'cpu') {
       this.tensors = this.#onHost;
-      this.#addHalf(0, layout.decayLength, true);
-      this.#addHalf(layout.decayLength, layout.length, false);
-      this.parts = this.#halves;
+      this.#addStretches(0, layout.decayLength, true);
+      this.#addStretches(layout.decayLength, layout.length, false);
+      this.parts = this.#stretches;
     } else {
       for (const { name, shape } of entries) this.#onDevice.set(name, new DeviceTensor(device, 'float32', shape));
       this.tensors = this.#onDevice;
@@ -121,13 +124,15 @@ export class Arena {
   }
 
   dispose(): void {
-    const halves = this.#halves.map((half) => half.tensor);
-    for (const view of [...this.#onHost.values(), ...this.#onDevice.values(), ...halves]) view.dispose();
+    const stretches = this.#stretches.map((stretch) => stretch.tensor);
+    for (const view of [...this.#onHost.values(), ...this.#onDevice.values(), ...stretches]) view.dispose();
     this.buffer.dispose();
   }
 
-  #addHalf(start: number, end: number, decays: boolean): void {
-    if (start === end) return;
-    this.#halves.push({ tensor: tensor(this.buffer.slice(start, end - start), [end - start]), decays });
+  #addStretches(start: number, end: number, decays: boolean): void {
+    for (let at = start; at < end; at += STRETCH) {
+      const length = Math.min(STRETCH, end - at);
+      this.#stretches.push({ tensor: tensor(this.buffer.slice(at, length), [length]), decays });
+    }
   }
 }
