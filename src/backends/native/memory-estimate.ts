@@ -30,8 +30,6 @@ const MEASURED = {
   logitsCopies: 3,
   /** Matrices [rows, vocabulary] that exist at the same time while sampling. */
   scoreCopies: 4,
-  /** Additional vectors of all trained parameters that an optimiser step needs. */
-  optimizerCopies: 4,
   /** Memory in ONNX Runtime's arena that goes unused because shapes differ between runs, as a fraction of its working memory. */
   fragmentation: 0.25,
 } as const;
@@ -40,6 +38,8 @@ export interface MemorySettings {
   readonly trainable: number;
   readonly full: boolean;
   readonly trainsOutput: boolean;
+  /** Whether log-probabilities of the weights as they were at the start are needed. */
+  readonly usesReference: boolean;
   readonly rolloutDtype: RolloutDtype;
   /** Whether our own operators compute products and attention. */
   readonly ownOperators: boolean;
@@ -52,13 +52,13 @@ export function memoryEstimate(
   settings: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
-  const { trainable, full, rolloutDtype, ownOperators, plan } = settings;
+  const { trainable, full, usesReference, rolloutDtype, ownOperators, plan } = settings;
   const { config, parameters } = architecture;
   const total = parameterCount(parameters);
   const parts = layouts(plan.limits, workload);
   const trained = full ? total : trainable;
-  // Values, gradients and two moments; the initial values in full fine-tuning; and a second gradient if there are several micro-batches.
-  const vectors = 4 + (full ? 1 : 0) + (parts.length > 1 ? 1 : 0);
+  // Values, gradients and two moments; the initial values, if they are compared with; and a second gradient if there are several micro-batches.
+  const vectors = 4 + (usesReference ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: MEASURED.process,
     sessions: (ownOperators ? MEASURED.ownSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
@@ -66,7 +66,6 @@ export function memoryEstimate(
     // Weights that are trained are read where they are, unless they are rounded.
     sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
     trained: FLOAT * trained * vectors,
-    optimizer: FLOAT * trained * MEASURED.optimizerCopies,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:

@@ -1,6 +1,7 @@
 // Decides how training stays within its memory: the size of micro-batches, and whether the backward pass recomputes layers.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
+import { usesReference } from '../../grpo/loss-settings.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Workload } from '../backend.ts';
 import { type ParameterCounts, parameterCounts } from '../model-files/parameter-counts.ts';
@@ -44,6 +45,7 @@ export function memorySettings(
   const counts = parameterCounts(architecture, config);
   return {
     ...counts,
+    usesReference: usesReference(config),
     rolloutDtype: rolloutDtype(config.native.rollout_dtype, { ownOperators, whole: counts.full }),
     ownOperators,
   };

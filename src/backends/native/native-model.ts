@@ -15,7 +15,7 @@ import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { TrainableModel } from '../backend.ts';
-import { openModelFiles } from '../model-files/model-files.ts';
+import { type ModelFiles, openModelFiles } from '../model-files/model-files.ts';
 import { trainsOutput } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
@@ -86,8 +86,7 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     const trained = trainedParameters(architecture.parameters, options.lora, options.trainable);
     const values = new Arena(new ArenaLayout(trainedEntries(trained), options.device));
     if (trained.adapters) initializeAdapters(values, trained.adapters, options.seed);
-    for (const parameter of trained.own) await files.read(parameter, values.values(parameter.name));
-    values.upload();
+    await readTrained(files, trained, values);
     const frozen = await readFrozenWeights(files, trained, {
       device: values.layout.device,
       ownOperators: kernels.kernels !== undefined,
@@ -112,8 +111,8 @@ class Engine implements NativeModel {
   readonly #gradients: Arena;
   readonly #optimizer: AdamW;
   readonly #entropyControl: EntropyControl;
-  /** The trained parameters as they were at the start: the original weights, or adapters, of zeros unless some were given. */
-  readonly #reference: Arena;
+  /** Read when it is first asked for, since a copy of all weights would be kept for nothing in runs that compare with no reference. */
+  #reference: Promise<Arena> | undefined;
   readonly #learners = new Map<'reward' | 'supervised', Learner>();
   /** Whether the weights have been updated since they were read. */
   #updated = false;
@@ -139,15 +138,13 @@ class Engine implements NativeModel {
     this.#gradients = new Arena(layout);
     this.#entropyControl = new EntropyControl(options.loss);
     this.#optimizer = new AdamW(layout, values, this.#gradients, options.optimizer);
-    this.#reference = new Arena(layout);
-    this.#keepAsReference(trained.own);
     const count = (shapes: readonly { shape: readonly number[] }[]) =>
       shapes.reduce((sum, { shape }) => sum + volume(shape), 0);
     const trainable = count(layout.entries);
     this.parameters = { total: count(architecture.parameters) + trainable - count(trained.own), trainable };
   }
 
-  /** Replaces the adapters that training starts from, and those of the reference. Disposes of the model if that fails. */
+  /** Replaces the adapters that training starts from. Disposes of the model if that fails. */
   async startFrom(adapter: string): Promise<void> {
     try {
       await loadCheckpoint(adapter, this.#checkpoint(), true);
@@ -155,7 +152,6 @@ class Engine implements NativeModel {
       this.dispose();
       throw error;
     }
-    this.#keepAsReference(this.#values.layout.entries);
   }
 
   policy(): Policy {
@@ -173,7 +169,10 @@ class Engine implements NativeModel {
   async logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]> {
     this.#assertSequences(sequences);
     this.#scorer ??= new Scorer(this.#trainingOptions(), 'logprobs');
-    return this.#scorer.score(sequences, weights === 'current' ? this.#values : this.#reference);
+    const scorer = this.#scorer;
+    if (weights === 'current') return scorer.score(sequences, this.#values);
+    this.#reference ??= this.#readReference();
+    return scorer.score(sequences, await this.#reference);
   }
 
   async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
@@ -203,14 +202,28 @@ class Engine implements NativeModel {
     this.#policy?.dispose();
     this.#scorer?.dispose();
     this.#optimizer.dispose();
-    for (const arena of [this.#values, this.#gradients, this.#reference]) arena.dispose();
+    for (const arena of [this.#values, this.#gradients]) arena.dispose();
+    this.#reference?.then(
+      (arena) => arena.dispose(),
+      () => {},
+    );
     for (const parameter of [...this.#frozen.tensors.values(), ...(this.#quantizedWeights?.values() ?? [])])
       free(parameter);
   }
 
-  #keepAsReference(parameters: readonly { readonly name: string }[]): void {
-    for (const { name } of parameters) this.#reference.values(name).set(this.#values.values(name));
-    this.#reference.upload();
+  /** The trained parameters as they were at the start: the original weights, or adapters, of zeros unless some were given. */
+  async #readReference(): Promise<Arena> {
+    const { modelPath, adapter } = this.#options;
+    const reference = new Arena(this.#values.layout);
+    try {
+      const files = await openModelFiles(modelPath);
+      await readTrained(files, this.#trained, reference).finally(() => files.close());
+      if (adapter !== undefined) await loadCheckpoint(adapter, { ...this.#checkpoint(), values: reference }, true);
+      return reference;
+    } catch (error) {
+      reference.dispose();
+      throw error;
+    }
   }
 
   async #step(
@@ -326,6 +339,11 @@ class Engine implements NativeModel {
       tiedEmbeddings: this.architecture.config.tiedEmbeddings,
     };
   }
+}
+
+async function readTrained(files: ModelFiles, { own }: TrainedParameters, into: Arena): Promise<void> {
+  for (const parameter of own) await files.read(parameter, into.values(parameter.name));
+  into.upload();
 }
 
 /** Initialises adapters as PEFT does: A is uniform within ±1/√in (Kaiming with a = √5) and B is zero, so that they change nothing at first. */
