@@ -158,6 +158,21 @@ export function writeSafetensors(
   tensors: readonly WritableTensor[],
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array {
+  const parts = safetensorsParts(tensors, metadata);
+  const file = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    file.set(part, offset);
+    offset += part.length;
+  }
+  return file;
+}
+
+/** The same bytes in parts, one after another: the header, and views of the tensors, which may be too large for a copy. */
+export function safetensorsParts(
+  tensors: readonly WritableTensor[],
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array[] {
   const described = tensors.map((tensor) => {
     if (byteLengthOf(float32, tensor.name, tensor.shape) !== tensor.data.byteLength) {
       throw new FormatError(
@@ -168,14 +183,7 @@ export function writeSafetensors(
     return { ...tensor, dtype: tensor.data instanceof Float32Array ? ('F32' as const) : ('I32' as const) };
   });
   const { bytes, order } = safetensorsHeader(described, metadata);
-  const file = new Uint8Array(order.reduce((length, { data }) => length + data.byteLength, bytes.length));
-  file.set(bytes);
-  let offset = bytes.length;
-  for (const { data } of order) {
-    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset);
-    offset += data.byteLength;
-  }
-  return file;
+  return [bytes, ...order.map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength))];
 }
 
 /** By UTF-16 code units: the same on every machine, unlike `localeCompare`. */

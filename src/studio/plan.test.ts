@@ -55,7 +55,11 @@ test('the type that weights have in sampling is told, as it is chosen', async ()
   const chosen = async (...settings: string[]) => (await plan(settings)).rollout_dtype;
   assert.equal(await chosen('lora={r: 4}'), 'float32', 'narrow models gain nothing from int8');
   assert.equal(await chosen('lora={r: 4}', 'native.rollout_dtype=int8'), 'int8');
-  assert.equal(await chosen('native.rollout_dtype=int8'), 'float32', 'all is trained, and would have to be rounded anew');
+  assert.equal(
+    await chosen('native.rollout_dtype=int8'),
+    'float32',
+    'all is trained, and would have to be rounded anew',
+  );
 });
 
 test('nothing is written, and ONNX Runtime is not even loaded', { skip: process.platform !== 'linux' }, async () => {

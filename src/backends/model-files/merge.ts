@@ -1,16 +1,15 @@
 // Writes a checkpoint as a complete model: the base with the adapter merged in, or the weights of full fine-tuning.
 import { existsSync } from 'node:fs';
-import { open, readFile, writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bytesSource } from '../../formats/byte-source.ts';
 import { encodeBfloat16 } from '../../formats/element-types.ts';
-import { openSafetensors, safetensorsHeader } from '../../formats/safetensors.ts';
+import { safetensorsHeader } from '../../formats/safetensors.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters, peftName } from '../../models/lora.ts';
 import { volume } from '../../tensor/shape.ts';
-import { fileError } from './file-error.ts';
 import { openModelFiles } from './model-files.ts';
+import { openTensorFile } from './open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from './saved-weights.ts';
 
 export type WrittenDtype = 'float32' | 'bfloat16';
@@ -32,7 +31,7 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
   const target = await open(join(directory, 'model.safetensors'), 'w');
   try {
     const { parameters, json } = files.architecture;
-    const apply = isWhole ? undefined : await openTrained(checkpoint, parameters);
+    await using trained = isWhole ? undefined : await openTrained(checkpoint, parameters);
     const described = parameters.map((spec) => ({ ...spec, dtype: dtype === 'float32' ? 'F32' : 'BF16' }) as const);
     const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
     await target.writeFile(bytes);
@@ -40,7 +39,7 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
     for (const parameter of order) {
       const values = new Float32Array(volume(parameter.shape));
       await files.read(parameter, values);
-      await apply?.(parameter.name, values);
+      await trained?.apply(parameter.name, values);
       const { buffer, byteOffset, byteLength } = dtype === 'float32' ? values : encodeBfloat16(values);
       await target.writeFile(new Uint8Array(buffer, byteOffset, byteLength));
       count += values.length;
@@ -54,23 +53,23 @@ export async function writeMergedModel({ modelPath, checkpoint, directory, dtype
   }
 }
 
-/** Returns a function that turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */
+/** Opens what turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */
 async function openTrained(folder: string, parameters: readonly ParameterSpec[]) {
   const adapted = existsSync(join(folder, ADAPTER_CONFIG));
   const path = join(folder, adapted ? ADAPTER_WEIGHTS : TRAINED_WEIGHTS);
   const adapters = adapted
     ? loraAdapters(parameters, await readAdapterSettings(folder))
     : new Map<string, LoraAdapter>();
-  const file = await openSafetensors(bytesSource(await readFile(path)));
+  const file = await openTensorFile(path);
   const stored = adapted ? peftName : (name: string) => name;
-  const read = (name: string, into?: Float32Array) =>
-    file.readFloat32(stored(name), into).catch((error) => {
-      throw fileError(error, path);
-    });
-  return async (parameter: string, weight: Float32Array) => {
-    if (file.tensors.has(stored(parameter))) await read(parameter, weight);
-    const adapter = parameter.endsWith('.weight') && adapters.get(parameter.replace(/\.weight$/, ''));
-    if (adapter) addProduct(weight, adapter, await read(adapter.a.name), await read(adapter.b.name));
+  const read = (name: string, into?: Float32Array) => file.readFloat32(stored(name), into);
+  return {
+    async apply(parameter: string, weight: Float32Array) {
+      if (file.tensors.has(stored(parameter))) await read(parameter, weight);
+      const adapter = parameter.endsWith('.weight') && adapters.get(parameter.replace(/\.weight$/, ''));
+      if (adapter) addProduct(weight, adapter, await read(adapter.a.name), await read(adapter.b.name));
+    },
+    [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
 }
 

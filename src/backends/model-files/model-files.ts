@@ -1,18 +1,16 @@
 // Models on disk: a Hugging Face folder with safetensors, or a GGUF file, read through one interface.
 import { existsSync } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
-import { openGguf } from '../../formats/gguf.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
-import { openSafetensors } from '../../formats/safetensors.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
 import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
 import { fileError } from './file-error.ts';
-import { fileSource } from './file-source.ts';
+import { openTensorFile } from './open-tensor-file.ts';
 
 export interface ModelFiles {
   readonly architecture: Architecture;
@@ -83,8 +81,7 @@ async function readConfig(path: string): Promise<Record<string, unknown>> {
 }
 
 async function openWeights(path: string, config: Record<string, unknown> | undefined): Promise<ModelFiles> {
-  const handles: FileHandle[] = [];
-  const close = async () => void (await Promise.all(handles.map((handle) => handle.close())));
+  await using opened = new AsyncDisposableStack();
   try {
     if (!config && !path.endsWith('.gguf')) {
       throw new GradusError('MODEL_CONFIG_INVALID', `${path} has no config.json beside it`, {
@@ -92,7 +89,7 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
         hint: 'give the folder that holds both',
       });
     }
-    const file = path.endsWith('.json') ? await openShards(path, handles) : await openTensorFile(path, handles);
+    const file = path.endsWith('.json') ? await openShards(path, opened) : opened.use(await openTensorFile(path));
     const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     checkLayers(file, architecture, path);
@@ -102,9 +99,9 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
       return { ...parameter, ...storageOf(entry!) };
     });
     const { read, readStored } = reader;
-    return { architecture: { ...architecture, parameters }, read, readStored, close };
+    const files = opened.move();
+    return { architecture: { ...architecture, parameters }, read, readStored, close: () => files.disposeAsync() };
   } catch (error) {
-    await close();
     throw fileError(error, path);
   }
 }
@@ -113,23 +110,7 @@ async function configInside(file: TensorFile) {
   return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
 }
 
-/** Opens one file and adds its handle to `handles`, which the caller closes. Errors of its format name the file. */
-async function openTensorFile(path: string, handles: FileHandle[]): Promise<TensorFile> {
-  const handle = await open(path);
-  handles.push(handle);
-  const source = fileSource(handle, (await handle.stat()).size);
-  const named = (error: unknown) => {
-    throw fileError(error, path);
-  };
-  const file = await (path.endsWith('.gguf') ? openGguf : openSafetensors)(source).catch(named);
-  return {
-    ...file,
-    readFloat32: (name, into) => file.readFloat32(name, into).catch(named),
-    readBytes: (name, into) => file.readBytes(name, into).catch(named),
-  };
-}
-
-async function openShards(path: string, handles: FileHandle[]): Promise<TensorFile> {
+async function openShards(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {
   const index = parseSafetensorsIndex(await readFile(path, 'utf8'));
   const shards = new Map<string, TensorFile>();
   for (const name of new Set(index.values())) {
@@ -140,7 +121,7 @@ async function openShards(path: string, handles: FileHandle[]): Promise<TensorFi
         hint: 'download all files of the model again',
       });
     }
-    shards.set(name, await openTensorFile(shard, handles));
+    shards.set(name, opened.use(await openTensorFile(shard)));
   }
   return { metadata: {}, ...joinShards(index, shards) };
 }

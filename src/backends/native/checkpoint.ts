@@ -1,15 +1,15 @@
 // Checkpoints: adapters in PEFT's format or weights as safetensors, with the optimiser's state beside them.
 import { existsSync } from 'node:fs';
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';
-import { bytesSource } from '../../formats/byte-source.ts';
-import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
+import { safetensorsParts } from '../../formats/safetensors.ts';
+import type { TensorFile } from '../../formats/tensor-file.ts';
 import type { EntropyState } from '../../grpo/entropy-control.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { EMBEDDING, OUTPUT } from '../../models/layers.ts';
 import { type LoraAdapters, type LoraSettings, loraAdapters, peftConfig, peftName } from '../../models/lora.ts';
-import { fileError } from '../model-files/file-error.ts';
+import { openTensorFile } from '../model-files/open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from '../model-files/saved-weights.ts';
 import type { Arena } from './arena.ts';
 import type { AdamW } from './optimizer.ts';
@@ -51,13 +51,13 @@ export async function saveCheckpoint(
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
   await writeDurably(
     join(directory, weightsFile(checkpoint)),
-    writeSafetensors([...tensors(values, (name) => storedName(checkpoint, name)), ...tiedOutput(checkpoint)], {
+    safetensorsParts([...tensors(values, (name) => storedName(checkpoint, name)), ...tiedOutput(checkpoint)], {
       format: 'pt',
     }),
   );
   await writeDurably(
     join(directory, OPTIMIZER),
-    writeSafetensors(
+    safetensorsParts(
       [
         ...tensors(optimizer.mean, (name) => `exp_avg.${name}`),
         ...tensors(optimizer.square, (name) => `exp_avg_sq.${name}`),
@@ -89,7 +89,7 @@ function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
  */
 export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, weightsOnly = false): Promise<void> {
   const { values, optimizer, entropyControl } = checkpoint;
-  const weights = await openTensors(join(directory, weightsFile(checkpoint)));
+  await using weights = await openIfThere(join(directory, weightsFile(checkpoint)));
   if (!weights) {
     throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no ${weightsFile(checkpoint)}`, {
       hint: 'use the lora and trainable settings that the checkpoint was saved with',
@@ -99,7 +99,7 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, 
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + tiedOutput(checkpoint).length];
   if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);
-  const state = weightsOnly ? undefined : await openTensors(join(directory, OPTIMIZER));
+  await using state = weightsOnly ? undefined : await openIfThere(join(directory, OPTIMIZER));
   if (!state) return;
   await readArena(state, optimizer.mean, (name) => `exp_avg.${name}`, directory);
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
@@ -108,13 +108,8 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, 
   entropyControl.state = { coefficient: Number(entropy_coef), entropy: Number(last_entropy) };
 }
 
-async function openTensors(path: string) {
-  if (!existsSync(path)) return undefined;
-  try {
-    return await openSafetensors(bytesSource(await readFile(path)));
-  } catch (error) {
-    throw fileError(error, path);
-  }
+async function openIfThere(path: string) {
+  return existsSync(path) ? await openTensorFile(path) : undefined;
 }
 
 /** Checks ranks and scales. The shapes of matrices do not reveal the scale: an adapter with another alpha would load and be wrong. */
@@ -136,7 +131,7 @@ async function checkScales(directory: string, { settings, adapters }: AdapterSet
 }
 
 async function readArena(
-  file: Awaited<ReturnType<typeof openSafetensors>>,
+  file: TensorFile,
   arena: Arena,
   rename: (name: string) => string,
   directory: string,
@@ -160,10 +155,10 @@ function mismatch(message: string): GradusError {
 }
 
 /** Returns when the file has reached the disk. */
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+async function writeDurably(path: string, parts: readonly Uint8Array[]): Promise<void> {
   const file = await open(path, 'w');
   try {
-    await file.writeFile(bytes);
+    for (const part of parts) await file.writeFile(part);
     await file.sync();
   } finally {
     await file.close();

@@ -83,7 +83,9 @@ export const trainPlanSchema = outcomeSchema(
     rollout_dtype: z
       .string()
       .exactOptional()
-      .describe('of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto stands for'),
+      .describe(
+        'of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto stands for',
+      ),
     problems: z.strictObject({ train: z.int(), eval: z.int() }),
     run: z.strictObject({ dir: z.string(), exists: z.boolean() }),
     steps: z.int(),
