@@ -1,4 +1,4 @@
-// Entries of tables such as those of rewards and task sets: things that a configuration names and gives settings to.
+// What a configuration selects by name and gives settings, such as rewards and task sets.
 import { z } from 'zod';
 import { GradusError } from './errors.ts';
 import { existingNames } from './nearest.ts';
@@ -7,11 +7,11 @@ export interface Configurable<T> {
   /** A one-line description, for lists and schemas. */
   readonly describe: string;
   readonly config: z.ZodType;
-  /** Makes one. Throws `CONFIG_INVALID` if `config` does not match the schema. */
+  /** Throws `CONFIG_INVALID` if `config` does not match the schema. */
   create(config: unknown): T;
 }
 
-/** An entry that checks the settings before it makes anything. */
+/** A `Configurable` that validates the settings before it calls `make`. */
 export function configurable<C, T>(describe: string, config: z.ZodType<C>, make: (config: C) => T): Configurable<T> {
   return {
     describe,
@@ -30,7 +30,7 @@ export function configurable<C, T>(describe: string, config: z.ZodType<C>, make:
   };
 }
 
-/** Makes every object in a schema strict, so that unknown keys are errors instead of being dropped. */
+/** Throws for a key that the schema does not have; zod would drop it. */
 function assertKnownKeys(schema: z.ZodType, given: unknown): void {
   const { properties, additionalProperties = false } = z.toJSONSchema(schema, { io: 'input' });
   if (!properties || additionalProperties !== false || typeof given !== 'object' || given === null) return;
@@ -46,7 +46,7 @@ function keysOf(schema: z.ZodType): string[] {
   return Object.keys(z.toJSONSchema(schema, { io: 'input' }).properties ?? {});
 }
 
-/** Makes one of settings that are at `path` in a configuration, which its errors tell. */
+/** Creates with the settings at `path` of a configuration; errors name that path. */
 export function createAt<T>(configurable: Configurable<T>, settings: unknown, path: string): T {
   try {
     return configurable.create(settings);

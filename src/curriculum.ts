@@ -1,4 +1,4 @@
-// A curriculum: prefers examples whose measured success rate is near a target, so that groups are neither all good nor all bad.
+// A data loader that prefers examples whose measured success rate is near a target, so that groups are neither all good nor all bad.
 import type { DataLoader } from './data.ts';
 import { randomStream, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
@@ -8,13 +8,13 @@ export interface CurriculumOptions<E extends Example = Example> {
   readonly success: (group: Group<E>) => number | null;
   /** The preferred success rate. @default 0.5 */
   readonly target?: number;
-  /** Examples drawn for each one handed out, which is the nearest to the target; more are stricter. @default 4 */
+  /** Rows drawn for each example handed out, of which the nearest to the target is taken; more are stricter. @default 4 */
   readonly candidates?: number;
   /** @default 0 */
   readonly seed?: number;
 }
 
-/** The weight of the latest measurement in the estimate: policies change. */
+/** The weight of the latest measurement in the estimate; large, since the policy changes. */
 const LATEST = 0.5;
 
 interface CurriculumState {

@@ -8,9 +8,9 @@ import type { Example, Group } from './rl.ts';
 /** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
   next(count: number): readonly E[];
-  /** Called with the results of a step by loaders whose choices depend on them; returns metrics of the step. */
+  /** Given the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;
-  /** The loader's position, as JSON. A loader of the same examples that is given it continues from there. */
+  /** The loader's position, as JSON. A loader of the same examples continues from a position that it is set to. */
   state: unknown;
 }
 
@@ -37,7 +37,7 @@ export function shuffledExamples<E extends Example>(
   });
 }
 
-/** Hands out example `at(0)`, `at(1)`, and so on. The state is the next position; to set another one throws `OPTION_INVALID`. */
+/** Hands out `at(0)`, `at(1)`, and so on. The state is the next position; setting it to anything else throws `OPTION_INVALID`. */
 export function sequentialExamples<E extends Example>(at: (position: number) => E): DataLoader<E> {
   let position = 0;
   return {

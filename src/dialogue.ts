@@ -1,10 +1,7 @@
-// Dialogues with a policy: sequences of requests for completions, many of which are held at the same time.
+// Runs many dialogues with a policy at the same time; a dialogue is a sequence of requests for completions.
 import type { ConverseOptions, Dialogue, Policy, SampleRequest } from './policy.ts';
 
-/**
- * Holds dialogues to their ends, and tells what came of each: as the policy does it, or else in step, all that are not over taking their turns in
- * one batch.
- */
+/** Runs dialogues to their ends: with the policy's own `converse` if it has one, else in lockstep, with one batch for each turn. */
 export async function converse<T>(
   policy: Policy,
   dialogues: readonly Dialogue<T>[],
@@ -13,47 +10,50 @@ export async function converse<T>(
 ): Promise<void> {
   if (policy.converse) return policy.converse(dialogues, options, onEnd);
   const all = [...dialogues];
-  let speaking = [...all.keys()];
-  let heard = await Promise.all(await begin(all, (dialogue) => dialogue.next()));
+  let active = [...all.keys()];
+  let yielded = await Promise.all(await startAll(all, (dialogue) => dialogue.next()));
   while (true) {
     const arrived = options.arrivals?.() ?? [];
-    speaking.push(...arrived.map((_, i) => all.length + i));
+    active.push(...arrived.map((_, i) => all.length + i));
     all.push(...arrived);
-    heard.push(...(await Promise.all(await begin(arrived, (dialogue) => dialogue.next()))));
+    yielded.push(...(await Promise.all(await startAll(arrived, (dialogue) => dialogue.next()))));
     const requests: SampleRequest[] = [];
-    speaking = speaking.filter((index, i) => {
-      const { done, value } = heard[i]!;
+    active = active.filter((index, i) => {
+      const { done, value } = yielded[i]!;
       if (done) onEnd(value, index);
       else requests.push(value);
       return !done;
     });
     if (requests.length === 0) return;
     const completions = await policy.sample(requests, options);
-    heard = await Promise.all(await begin(speaking, (index, i) => all[index]!.next(completions[i]!)));
+    yielded = await Promise.all(await startAll(active, (index, i) => all[index]!.next(completions[i]!)));
   }
 }
 
-/** After blocking the thread for this many milliseconds, yields so that others that are done can continue. */
+/** An item that blocks the thread for longer than this, in milliseconds, is followed by a yield to the event loop. */
 const longBlock = 1;
 
-/** Begins one after another. The time that one blocks the thread for counts for none that is done before. */
-export async function begin<T, R>(
+/**
+ * Starts items one after another and yields after each that blocks the thread, so that earlier ones can finish and are not charged for the time
+ * of later ones.
+ */
+export async function startAll<T, R>(
   items: Iterable<T>,
-  play: (item: T, index: number) => Promise<R>,
+  start: (item: T, index: number) => Promise<R>,
 ): Promise<Promise<R>[]> {
-  const begun: Promise<R>[] = [];
-  let heldBack = 0;
+  const started: Promise<R>[] = [];
+  let handled = 0;
   let last = performance.now();
   for (const item of items) {
-    begun.push(play(item, begun.length));
+    started.push(start(item, started.length));
     const now = performance.now();
     const isLong = now - last > longBlock;
     last = now;
     if (!isLong) continue;
-    // Failures are reported to whoever awaits these promises, which may be later.
-    for (; heldBack < begun.length; heldBack++) begun[heldBack]!.catch(() => {});
+    // The caller awaits these promises later; until then a failure must not count as an unhandled rejection.
+    for (; handled < started.length; handled++) started[handled]!.catch(() => {});
     await new Promise((done) => setTimeout(done, 0));
     last = performance.now();
   }
-  return begun;
+  return started;
 }

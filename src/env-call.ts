@@ -3,7 +3,7 @@ import { checkedAnswer, checkedMetrics, checkedScore, checkedState } from './env
 import type { Action, End, Env, EpisodeScore, State } from './rl.ts';
 import { isPromiseLike, withinTime } from './time-limits.ts';
 
-/** What the methods of an `Env` return; `undefined` if it does not have the method. */
+/** What the methods of an `Env` return; `undefined` if it lacks the method. */
 export interface EnvAnswers {
   readonly start: State;
   readonly step: State | End;
@@ -17,16 +17,18 @@ export interface Timed<T> {
   readonly took: number;
 }
 
-/** An episode in another process, where it can be stopped. Time is measured there, so that waiting for other calls does not count. */
+/**
+ * An `Env` in another process, which can be stopped. The time of a call is measured there, so that waiting for other calls does not count.
+ */
 export interface RemoteEnv extends Env {
-  /** Rejects with the errors of `callEnv`. */
+  /** Calls a method within a time limit in milliseconds. Rejects with the errors of `callEnv`. */
   callWithin<M extends keyof EnvAnswers>(timeLimit: number, method: M, action?: Action): Promise<Timed<EnvAnswers[M]>>;
   /** Ends the episode: there will be no more calls. */
   release(): void;
 }
 
 /**
- * Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, or with a `TimeLimitError`.
+ * Calls a method and checks its answer. Fails with what the method throws, with `ENVIRONMENT_WRONG_ANSWER`, or with a `TimeLimitError`.
  * @param timeLimit milliseconds
  */
 export function callEnv<M extends keyof EnvAnswers>(
@@ -42,6 +44,7 @@ export function callEnv<M extends keyof EnvAnswers>(
   return after(outcome, ({ answer, took }) => ({ answer: answerChecks[method](answer), took }));
 }
 
+/** Runs `work` within a time limit in milliseconds and measures how long it took. */
 export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): Soon<Timed<T>> {
   const start = performance.now();
   const outcome = work();
@@ -49,10 +52,10 @@ export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what
   return after(answer, (answer) => ({ answer, took: performance.now() - start }));
 }
 
-/** A value or a promise of it: most environments answer faster than a promise can be awaited. */
+/** A value or a promise of one. Most environments answer at once, and awaiting a promise would take longer than their work. */
 export type Soon<T> = T | Promise<T>;
 
-/** Applies a function to a value as soon as it is there. */
+/** Applies a function to a value as soon as it is available. */
 export function after<T, R>(value: Soon<T>, next: (value: T) => Soon<R>): Soon<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
@@ -61,7 +64,7 @@ export function isRemote(env: Env | undefined): env is RemoteEnv {
   return env !== undefined && 'callWithin' in env;
 }
 
-/** Throw `ENVIRONMENT_WRONG_ANSWER`. */
+/** The check of each method's answer. Throws `ENVIRONMENT_WRONG_ANSWER`. */
 export const answerChecks: { readonly [M in keyof EnvAnswers]: (answer: unknown) => EnvAnswers[M] } = {
   start: checkedState,
   step: checkedAnswer,

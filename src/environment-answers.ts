@@ -1,4 +1,4 @@
-// Validates what environments return, which may be anything: gives it the right type, or throws an error that says what is wrong.
+// Validates what users' environments return: gives it the right type, or throws an error that says what is wrong.
 import { GradusError, isObject, kindOf } from './errors.ts';
 import { roles } from './message.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
@@ -38,7 +38,7 @@ export function checkedState(answer: unknown, method = 'start'): State {
   });
 }
 
-/** Throws unless it is absent or a list of what is wanted: a chat template would stumble over anything else, or the model be told nonsense. */
+/** Throws unless the list is absent or all of its items are right: chat templates would fail on anything else, or render nonsense. */
 function assertEach(list: unknown, isRight: (item: unknown) => boolean, method: string, wanted: string, name: string) {
   if (list === undefined || list === null) return;
   if (!Array.isArray(list)) throw wrongAnswer(method, list, 'a list', `${name} is`);
@@ -75,7 +75,7 @@ function checkedNumbers(method: string, answer: unknown, isRight: (value: unknow
   return { ...answer } as EpisodeScore;
 }
 
-/** The error of a function whose answer is not what was wanted. */
+/** The error for a method that answered something other than `wanted`. */
 export function wrongAnswer(method: string, got: unknown, wanted: string, what = 'it answered'): GradusError {
   const found =
     typeof got === 'number' ? String(got) : typeof got === 'string' ? JSON.stringify(got).slice(0, 60) : kindOf(got);

@@ -8,7 +8,7 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
    * @default none: the configured rewards judge
    */
   readonly scores?: readonly string[];
-  /** Scores that compare the episodes of a group, as one record for each trajectory, in order. */
+  /** Scores that compare the episodes of a group: one record for each trajectory, in order. */
   scoreGroup?(
     example: E,
     trajectories: readonly Trajectory[],

@@ -5,7 +5,7 @@ import { GradusError, stackOf } from './errors.ts';
 import { faultMessage } from './fault-message.ts';
 import type { Renderer } from './rendering.ts';
 import {
-  assertGoesOn,
+  assertContinues,
   type Env,
   type EnvBuilder,
   type Example,
@@ -24,14 +24,15 @@ export interface EpisodeLimits {
   readonly episode: number;
 }
 
-/** No vocabulary has tokens this long on average, so a text with more characters per available token is too long without tokenising it. */
-const longestToken = 64;
+/** More characters per token than any vocabulary has on average: a longer text cannot fit, so it need not be tokenised. */
+const mostCharactersPerToken = 64;
 
 export class Episode {
-  /** Names its random streams. */
+  /** The seed of its random streams. */
   readonly seed: number;
   readonly #limits: EpisodeLimits;
   readonly #steps: Step[] = [];
+  /** Milliseconds spent in calls of the environment. */
   #spent = 0;
   #env: Env | undefined;
   #state: State | undefined;
@@ -45,7 +46,6 @@ export class Episode {
     this.#limits = limits;
   }
 
-  /** What went wrong, if something did. */
   get error(): Trajectory['error'] {
     return this.#error;
   }
@@ -56,11 +56,11 @@ export class Episode {
 
   start<E extends Example>(builder: EnvBuilder<E>, example: E): Soon<void> {
     return this.#attempt(() => {
-      const built = this.#ask((limit) => timed(() => builder.build(example), limit, 'build'));
+      const built = this.#timed((limit) => timed(() => builder.build(example), limit, 'build'));
       return after(built, (answer) => {
         const env = checkedEnv(answer);
         this.#env = env;
-        const started = this.#ask((limit) => callEnv(env, 'start', limit));
+        const started = this.#timed((limit) => callEnv(env, 'start', limit));
         return after(started, (state) => {
           this.#state = state;
         });
@@ -68,15 +68,15 @@ export class Episode {
     });
   }
 
-  /** The prompt of the policy's next turn; `undefined` if it has `limit` or more tokens, or cannot be rendered. */
+  /** The prompt of the policy's next turn. `undefined` ends the episode: the prompt has `limit` or more tokens, or cannot be rendered. */
   prompt(renderer: Renderer, limit: number): readonly number[] | undefined {
     try {
       const { messages } = this.#state!;
       const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-      if (characters < longestToken * limit) {
+      if (characters < mostCharactersPerToken * limit) {
         const { ids } = renderer.render(this.#state!);
         const last = this.#steps.at(-1);
-        if (last) assertGoesOn(last.tokens, ids);
+        if (last) assertContinues(last.tokens, ids);
         if (characters === 0 && ids.length === 0) {
           throw new GradusError('PROMPT_EMPTY', 'its prompt has no text', { hint: 'take such rows out of the data' });
         }
@@ -89,7 +89,7 @@ export class Episode {
     return undefined;
   }
 
-  /** Records a turn of the policy and lets the environment answer it; `cut` says why the turn ended early. */
+  /** Records a turn of the policy and passes it to the environment; `cut` says why the turn ended early, if it did. */
   act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Soon<void> {
     return this.#attempt(() => {
       const action = renderer.parse(tokens.completionIds, this.#state!.tools);
@@ -98,9 +98,9 @@ export class Episode {
         this.#stopReason = cut;
         return;
       }
-      const answered = this.#ask((limit) => callEnv(this.#env!, 'step', limit, action));
+      const answered = this.#timed((limit) => callEnv(this.#env!, 'step', limit, action));
       return after(answered, (next) => {
-        // The environment sees a turn that was cut off, but the policy does not continue from its answer.
+        // The environment sees the turn even if it was cut off, but the episode then ends whatever it answers.
         if (cut) this.#stopReason = cut;
         else if ('stopReason' in next) this.#stopReason = next.stopReason;
         else this.#state = next;
@@ -112,10 +112,10 @@ export class Episode {
   end(): Soon<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
-    const judges = env && (isRemote(env) || env.metrics || env.score);
-    const isJudged = judges && !['error', 'timeout', 'cancelled'].includes(this.#stopReason);
-    const judged = isJudged ? this.#attempt(() => this.#judge(env)) : undefined;
-    return after(judged, () => {
+    const canScore = env && (isRemote(env) || env.metrics || env.score);
+    const isScored = canScore && !['error', 'timeout', 'cancelled'].includes(this.#stopReason);
+    const scored = isScored ? this.#attempt(() => this.#score(env)) : undefined;
+    return after(scored, () => {
       if (isRemote(env)) env.release();
     });
   }
@@ -130,14 +130,14 @@ export class Episode {
     };
   }
 
-  async #judge(env: Env): Promise<void> {
+  async #score(env: Env): Promise<void> {
     [this.#metrics, this.#scores] = await Promise.all([
-      this.#ask((limit) => callEnv(env, 'metrics', limit)),
-      this.#ask((limit) => callEnv(env, 'score', limit)),
+      this.#timed((limit) => callEnv(env, 'metrics', limit)),
+      this.#timed((limit) => callEnv(env, 'score', limit)),
     ]);
   }
 
-  /** Runs a part of the episode; an error ends the episode. */
+  /** Runs a part of the episode. An error ends the episode and is recorded. */
   #attempt(work: () => Soon<void>): Soon<void> {
     try {
       const outcome = work();
@@ -147,8 +147,8 @@ export class Episode {
     }
   }
 
-  /** Calls the environment's code within its time limits. */
-  #ask<T>(call: (timeLimit: number) => Soon<Timed<T>>): Soon<T> {
+  /** Calls the environment's code within both time limits, and counts the time it took. */
+  #timed<T>(call: (timeLimit: number) => Soon<Timed<T>>): Soon<T> {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);

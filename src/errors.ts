@@ -1,4 +1,4 @@
-// Every error a user can meet: a stable code, one line, and a hint about what to do. Exit codes live in cli/exit-codes.ts.
+// The error class for everything that a user can meet: a stable code, one line, and a hint about what to do. cli/exit-codes.ts has the exit codes.
 
 /** The kind of error, which determines the exit code of the command. */
 export type ErrorKind =
@@ -21,7 +21,7 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** An error with a stable `code` (upper case, underscores), a message, of which line breaks become spaces, and a hint. */
+/** An error with a stable `code` (upper case, underscores), a message and a hint. Line breaks in the message become spaces. */
 export class GradusError extends Error {
   override readonly name = 'GradusError';
   readonly code: string;
@@ -41,13 +41,13 @@ export class GradusError extends Error {
   }
 }
 
-/** The stable code of anything that was thrown: `UNEXPECTED` for what has none of our kind. */
+/** The code of anything that was thrown; `UNEXPECTED` if it has none in our format. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]*$/.test(code) ? code : 'UNEXPECTED';
 }
 
-/** The message of anything that was thrown, even if it is not an `Error`; the beginning of a very long one. */
+/** The message of anything that was thrown, even if it is not an `Error`; very long ones are cut. */
 export function messageOf(error: unknown): string {
   try {
     return beginning(String(error instanceof Error ? error.message : error));
@@ -56,26 +56,26 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** The message of an error and of its cause, one line of each: `fetch failed` alone says nothing. */
+/** The first lines of the messages of an error and of its cause: `fetch failed` alone says nothing. */
 export function messageWithCause(error: unknown): string {
   const first = (thrown: unknown) => messageOf(thrown).split('\n')[0]!;
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
 }
 
-/** The stack of anything that was thrown, if it has one; the beginning of a very long one. */
+/** The stack of anything that was thrown, if it has one; very long ones are cut. */
 export function stackOf(error: unknown): string | undefined {
   return error instanceof Error && typeof error.stack === 'string' ? beginning(error.stack) : undefined;
 }
 
-/** Errors are recorded with every completion that caused them, and some of user code hold all that it had read. */
+/** Errors are recorded with every completion that caused them, and messages from user code may quote whole documents. */
 const mostCharacters = 8192;
 
 function beginning(text: string): string {
   return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}… (${text.length} characters)`;
 }
 
-/** The kind of a value, for messages: `undefined`, `an array`, `a string`. */
+/** The kind of a value, for error messages: `undefined`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value === 'object') return isObject(value) ? 'an object' : 'an array';

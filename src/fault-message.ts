@@ -1,13 +1,13 @@
-// What is said of an error that a reward or an environment threw: its class, its message and its place, as Python's are told.
+// Describes an error from a user's reward or environment in the way Python does: class, message, file and line.
 import { GradusError, messageOf, stackOf } from './errors.ts';
 import { TimeLimitError } from './time-limits.ts';
 
-/** Where the code of this package is, in stacks. */
+/** The folder of this package's code, as stacks show it. */
 const ownFolder = new URL('./', import.meta.url).href;
 
 /**
- * `TypeError: x is not a function (mine.ts:7)`, of an error that arose in a user's file or in what that file calls outside this package. Of any other
- * its message alone. The place is the innermost in a user's file, without folder or column, so that it is the same on each machine.
+ * `TypeError: x is not a function (mine.ts:7)` for an error from a user's file, or from code outside this package that it calls; for any other
+ * error just the message. The place is the innermost frame in a user's file, without folder and column, so that it is the same on every machine.
  */
 export function faultMessage(error: unknown): string {
   const message = messageOf(error);
@@ -18,7 +18,7 @@ export function faultMessage(error: unknown): string {
   return `${message === '' ? name : `${name}: ${message}`} (${place})`;
 }
 
-/** The class of an error, which user code may have made unreadable. */
+/** The class of an error. User code may have replaced `name` by a getter that throws. */
 export function nameOf(error: Error): string {
   try {
     return messageOf(error.name);
@@ -27,9 +27,9 @@ export function nameOf(error: Error): string {
   }
 }
 
-/** `file:line`. Only frames before the first one of this package count: those after it are of whoever called it. */
+/** `file:line`. Frames after the first one of this package belong to its callers and do not count. */
 function userPlace(stack: string, message: string): string | undefined {
-  // The message comes first, and may look like frames.
+  // The stack begins with the message, which may contain lines that look like frames.
   const frames = stack.slice(Math.max(0, stack.indexOf(message)) + message.length).split('\n');
   for (const frame of frames) {
     if (frame.includes(ownFolder)) return undefined;
@@ -39,7 +39,7 @@ function userPlace(stack: string, message: string): string | undefined {
   return undefined;
 }
 
-/** Stacks tell ES modules as URLs and others as paths. */
+/** Stacks show ES modules as URLs and CommonJS modules as paths. */
 function baseName(path: string): string {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return path.startsWith('file:') ? decodeURIComponent(name) : name;

@@ -1,6 +1,6 @@
-// Frozen copies of data for user code, which cannot change the original.
+// Deeply frozen copies of data, so that user code cannot change the original.
 
-/** A copy that is frozen through and through, as far as it is made of arrays and plain objects, as JSON is. What is shared is copied once. */
+/** A deeply frozen copy of arrays and plain objects; other objects are kept as they are. Shared references stay shared. */
 export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
   if (typeof value !== 'object' || value === null) return value;
   const known = copies.get(value) ?? copyOf(value, copies);
@@ -10,7 +10,7 @@ export function frozenCopy<T>(value: T, copies = new Map<object, object>()): T {
 
 function copyOf(value: object, copies: Map<object, object>): object {
   if (Array.isArray(value)) {
-    const copy = value.slice(); // often of thousands of token ids, for which no call is needed
+    const copy = value.slice(); // often thousands of token ids, for which a call each would be slow
     for (let i = 0; i < copy.length; i++) if (typeof copy[i] === 'object') copy[i] = frozenCopy(copy[i], copies);
     return Object.freeze(copy);
   }

@@ -16,6 +16,7 @@ import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
 import { type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 import type { Generator } from './rollout-generator.ts';
+import { type Phase, type Stopwatch, stopwatch } from './stopwatch.ts';
 import { trainingSequence } from './training-sequence.ts';
 
 export interface GrpoTrainerOptions<E extends Example = Example> {
@@ -33,13 +34,13 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly learningRate: number | ((step: number) => number);
   /** Optimiser updates on the rollouts of one step. @default 1 */
   readonly numIterations?: number;
-  /** What a score is compared with: the mean of its group, or of the others in its group. @default 'group' */
+  /** What a score is compared with: the mean of its group, or the mean of the other scores in it. @default 'group' */
   readonly advantageBaseline?: AdvantageBaseline;
   /** What advantages are divided by; see `groupAdvantages`. @default 'group' */
   readonly scaleRewards?: ScaleRewards;
   /** Computes scores from the parts of rewards. @default the scores of the reward model */
   readonly rewardWeights?: RewardWeights;
-  /** Whether each reward named in `rewardWeights` is normalised by itself within its group before they are added. @default false */
+  /** Normalise each reward in `rewardWeights` on its own within its group before they are added (GDPO). @default false */
   readonly multiObjective?: boolean;
   /** Do not train on completions that a token limit cut off; their scores still count in their groups. @default false */
   readonly maskTruncated?: boolean;
@@ -64,16 +65,8 @@ export interface StepReport<E extends Example = Example> {
   readonly metrics: Readonly<Record<string, number>>;
   /** Seconds: step_time and its parts time/generate, time/score, time/update. */
   readonly timings: Readonly<Record<string, number>>;
-  /** The phases of the step, in order of time. */
+  /** The phases of the step, in the order in which they ran. */
   readonly phases: readonly Phase[];
-}
-
-/** A phase of a step; a step that resamples groups has several with the same name. */
-export interface Phase {
-  readonly name: 'generate' | 'score' | 'update';
-  /** Start time by `performance.now()`, in milliseconds. */
-  readonly start: number;
-  readonly milliseconds: number;
 }
 
 export interface StepsOptions {
@@ -86,8 +79,8 @@ export interface StepsOptions {
 /** The weights of the parts of rewards, by their names. */
 type Weights = Readonly<Record<string, number>>;
 
-/** A group of which is known whether it is learnt from, but not yet what. */
-type Judged<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
+/** A group whose fate is decided, but whose advantages are not yet computed. */
+type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
 /** Group-relative policy optimisation: Shao et al. 2024, arXiv:2402.03300. */
 export class GrpoTrainer<E extends Example = Example> {
@@ -108,8 +101,8 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /**
-   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID` and
-   * `OPTION_INVALID` for what the parts return, before any weight is changed.
+   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID` or
+   * `OPTION_INVALID` if a part returns something invalid, before any weight is changed.
    */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { logger, maxSteps } = this.#options;
@@ -154,58 +147,72 @@ export class GrpoTrainer<E extends Example = Example> {
     };
   }
 
-  /** Samples the groups of a step, and others in place of those from which nothing can be learnt. */
+  /** Samples the groups of a step, and replacements for groups that teach nothing; `undefined` if the signal ended it. */
   async #sampleGroups(
     step: number,
     weights: Weights | undefined,
     clock: Stopwatch,
     signal: AbortSignal | undefined,
-  ): Promise<Judged<E>[] | undefined> {
-    const { dataLoader, model, generator, rewardModel, maxSteps, promptsPerStep, numGenerations, seed } = this.#options;
-    const { groupPolicy, resampleLimit, minGroup, maskTruncated, multiObjective } = this.#options;
+  ): Promise<SampledGroup<E>[] | undefined> {
+    const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
+    const { maskTruncated, multiObjective } = this.#options;
     const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
-    const judged: Judged<E>[] = [];
+    const sampled: SampledGroup<E>[] = [];
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {
       const examples = dataLoader.next(missing);
-      const score = (i: number, group: readonly Trajectory[]) =>
-        rewardModel.score(examples[i]!, group, { step, maxSteps });
-      const scoring: Promise<Reward[]>[] = [];
-      const rollouts = await generator.generate(examples, model.policy(), {
-        samplesPerExample: numGenerations,
-        seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
-        ...(signal && { signal }),
-        onGroup(i, group) {
-          if (signal?.aborted) return;
-          scoring[i] = score(i, group);
-          // Heard of below, where all of them are waited for.
-          scoring[i].catch(() => {});
-        },
-      });
-      if (signal?.aborted) return undefined;
-      assertGroups(rollouts, examples.length, numGenerations);
-      clock.lap('generate');
-
-      const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
-      for (const group of rewards) assertRewards(group, numGenerations);
-      clock.lap('score');
-
+      const scored = await this.#rollOutAndScore(examples, step, round, clock, signal);
+      if (!scored) return undefined;
       missing = 0;
       for (const [i, example] of examples.entries()) {
-        const id = `${step + 1}.${judged.length}`;
-        const scored = weights ? rewards[i]!.map((reward) => reweighed(reward, weights)) : rewards[i]!;
-        const group = { id, example, trajectories: rollouts[i]!, rewards: scored };
+        const { trajectories, rewards: unweighted } = scored[i]!;
+        const id = `${step + 1}.${sampled.length}`;
+        const rewards = weights ? unweighted.map((reward) => reweighed(reward, weights)) : unweighted;
+        const group = { id, example, trajectories, rewards };
         const reason = groupReason(group, { maskTruncated, objectives, minGroup });
         const fate = groupFate(reason, groupPolicy, round < resampleLimit);
         if (fate === 'resampled') missing++;
-        judged.push({ ...group, reason, fate });
+        sampled.push({ ...group, reason, fate });
       }
     }
-    return judged;
+    return sampled;
   }
 
-  /** Adds the advantages. They are computed from kept groups alone, and are 0 in the others. */
-  #withAdvantages(groups: readonly Judged<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
+  /** The trajectories and rewards of each example. A group is scored as soon as it is complete, while others are still being sampled. */
+  async #rollOutAndScore(
+    examples: readonly E[],
+    step: number,
+    round: number,
+    clock: Stopwatch,
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<GroupOutcome<E>, 'trajectories' | 'rewards'>[] | undefined> {
+    const { model, generator, rewardModel, maxSteps, numGenerations, seed } = this.#options;
+    const score = (i: number, group: readonly Trajectory[]) =>
+      rewardModel.score(examples[i]!, group, { step, maxSteps });
+    const scoring: Promise<Reward[]>[] = [];
+    const rollouts = await generator.generate(examples, model.policy(), {
+      samplesPerExample: numGenerations,
+      seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
+      ...(signal && { signal }),
+      onGroup(i, group) {
+        if (signal?.aborted) return;
+        scoring[i] = score(i, group);
+        // Awaited below; until then a failure must not count as an unhandled rejection.
+        scoring[i].catch(() => {});
+      },
+    });
+    if (signal?.aborted) return undefined;
+    assertGroups(rollouts, examples.length, numGenerations);
+    clock.lap('generate');
+
+    const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
+    for (const group of rewards) assertRewards(group, numGenerations);
+    clock.lap('score');
+    return rollouts.map((trajectories, i) => ({ trajectories, rewards: rewards[i]! }));
+  }
+
+  /** Adds the advantages, which are computed from kept groups alone and are 0 in the others. */
+  #withAdvantages(groups: readonly SampledGroup<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
     const kept = groups.filter(({ fate }) => fate === 'kept');
     const advantages = this.#advantages(
       kept.map(({ rewards }) => rewards),
@@ -233,8 +240,8 @@ export class GrpoTrainer<E extends Example = Example> {
     return kept.flatMap(({ trajectories, advantages }) =>
       trajectories.flatMap((trajectory, i) => {
         const masked = maskTruncated && isTruncated(trajectory);
-        const taught = trajectory.steps.some(({ state }) => state.trained !== false);
-        return wasPlayed(trajectory) && taught && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
+        const isTrained = trajectory.steps.some(({ state }) => state.trained !== false);
+        return wasPlayed(trajectory) && isTrained && !masked ? [trainingSequence(trajectory, advantages[i]!)] : [];
       }),
     );
   }
@@ -255,7 +262,7 @@ export class GrpoTrainer<E extends Example = Example> {
     for (let iteration = 0; iteration < iterations; iteration++) {
       const result = await model.update({ sequences: batch }, { learningRate });
       metrics.push(result.metrics);
-      // The first update returns the old log-probabilities for the ratios of later updates, if there are any.
+      // The log-probabilities before the first update are the denominators of the ratios in later ones.
       if (iteration === 0 && iterations > 1)
         batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
     }
@@ -306,26 +313,4 @@ function withDefaults<E extends Example>(options: GrpoTrainerOptions<E>) {
 /** The metrics `rewards/<name>/weight`: the weight of each part. */
 function weightMetrics(weights: Weights): Record<string, number> {
   return Object.fromEntries(Object.entries(weights).map(([name, weight]) => [`rewards/${name}/weight`, weight]));
-}
-
-type Stopwatch = ReturnType<typeof stopwatch>;
-
-function stopwatch() {
-  const phases: Phase[] = [];
-  let last = performance.now();
-  return {
-    phases,
-    lap(name: Phase['name']) {
-      const now = performance.now();
-      phases.push({ name, start: last, milliseconds: now - last });
-      last = now;
-    },
-    timings() {
-      const seconds: Record<string, number> = { step_time: 0 };
-      for (const { name, milliseconds } of phases) {
-        for (const key of ['step_time', `time/${name}`]) seconds[key] = (seconds[key] ?? 0) + milliseconds / 1000;
-      }
-      return seconds;
-    },
-  };
 }

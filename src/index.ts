@@ -22,7 +22,6 @@ export { type DataLoader, shuffledExamples } from './data.ts';
 export {
   GrpoTrainer,
   type GrpoTrainerOptions,
-  type Phase,
   type StepReport,
   type StepsOptions,
 } from './grpo-trainer.ts';
@@ -66,6 +65,7 @@ export {
   wasPlayed,
 } from './rl.ts';
 export { type GenerateOptions, type Generator, RolloutGenerator, type RolloutOptions } from './rollout-generator.ts';
+export type { Phase } from './stopwatch.ts';
 export { SupervisedTrainer, type SupervisedTrainerOptions } from './supervised-trainer.ts';
 export { connectMlflow } from './trackers/mlflow.ts';
 export { connectTensorBoard } from './trackers/tensorboard.ts';

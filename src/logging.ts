@@ -1,4 +1,4 @@
-// The interface to which a run reports its metrics.
+// The interface for loggers of metrics.
 
 export type Metrics = Readonly<Record<string, number>>;
 
@@ -16,7 +16,7 @@ export interface TrackedPlace {
   readonly id?: string;
 }
 
-/** The mean of each name over the records that have it. */
+/** The mean of each metric over the records that have it. */
 export function meanMetrics(records: readonly Metrics[]): Record<string, number> {
   const sums = new Map<string, { total: number; count: number }>();
   for (const record of records) {

@@ -1,4 +1,4 @@
-// Chat messages. Environments deal in messages and know nothing of tokens.
+// Chat messages: what environments read and write. They know nothing of tokens.
 
 export const roles = ['system', 'user', 'assistant', 'tool'] as const;
 export type Role = (typeof roles)[number];
@@ -16,7 +16,7 @@ export interface Message {
   readonly content: string;
   /** The tool calls in an assistant's message. */
   readonly toolCalls?: readonly ToolCall[];
-  /** The id of the call that this message of a tool answers. */
+  /** The id of the call that this `tool` message answers. */
   readonly toolCallId?: string;
 }
 

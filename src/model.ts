@@ -6,7 +6,7 @@ export interface TrainingSequence {
   /** The context, which is not trained on; sequences of a group share it. */
   readonly promptIds: readonly number[];
   readonly completionIds: readonly number[];
-  /** True for tokens that the loss is computed on; false for what came between turns, and for turns whose state says `trained: false`. */
+  /** True for tokens that the loss is computed on; false for tokens between turns and for turns whose state says `trained: false`. */
   readonly mask: readonly boolean[];
   /** Log-probabilities under the weights with which the batch was sampled; absent on the first update of a batch, where the ratio is 1. */
   readonly oldLogprobs?: readonly number[];
@@ -25,22 +25,22 @@ export interface TrainingBatch {
 export interface UpdateResult {
   /** Training metrics under TRL's names: loss, grad_norm, entropy, kl, clip_ratio/…. The trainer adds `learning_rate`. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** Log-probability of each completion token under the weights before this update; undefined, such as 0, where the mask is false. */
+  /** Log-probability of each completion token under the weights before this update; an arbitrary number where the mask is false. */
   readonly logprobs: readonly (readonly number[])[];
 }
 
 export interface Model {
-  /** Samples with the current weights at each call. */
+  /** A policy whose calls sample with the weights that are current at the time. */
   policy(): Policy;
   /**
-   * Log-probabilities of completion tokens under the current weights, or under the frozen initial ones; undefined where the mask is false.
-   * Throws `SEQUENCE_INVALID`, as updates do, where the lists of a sequence have different lengths.
+   * Log-probabilities of completion tokens under the current or the frozen initial weights; arbitrary where the mask is false. Like updates,
+   * throws `SEQUENCE_INVALID` if the lists of a sequence have different lengths.
    */
   logprobs(sequences: readonly TrainingSequence[], weights: 'current' | 'reference'): Promise<number[][]>;
   /** Whether updates compute the reference log-probabilities themselves, so that `referenceLogprobs` need not be given. @default false */
   readonly scoresReference?: boolean;
-  /** One optimiser step. Where the sequences have `oldLogprobs`, they are otherwise those of the call before. */
+  /** One optimiser step. Sequences with `oldLogprobs` are those of the previous call, trained on once more. */
   update(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
-  /** One supervised step on the completions, ignoring advantages; absent if the model cannot do that. */
+  /** One supervised step on the completions, ignoring advantages; absent if the model does not support it. */
   updateSupervised?(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
 }

@@ -1,4 +1,4 @@
-// Looks up names that users give, and finds the name that was probably meant if there is none.
+// Looks up names that users write, and suggests the name that they probably meant.
 
 /** The candidate with the fewest edits from `name`, ignoring case; `undefined` if more than a third of the letters differ. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {

@@ -1,4 +1,4 @@
-// The errors that end training or sampling if a number is NaN or infinite.
+// The errors that end training or sampling when a number is NaN or infinite.
 import { GradusError } from './errors.ts';
 import type { TrainingBatch } from './model.ts';
 
@@ -22,7 +22,7 @@ export class NotFiniteError extends GradusError {
   }
 }
 
-/** Thrown where the scores of a next token are no numbers and there is no batch that training could keep. */
+/** The error for logits that are NaN or infinite outside of training, where there is no batch to save. */
 export function scoresNotFinite(): GradusError {
   return new GradusError(
     codes['log-probability of a sampled token'],

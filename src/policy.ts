@@ -1,4 +1,4 @@
-// What samples: requests for completions, and the interface of a policy that answers them.
+// The interface of a policy: requests for completions, and the completions that it samples for them.
 
 export interface SamplingOptions {
   /** Maximum number of tokens in a completion. */
@@ -11,32 +11,32 @@ export interface SamplingOptions {
   readonly topP?: number;
   /** Drop tokens whose probability is below this fraction of the largest. @default 0 */
   readonly minP?: number;
-  /** Tokens that end a completion, of which they are part. */
+  /** Tokens that end a completion; the completion includes them. */
   readonly stopIds: ReadonlySet<number>;
-  /** Called after each token; says whether the completion ends with it. See `stopAtText`. @default never */
+  /** Called after each token; returns whether the completion ends there. See `stopAtText`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
   /** Ends all completions early, with finish reason `cancelled`. */
   readonly signal?: AbortSignal;
 }
 
 export interface SampleRequest {
-  /** The prompt; it is read only once for requests with equal prompts. */
+  /** Requests with equal prompts share one pass over the prompt. */
   readonly promptIds: readonly number[];
-  /** The name of the completion's random stream, so that the result does not depend on what else is in the batch. */
+  /** Seeds the completion's own random stream, so that the result does not depend on the rest of the batch. */
   readonly seed: number;
-  /** A limit for this completion, if shorter. @default the options' maxTokens */
+  /** A lower limit for this completion. @default the options' maxTokens */
   readonly maxTokens?: number;
-  /** Whether this completion ends after these ids, in addition to the options' `stopWhen`. @default never */
+  /** Ends this completion, in addition to the options' `stopWhen`. @default never */
   readonly stopWhen?: (ids: readonly number[]) => boolean;
-  /** Whether the dialogue's next prompt may begin with this prompt and its completion, so that the cache is worth keeping. @default false */
+  /** Whether the dialogue's next prompt may continue this completion, so that its KV cache is worth keeping. @default false */
   readonly goesOn?: boolean;
-  /** How many of the likeliest tokens to tell at each place of the completion. @default 0 */
+  /** How many of the most likely tokens to report at each position of the completion. @default 0 */
   readonly topLogprobs?: number;
-  /** Told each token, before `stopWhen` is asked about it; where a policy samples elsewhere, all of them when it is done. @default not told */
+  /** Called with each token, before `stopWhen`. A policy that samples in another process calls it for all tokens at the end. @default none */
   readonly onToken?: (token: SampledToken) => void;
 }
 
-/** One place of a completion: see there. */
+/** One token of a `Completion`, with the same fields. */
 export interface SampledToken {
   readonly id: number;
   readonly plainLogprob: number;
@@ -51,33 +51,33 @@ export interface TokenLogprob {
 export interface Completion {
   readonly ids: readonly number[];
   /**
-   * Log-probability of each id after temperature, but before top-k, top-p and min-p: what a trainer's log-probabilities, which know no filters,
-   * can be compared with. 0 if the choice was greedy.
+   * Log-probability of each id after temperature, but before top-k, top-p and min-p, so that it is comparable with the trainer's, which applies
+   * no filters. 0 if the choice was greedy.
    */
   readonly logprobs: readonly number[];
   /** Log-probability of each id under the model itself, with temperature 1. */
   readonly plainLogprobs: readonly number[];
-  /** Where they were asked for: by place the likeliest tokens under the model itself, likeliest first. vLLM does not tell them. */
+  /** If requested: for each position the most likely tokens under the model itself, in descending order. vLLM does not report them. */
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
   readonly finishReason: 'stop' | 'length' | 'cancelled';
 }
 
-/** What a model says of a text that it is given. */
+/** The log-probabilities that a model assigns to a given text. */
 export interface TextLogprobs {
-  /** Log-probability of each id but the first, given all before it, under the model itself. */
+  /** Log-probability of each id except the first, given all ids before it, under the model itself. */
   readonly logprobs: readonly number[];
-  /** Where they were asked for: in place of each of these ids the likeliest tokens, likeliest first. */
+  /** If requested: for each of these positions the most likely tokens, in descending order. */
   readonly topLogprobs?: readonly (readonly TokenLogprob[])[];
 }
 
 export interface TextLogprobsOptions {
-  /** How many of the likeliest tokens to tell at each place. @default 0 */
+  /** How many of the most likely tokens to report at each position. @default 0 */
   readonly topLogprobs?: number;
-  /** Where it is aborted, its reason is thrown. */
+  /** If aborted, its reason is thrown. */
   readonly signal?: AbortSignal;
 }
 
-/** A sequence of requests to a policy: yields one, is given its completion, may yield the next, and returns what came of it. */
+/** A sequence of requests to a policy: yields a request, receives its completion, may yield another request, and returns a result. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
 export interface Policy {
@@ -86,20 +86,20 @@ export interface Policy {
   /** Returns completions in the order of the requests. */
   sample(requests: readonly SampleRequest[], options: SamplingOptions): Promise<Completion[]>;
   /**
-   * Holds dialogues until they end; `onEnd` is called with the outcome of each. A dialogue gets its completion as soon as that has ended, while
-   * others are still sampled. When its next request is awaited depends only on what was sampled. @default see `converse`
+   * Runs dialogues to their ends; `onEnd` is called with the result of each. A dialogue receives its completion as soon as that has ended, while
+   * others are still being sampled. When its next request joins the batch depends only on what was sampled. @default see `converse`
    */
   converse?<T>(
     dialogues: readonly Dialogue<T>[],
     options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void>;
-  /** Reads texts of one token or more, in order, with the weights that it samples with. @default it cannot */
+  /** Scores texts of at least one token with the weights that it samples with; results are in order. @default not supported */
   textLogprobs?(texts: readonly (readonly number[])[], options?: TextLogprobsOptions): Promise<TextLogprobs[]>;
 }
 
 export interface ConverseOptions<T> extends SamplingOptions {
-  /** Asked before each run for dialogues that have come meanwhile, which are held together with the others; their indices follow. @default none */
+  /** Called before each forward pass; returns new dialogues, which join the others and continue their indices. @default none */
   readonly arrivals?: () => readonly Dialogue<T>[];
 }
 

@@ -1,4 +1,4 @@
-// Checks of what the protocols' implementations give the trainer: a wrong number must not become a gradient.
+// Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
 import { GradusError, kindOf } from './errors.ts';
 import type { TrainingSequence } from './model.ts';
 import type { Reward, Trajectory } from './rl.ts';
@@ -47,8 +47,8 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
 }
 
 /**
- * Throws `SEQUENCE_INVALID` unless what each sequence says of its completion's tokens are lists of one length.
- * @param contextLength of a language model, which also needs a token to begin with, one to go on with in any of them, and room for all
+ * Throws `SEQUENCE_INVALID` unless the lists of each sequence have the length of its completion.
+ * @param contextLength of a language model; prompts then need a token, some completion needs one, and each sequence must fit
  */
 export function assertSequences(sequences: readonly TrainingSequence[], contextLength?: number): void {
   for (const [i, sequence] of sequences.entries()) {

@@ -14,14 +14,14 @@ export interface Renderer {
   render(state: State): RenderedPrompt;
   /**
    * Parses sampled ids. Stop tokens are not part of the message.
-   * @param tools the tools that the state offered; without any, what looks like a call is text
+   * @param tools the tools that the state offered; without any, text that looks like a call stays text
    */
   parse(completionIds: readonly number[], tools?: readonly ToolSpec[]): Action;
-  /** Reads the text of a turn that may call tools while it is sampled. @default it is read when it is whole */
+  /** Streams the text of a turn that may call tools. @default such a turn is parsed when it is complete */
   follow?(tools: readonly ToolSpec[]): TurnText;
 }
 
 export interface TurnText {
-  /** What this token adds to the text, as far as it is certain that it is no part of a call. All but the end of the message's content. */
+  /** Returns the text that is now known not to belong to a call. The end of the content may be missing: `parse` has it. */
   push(id: number): string;
 }

@@ -1,4 +1,4 @@
-// Weights of rewards that change during training, by a schedule or by how much each reward varies.
+// Reward weights that change during training: by a schedule, or by how much each reward varies.
 import type { Reward } from './rl.ts';
 
 /**

@@ -31,13 +31,13 @@ export interface RewardInput {
   readonly log: (name: string, value: number) => void;
 }
 
-/** Returns one score per completion, `null` if the reward does not apply. Throwing means failure, which is recorded and never scored. */
+/** Returns one score per completion; `null` if the reward does not apply. If it throws, the failure is recorded and nothing is scored. */
 export type RewardFunction = (input: RewardInput) => readonly (number | null)[] | Promise<readonly (number | null)[]>;
 
 /** The part of a reward function's input that is plain data. */
 export type Judged = Omit<RewardInput, 'log'>;
 
-/** What went wrong, and where in the user's code it was thrown. */
+/** An error from a user's code, with its stack there. */
 export interface Fault {
   readonly message: string;
   readonly stack?: string;
@@ -57,7 +57,7 @@ export type RewardOutcome =
 export interface RemoteReward {
   /**
    * Never throws.
-   * @param timeLimit of the function in milliseconds, not counting the time before its turn
+   * @param timeLimit of the function in milliseconds, not counting the time that it waits in a queue
    */
   call(judged: Judged, timeLimit: number): Promise<RewardOutcome>;
 }

@@ -8,24 +8,24 @@ export type Example = Readonly<Record<string, unknown>>;
 /** What a policy sees before it acts. */
 export interface State {
   /**
-   * The whole conversation so far, with the policy's own messages as it was given them, not copies: their tokens are known by the object.
-   * Without a chat template the texts are joined as they are.
+   * The whole conversation so far. The policy's own messages must be the objects from its actions, not copies: renderers look up their tokens
+   * by identity. Without a chat template the texts are concatenated.
    */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
-  /** Whether the policy's next turn is trained on; false for turns that only serve to judge earlier ones. @default true */
+  /** Whether the policy's next turn is trained on; false for turns that only help to judge earlier ones. @default true */
   readonly trained?: boolean;
 }
 
 /** One turn of a policy. */
 export interface Action {
-  /** To be appended to the conversation as it is, see `State`. */
+  /** Append this object itself to the conversation, not a copy: see `State`. */
   readonly message: Message;
-  /** What is wrong with tool calls that could not be parsed. */
+  /** One error message for each tool call that could not be parsed. */
   readonly parseErrors?: readonly string[];
 }
 
-/** The end of an episode for a reason that only its environment knows. */
+/** Ends an episode for a reason that only its environment can know. */
 export interface End {
   readonly stopReason: 'completed' | 'max_tool_calls' | 'parse_error';
 }
@@ -72,7 +72,7 @@ export type StopReason = (typeof stopReasons)[number];
 
 /** The tokens of one turn; `completionIds` and `logprobs` have equal lengths. */
 export interface TurnTokens {
-  /** Everything that the model had read before it acted. */
+  /** Everything that the model read before it acted. */
   readonly promptIds: readonly number[];
   /** The sampled tokens, including the end token. */
   readonly completionIds: readonly number[];
@@ -80,8 +80,8 @@ export interface TurnTokens {
   readonly logprobs: readonly number[];
 }
 
-/** Checks that a prompt begins with everything that the model has read and written before. Throws `RENDERING_CHANGED_PREFIX`. */
-export function assertGoesOn({ promptIds, completionIds }: TurnTokens, next: readonly number[]): void {
+/** Checks that the next prompt begins with the tokens of this turn. Throws `RENDERING_CHANGED_PREFIX`. */
+export function assertContinues({ promptIds, completionIds }: TurnTokens, next: readonly number[]): void {
   const read = promptIds.length;
   const kept =
     next.length >= read + completionIds.length &&
@@ -97,6 +97,7 @@ export function assertGoesOn({ promptIds, completionIds }: TurnTokens, next: rea
   );
 }
 
+/** One turn of an episode. Elsewhere, a step is an optimiser update. */
 export interface Step {
   readonly state: State;
   readonly action: Action;
@@ -105,11 +106,12 @@ export interface Step {
 
 /** The record of one episode. */
 export interface Trajectory {
+  /** The turns of the policy, in order. */
   readonly steps: readonly Step[];
   readonly stopReason: StopReason;
   /** What went wrong, if the stop reason is `error` or `timeout`. */
   readonly error?: { readonly message: string; readonly stack?: string };
-  /** Scores from its environment, if it gives any. */
+  /** Scores from its environment, if it has any. */
   readonly scores?: EpisodeScore;
   /** Metrics from its environment. */
   readonly metrics?: Readonly<Record<string, number>>;
@@ -117,20 +119,20 @@ export interface Trajectory {
   readonly retries?: number;
 }
 
-/** Whether an episode was played to an end: the policy acted, and the episode was ended neither by an error nor by a signal. */
+/** Whether an episode was played to its end: the policy acted, and there was no error, timeout or cancellation. */
 export function wasPlayed({ steps, stopReason }: Trajectory): boolean {
   return steps.length > 0 && stopReason !== 'error' && stopReason !== 'timeout' && stopReason !== 'cancelled';
 }
 
 /** The reward of one trajectory. */
 export interface Reward {
-  /** The sum that training uses; `null` if no part applied or a part failed: such a trajectory is left out of its group. */
+  /** The weighted sum that training uses; `null` if no part applied or a part failed, which leaves the trajectory out of its group. */
   readonly score: number | null;
   /** The value of each reward function, unweighted; `null` if it did not apply. */
   readonly parts: Readonly<Record<string, number | null>>;
   /** Why a part has no value, by name. */
   readonly errors?: Readonly<Record<string, string>>;
-  /** Where in the user's code it was thrown, if known, by name. */
+  /** The stack in the user's code, if known, by name. */
   readonly stacks?: Readonly<Record<string, string>>;
   /** Values that rewards record with the completion, by name. */
   readonly extra?: Readonly<Record<string, unknown>>;
@@ -138,7 +140,7 @@ export interface Reward {
   readonly metrics?: Readonly<Record<string, number>>;
 }
 
-/** The trajectories of one example, which are compared with one another. */
+/** The trajectories of one example, whose scores are compared with one another. */
 export interface Group<E extends Example = Example> {
   /** Unique in a run. */
   readonly id: string;
@@ -150,7 +152,7 @@ export interface Group<E extends Example = Example> {
 /**
  * What can be learnt from a group:
  * - `mixed`: its scores differ, so there is something to learn;
- * - `all_good`, `all_bad`: all scores are equal, and at least 0.5 (halfway between the usual 0 for wrong and 1 for right), or less;
+ * - `all_good`, `all_bad`: all scores are equal; good means at least 0.5, halfway between the usual 0 for wrong and 1 for right;
  * - `unscored`: fewer than two of its trajectories have a score, so there is nothing to compare;
  * - `truncated`: all of its trajectories were cut off, and truncated completions are masked;
  * - `error`: failures left fewer than two scores.

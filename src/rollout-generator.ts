@@ -1,4 +1,4 @@
-// Rollouts: the interface of a generator of trajectories, and the one that plays episodes with a policy.
+// Rollouts: the `Generator` interface, and the generator that plays episodes with a policy.
 import { converse } from './dialogue.ts';
 import { Episode } from './episode.ts';
 import { GradusError } from './errors.ts';
@@ -14,7 +14,7 @@ export interface GenerateOptions {
   /** The same seed and examples give the same trajectories. */
   readonly seed: number;
   readonly signal?: AbortSignal;
-  /** Called with each group, in order, as soon as it has been played, while later ones still are. A generator need not support it. */
+  /** Called with each group, in order, as soon as it is complete, while later ones are still being played. A generator need not support it. */
   readonly onGroup?: (index: number, trajectories: readonly Trajectory[]) => void;
 }
 
@@ -26,7 +26,7 @@ export interface Generator<E extends Example = Example> {
 export interface RolloutOptions extends Omit<SamplingOptions, 'stopIds' | 'signal'> {
   /** Maximum turns of the policy in an episode. @default 1 */
   readonly maxTurns?: number;
-  /** Maximum tokens of an episode, read and sampled. @default the policy's context */
+  /** Maximum tokens of an episode, prompts and completions together. @default the policy's context */
   readonly maxEpisodeTokens?: number;
   /** Time limit of one call of an environment, in milliseconds. Code in this process that never yields cannot be stopped. @default 10_000 */
   readonly stepTimeout?: number;
@@ -68,13 +68,13 @@ export class RolloutGenerator<E extends Example = Example> implements Generator<
     });
     const groups = examples.map(() => new Array<Trajectory>(samplesPerExample));
     const missing = examples.map(() => samplesPerExample);
-    let told = 0;
+    let reported = 0;
     const sampling = { ...samplingOf(this.#options), stopIds: this.#renderer.stopIds, ...(signal && { signal }) };
     await converse(policy, episodes, sampling, (trajectory, index) => {
       const problem = Math.floor(index / samplesPerExample);
       groups[problem]![index % samplesPerExample] = trajectory;
       missing[problem]!--;
-      for (; missing[told] === 0; told++) onGroup?.(told, groups[told]!);
+      for (; missing[reported] === 0; reported++) onGroup?.(reported, groups[reported]!);
     });
     return groups;
   }
@@ -123,14 +123,14 @@ function episodeFailed({ message }: NonNullable<Trajectory['error']>): GradusErr
   });
 }
 
-/** The stop reason of an episode whose completion did not end by itself. */
+/** The stop reason of an episode by the finish reason of its last completion; `undefined` if that ended by itself. */
 const cuts = { stop: undefined, length: 'max_tokens', cancelled: 'cancelled' } as const;
 
 function hasFailed({ stopReason }: Trajectory): boolean {
   return stopReason === 'error' || stopReason === 'timeout';
 }
 
-/** The options that concern the policy. */
+/** The options that are passed on to the policy. */
 function samplingOf(options: RolloutOptions): Omit<SamplingOptions, 'stopIds' | 'signal'> {
   const { maxTurns, maxEpisodeTokens, stepTimeout, episodeTimeout, retries, failFast, ...sampling } = options;
   return sampling;

@@ -1,4 +1,4 @@
-// Words of a command line that is shown to be copied.
+// Quotes words of command lines that users are meant to copy.
 
 /** Quotes a word for the shell if necessary. */
 export function shellWord(word: string): string {

@@ -1,4 +1,4 @@
-// Supervised training on given completions, for policies that cannot yet solve any problem by themselves.
+// Supervised training on given completions, for policies that cannot solve any problem yet.
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';

@@ -1,10 +1,10 @@
-// Time limits for code that may never return.
+// Time limits for asynchronous code that may never finish.
 
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }
 
-/** Rejects with a `TimeLimitError` once the work takes longer; the work is then abandoned. Work that never yields cannot be stopped. */
+/** Rejects with a `TimeLimitError` when the time is up and abandons the work. Synchronous work cannot be stopped. */
 export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds: number, what = 'it'): Promise<T> {
   const outcome = work();
   // Most code returns at once, and setting a timer would take longer than that.

@@ -1,10 +1,10 @@
 // Turns a trajectory into the sequence of tokens that a model is trained on.
 import type { TrainingSequence } from './model.ts';
-import { assertGoesOn, type Trajectory } from './rl.ts';
+import { assertContinues, type Trajectory } from './rl.ts';
 
 /**
- * A trajectory as one sequence: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and what it read
- * between them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not begin with the previous turn.
+ * One sequence per trajectory: the first prompt, then the policy's turns (trained on, unless their state says otherwise) and the tokens between
+ * them (not trained on). Throws `RENDERING_CHANGED_PREFIX` if a prompt does not continue the previous turn.
  */
 export function trainingSequence({ steps }: Trajectory, advantage: number): TrainingSequence {
   const { promptIds } = steps[0]!.tokens;
@@ -12,7 +12,7 @@ export function trainingSequence({ steps }: Trajectory, advantage: number): Trai
   const mask: boolean[] = [];
   const samplerLogprobs: number[] = [];
   for (const [turn, { state, tokens }] of steps.entries()) {
-    if (turn > 0) assertGoesOn(steps[turn - 1]!.tokens, tokens.promptIds);
+    if (turn > 0) assertContinues(steps[turn - 1]!.tokens, tokens.promptIds);
     const { trained = true } = state;
     for (let i = promptIds.length + completionIds.length; i < tokens.promptIds.length; i++) {
       completionIds.push(tokens.promptIds[i]!);

@@ -1,8 +1,8 @@
-// Decodes the text of files that users write: bytes that are not UTF-8 are an error, never replaced by U+FFFD.
+// Decodes the text of users' files: invalid UTF-8 is an error and never becomes U+FFFD.
 import { GradusError } from './errors.ts';
 
 /**
- * Leaves out the byte order mark that some editors put first.
+ * Drops the byte order mark that some editors write.
  * Throws a `GradusError` with `code` and the first line that is not UTF-8, counted from 1.
  * @param path of the file, for the error
  */

@@ -6,7 +6,7 @@ import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
 import { createTokenizer } from '../tokenizers/tokenizer.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';
-import { assertGoesOnAfterTurns } from './conversation-check.ts';
+import { assertContinuesAfterTurns } from './conversation-check.ts';
 import { plainRenderer } from './plain-renderer.ts';
 
 const characters = createTokenizer(characterTokenizerJson('abcdefprou123?:;', ['<pad>', '<s>', '</s>']), {
@@ -18,7 +18,7 @@ const messages: Message[] = [{ role: 'user', content: '1' }];
 const tools = [{ name: 'b', description: 'c', parameters: { type: 'object' } }];
 
 function check(source: string, state = { messages, tools: [] as typeof tools }): void {
-  assertGoesOnAfterTurns(chatRenderer(characters, createChatTemplate(source), { stopIds }), state);
+  assertContinuesAfterTurns(chatRenderer(characters, createChatTemplate(source), { stopIds }), state);
 }
 
 const loop = (inside: string) => `{% for m in messages %}${inside}{% endfor %}`;
@@ -28,7 +28,7 @@ test('those that keep turns pass', () => {
   // Thoughts of earlier turns, which a template leaves out, stay where they were sampled.
   check(loop("{{ m.content.split('</think>')[-1] }};"));
   check(loop('{{ m.content }}'), { messages, tools });
-  assertGoesOnAfterTurns(plainRenderer(characters, { stopIds }), { messages, tools });
+  assertContinuesAfterTurns(plainRenderer(characters, { stopIds }), { messages, tools });
 });
 
 test('one that drops turns is refused', () => {

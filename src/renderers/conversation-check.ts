@@ -1,14 +1,14 @@
 // Checks, before training, that a renderer can continue a conversation.
 import type { Message } from '../message.ts';
 import type { Renderer } from '../rendering.ts';
-import { assertGoesOn, type State } from '../rl.ts';
+import { assertContinues, type State } from '../rl.ts';
 
 /** Renders a second turn. Throws what rendering throws, and `RENDERING_CHANGED_PREFIX` unless the result begins with the first turn as sampled. */
-export function assertGoesOnAfterTurns(renderer: Renderer, state: State): void {
+export function assertContinuesAfterTurns(renderer: Renderer, state: State): void {
   const question: Message = { role: 'user', content: '?' };
   const { ids: promptIds } = renderer.render(state);
   const completionIds = renderer.render({ messages: [question] }).ids;
   const { message } = renderer.parse(completionIds, state.tools);
   const { ids } = renderer.render({ ...state, messages: [...state.messages, message, question] });
-  assertGoesOn({ promptIds, completionIds, logprobs: [] }, ids);
+  assertContinues({ promptIds, completionIds, logprobs: [] }, ids);
 }

@@ -105,11 +105,11 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
 
 /** Refuses chat templates with which every episode would fail: those that drop earlier turns or write tool calls that cannot be parsed. */
 async function assertConversations({ environment, problems }: Task, renderer: Renderer): Promise<void> {
-  const { assertGoesOnAfterTurns } = await import('../renderers/conversation-check.ts');
+  const { assertContinuesAfterTurns } = await import('../renderers/conversation-check.ts');
   const [row] = problems.train;
   // An episode that cannot start is not an error here: it fails like any other.
   const opening = await openings(environment, [row!]).catch(() => undefined);
-  if (opening) assertGoesOnAfterTurns(renderer, opening(row!));
+  if (opening) assertContinuesAfterTurns(renderer, opening(row!));
 }
 
 /** The options for playing episodes. */

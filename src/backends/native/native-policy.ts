@@ -1,5 +1,5 @@
 // Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
-import { begin } from '../../dialogue.ts';
+import { startAll } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import type {
   Completion,
@@ -75,7 +75,7 @@ export class NativePolicy implements Policy {
     using batch = new RowBatch({ ...batchOptions, sampling: options });
     const pending: PendingAnswer<T>[] = [];
     const deliver = async (turns: readonly Turn[], due: number) => {
-      const answers = await begin(turns, ({ dialogue, completion }) => {
+      const answers = await startAll(turns, ({ dialogue, completion }) => {
         const speaker = speakers[dialogue]!;
         return completion ? speaker.next(completion) : speaker.next();
       });
