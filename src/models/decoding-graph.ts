@@ -29,8 +29,8 @@ export interface DecodingGraphOptions {
   exact?: ReadonlySet<string>;
   /** See `LayerOptions`. */
   asStored?: ReadonlyMap<string, StorageFormat>;
-  /** Whether the graph may have operators that only our own library computes. @default false */
-  ownOperators?: boolean;
+  /** Whether the graph may have custom operators, which the library of runtime/kernels.ts implements. @default false */
+  customOperators?: boolean;
   /** How many positions the rotary tables hold. */
   positions: number;
 }
@@ -41,7 +41,7 @@ export interface DecodingGraphOptions {
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
  * - `scored` int64 [N]: the indices in [B·S] of the tokens behind which the next one is scored, such as each row's last;
  * - `inverse_temperature` [];
- * - with our own operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
+ * - with custom operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
  *
  * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches.
  */
@@ -49,7 +49,7 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
   const { heads, keyValueHeads, headSize, hiddenSize } = config;
   const tables = rotaryInputs(config, options.positions);
   const lastPositions = input('last_positions', 'int64', [B]);
-  const twins = options.ownOperators && input('twins', 'int64', [B, 2]);
+  const twins = options.customOperators && input('twins', 'int64', [B, 2]);
   const outputs: Record<string, Tensor> = {};
   const layers = createLayers({
     ...options,

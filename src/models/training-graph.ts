@@ -43,8 +43,8 @@ export interface TrainingGraphOptions {
   recompute?: boolean;
   /** The probability with which adapters drop an element of their input. @default 0 */
   dropout?: number;
-  /** Whether the graph may have operators that only our own library computes. @default false */
-  ownOperators?: boolean;
+  /** Whether the graph may have custom operators, which the library of runtime/kernels.ts implements. @default false */
+  customOperators?: boolean;
   /** Whether the weight of the output layer is trained. @default false */
   trainsOutput?: boolean;
   /** Divides the logits, as in sampling. */
@@ -64,7 +64,7 @@ export interface TrainingGraphOptions {
 export function trainingGraph({ family, config }: Architecture, options: TrainingGraphOptions): TrainingGraph {
   const { dropout = 0 } = options;
   const tables = rotaryInputs(config, options.positions);
-  const { rows, attention } = options.ownOperators
+  const { rows, attention } = options.customOperators
     ? { rows: SEGMENT_ROWS, attention: segmentedAttention(config, tables) }
     : { rows: ROWS, attention: prefixAttention(config, prefixMasks(), tables) };
   const layers = createLayers({
@@ -83,10 +83,9 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   const output = layers.parameter(outputName(config), [config.vocabularySize, config.hiddenSize]);
   const alpha = 1 / options.temperature;
   const targets = input('targets', 'int64', [T]);
-  const { logprobs, entropy } =
-    options.ownOperators && !options.trainsOutput
-      ? tokenScores(predicting, output, targets, alpha)
-      : scoresOfLogits(predicting, output, targets, alpha);
+  const { logprobs, entropy } = avoidsLogits(options)
+    ? tokenScores(predicting, output, targets, alpha)
+    : scoresOfLogits(predicting, output, targets, alpha);
 
   const places = input('places', 'int64', [U, G, C]);
   const spread = (perToken: Tensor) =>
@@ -94,7 +93,15 @@ export function trainingGraph({ family, config }: Architecture, options: Trainin
   return { logprobs: spread(logprobs), entropy: spread(entropy) };
 }
 
-/** Builds what `tokenScores` computes from logits [T, vocabulary]. */
+/** Whether the graph scores tokens with the custom operator `tokenScores`, which never has all logits in memory. */
+export function avoidsLogits({
+  customOperators = false,
+  trainsOutput = false,
+}: Pick<TrainingGraphOptions, 'customOperators' | 'trainsOutput'>): boolean {
+  return customOperators && !trainsOutput;
+}
+
+/** Computes the same as `tokenScores`, by way of the logits [T, vocabulary]. */
 function scoresOfLogits(predicting: Tensor, output: Tensor, targets: Tensor, alpha: number): TrainingGraph {
   const logits = matmul(predicting, output, { transposeB: true, alpha });
   const total = logSumExp(logits);

@@ -1,5 +1,5 @@
-// Our own operators for ONNX Runtime, in kernels/: matrix products and attention on the matrix units of x86 processors, which ONNX Runtime does
-// not use, or on vector units, and element-wise operators in one pass. The system's C compiler makes their library at first use.
+// The library of our custom operators for ONNX Runtime, in kernels/: matrix products and attention on the matrix or vector units of x86
+// processors, and element-wise operators in one pass. The system's C compiler builds it at first use.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { messageOf } from '../errors.ts';
 import koffi from './koffi.ts';
 import { type Unit, unitFlags, unitsOfMachine } from './processor.ts';
 
-/** The library's path, or why there is none: then ONNX Runtime's own operators are used. */
+/** The library's path, or why there is none, in which case ONNX Runtime's operators are used. */
 export type KernelLibrary = { readonly library: string; readonly unit: Unit } | { readonly missing: string };
 
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
@@ -23,7 +23,7 @@ let found: KernelLibrary | undefined;
 /** koffi unloads a library whose handle is collected. */
 const loaded: LibraryHandle[] = [];
 
-/** Finds the library for this machine, once for each process, and compiles it if nobody has before. */
+/** Finds the library for this machine, once per process, and compiles it if the cache does not have it. */
 export function kernelLibrary(): KernelLibrary {
   found ??= findLibrary();
   return found;
@@ -54,12 +54,12 @@ export function libraryFor(unit: Unit): KernelLibrary {
   }
 }
 
-/** The version of a library that `kernelLibrary` found: it changes with the sources. */
+/** The version of a library from `kernelLibrary`, which changes with the sources. */
 export function kernelVersion(library: string): string {
   return basename(library, '.so').replace('kernels-', '');
 }
 
-/** The path of the library in the user's cache; a change of a file in kernels/ or of the flags makes another one. Throws if it cannot be compiled. */
+/** The path of the library in the user's cache; its name has a hash of kernels/ and of the flags. Throws if it cannot be compiled. */
 export function compiledLibrary(unit: Unit, environment: Readonly<Record<string, string | undefined>>): string {
   const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
   const options = [...flags, ...unitFlags(unit)];
@@ -68,7 +68,7 @@ export function compiledLibrary(unit: Unit, environment: Readonly<Record<string,
   const library = join(cache, `kernels-${hash.digest('hex').slice(0, 12)}.so`);
   if (existsSync(library)) return library;
   mkdirSync(cache, { recursive: true });
-  // Under another name until it is complete: other processes may look for it.
+  // Under a temporary name until it is complete, since other processes may look for it.
   const unfinished = `${library}.${process.pid}`;
   const { error, status, stderr } = spawnSync(compiler, [...options, source, '-o', unfinished, '-lm'], {
     encoding: 'utf8',

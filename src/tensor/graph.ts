@@ -32,7 +32,7 @@ export interface Operators {
   /** Values in row-major order; booleans are 0 and 1. */
   constant: { readonly values: readonly number[] };
   /**
-   * (bytes uint8 [N, B]) → [N, K]: numbers that are decoded wherever they are read. No gradient flows into them. Only our own operators read
+   * (bytes uint8 [N, B]) → [N, K]: numbers that are decoded wherever they are read. No gradient flows into them. Only our custom operators read
    * them: products of large matrices, `tokenScores`, and `gatherRows`.
    */
   stored: { readonly format: StorageFormat };

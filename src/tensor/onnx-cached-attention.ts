@@ -1,4 +1,4 @@
-// Lowers attention over a cache to our own operator where twins are given and it can be used; otherwise to ONNX Runtime's GroupQueryAttention,
+// Lowers attention over a cache to our custom operator if twins are given and it can be used; otherwise to ONNX Runtime's GroupQueryAttention,
 // padding heads to a size that it supports.
 import type { AttentionHeads, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS, MICROSOFT } from './onnx-emitter.ts';
@@ -9,7 +9,7 @@ const HEAD_MULTIPLE = 8;
 /** and rotates those of a multiple of this one. */
 const ROTATED_MULTIPLE = 16;
 
-/** The attributes of our own operators for attention. */
+/** The attributes of our custom operators for attention. */
 export function namedHeads({ heads, keyValueHeads, scale }: AttentionHeads) {
   return { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
 }

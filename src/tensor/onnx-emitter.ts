@@ -35,7 +35,7 @@ export class Emitter {
   readonly #shared = new Map<string, string>();
   #count = 0;
 
-  /** How our own operator packs large matrices; `undefined` where ONNX Runtime's is used. */
+  /** How our custom operator packs large matrices; `undefined` where ONNX Runtime's is used. */
   readonly packing: Packing | undefined;
   readonly #packings: ReadonlyMap<string, Packing>;
   readonly #initializers: ReadonlySet<string>;
@@ -69,7 +69,7 @@ export class Emitter {
     return source.op === 'input' && this.#initializers.has(source.attributes.name);
   }
 
-  /** The packing of a product with this right operand, in our own operator. */
+  /** The packing of a product with this right operand, in our custom operator. */
   packingOf(right: string): Packing {
     return this.#packings.get(right) ?? this.packing!;
   }

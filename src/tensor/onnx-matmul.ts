@@ -141,7 +141,7 @@ function sumOf({ inputs: [left, right, addend], attributes = {} }: OnnxNode): Su
   return { product: { left: left!, right: right!, transA, transB, alpha: alpha.float, format }, addend };
 }
 
-/** Whether our operators can read a weight of this shape as it is stored. */
+/** Whether our custom operators can read a weight of this shape as it is stored. */
 export function readsStored(shape: readonly number[], format: StorageFormat): boolean {
   return shape.length === 2 && isLarge({ shape }) && decodesRows(shape[1]!, format);
 }

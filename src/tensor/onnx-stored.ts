@@ -1,4 +1,4 @@
-// The formats of stored numbers that our own operators decode.
+// The formats of stored numbers that our custom operators decode.
 import type { StorageFormat, Tensor } from './graph.ts';
 
 /** Their numbers in kernels/stored.h. */
@@ -18,12 +18,12 @@ const FORMATS: Readonly<Record<string, number>> = {
 /** Rows have a multiple of so many numbers, and of those of a block. */
 const LEAST = 32;
 
-/** The attribute that tells our operators how a matrix is stored. */
+/** The attribute that tells our custom operators how a matrix is stored. */
 export function formatOf(matrix: Tensor): { readonly format: number } {
   return { format: matrix.op === 'stored' ? FORMATS[matrix.attributes.format.name]! : FORMATS.F32! };
 }
 
-/** Whether our operators decode rows of so many numbers in this format. */
+/** Whether our custom operators decode rows of so many numbers in this format. */
 export function decodesRows(numbers: number, { name, blockElements }: StorageFormat): boolean {
   return name !== 'F32' && name in FORMATS && numbers % Math.max(LEAST, blockElements) === 0;
 }

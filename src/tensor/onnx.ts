@@ -17,7 +17,7 @@ import { formatShape, sameDimension, times } from './shape.ts';
 export interface LoweringOptions {
   /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
   initializers?: ReadonlySet<string>;
-  /** Use our operators, which the session must be given, and this packing for large products. @default ONNX Runtime's own */
+  /** Use our custom operators, which the session must be given, and this packing for large products. @default ONNX Runtime's own */
   packing?: Packing;
   /** Other packings for products with some of the initializers, by their names. @default none */
   packings?: ReadonlyMap<string, Packing>;
@@ -114,7 +114,7 @@ const reduction =
     emit.node(op, [x!, emit.integers(axes)], { keepdims: Number(keepDimensions) });
 
 /**
- * These are operators of our own only. Without our library, models build the same of others.
+ * Custom operators of ours. Without their library, models build the same from other operators.
  * @param least results that a node has, whichever are read
  */
 const own =

@@ -24,13 +24,13 @@ export function parameterCounts(architecture: Architecture, config: Config): Par
   return {
     trainable,
     full: trained.whole,
-    trainsOutput: trainsOutput(architecture, entries),
+    trainsOutput: trainsOutputLayer(architecture, entries),
     total: parameterCount(parameters) + trainable - parameterCount(trained.own),
   };
 }
 
 /** Whether the weight of the output layer is among trained parameters. */
-export function trainsOutput({ config }: Architecture, entries: readonly { readonly name: string }[]): boolean {
+export function trainsOutputLayer({ config }: Architecture, entries: readonly { readonly name: string }[]): boolean {
   return entries.some(({ name }) => name === outputName(config));
 }
 

@@ -7,16 +7,21 @@ import { lowerToOnnx } from '../../tensor/onnx.ts';
 import type { Packing } from '../../tensor/onnx-matmul.ts';
 
 export interface CompileOptions extends Omit<SessionOptions, 'initializers' | 'operators'> {
-  /** The library with our operators. @default ONNX Runtime's own operators */
+  /** The library with our custom operators. @default ONNX Runtime's own operators */
   readonly kernels?: string;
-  /** When our operator for matrix products packs weights. */
+  /** How our custom operator for matrix products packs weights. */
   readonly packing: Packing;
   /** Other packings for some matrices, by their names. @default none */
   readonly packings?: ReadonlyMap<string, Packing>;
 }
 
+/** Whether graphs may have our custom operators, which needs the library in the session. */
+export function hasCustomOperators({ kernels }: Pick<CompileOptions, 'kernels'>): boolean {
+  return kernels !== undefined;
+}
+
 export interface CompiledGraph {
-  /** The inputs that are not weights: they must be bound before a run. */
+  /** The inputs that are not weights; they must be bound before a run. */
   readonly inputs: ReadonlySet<string>;
   bind(): Binding;
   dispose(): void;
@@ -33,19 +38,19 @@ export function compileGraph(
 ): CompiledGraph {
   const used = inputsOf(Object.values(outputs));
   const initializers = new Map<string, HostTensor>();
-  // Weights on a device are bound instead: as initializers they would be copied for each session.
+  // Weights on a device are bound instead, since every session would copy initializers.
   const bound = new Map<string, AnyTensor>();
   for (const [name, weight] of weights) {
     if (!used.has(name)) continue;
     if (weight instanceof HostTensor) initializers.set(name, weight);
     else bound.set(name, weight);
   }
-  const hasOurs = kernels !== undefined;
+  const customOperators = kernels !== undefined;
   const model = lowerToOnnx(outputs, {
     initializers: new Set(initializers.keys()),
-    ...(hasOurs && { packing, ...(packings && { packings }) }),
+    ...(customOperators && { packing, ...(packings && { packings }) }),
   });
-  const session = createSession(model, { ...options, initializers, ...(hasOurs && { operators: kernels }) });
+  const session = createSession(model, { ...options, initializers, ...(customOperators && { operators: kernels }) });
   return {
     inputs: new Set(session.inputs.filter((name) => !bound.has(name))),
     bind() {

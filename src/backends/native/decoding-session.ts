@@ -1,4 +1,4 @@
-// The compiled sampling graph: it reads tokens of each row into a cache that is updated in place, and scores the next token.
+// The compiled sampling graph: reads tokens of each row into a KV cache that is updated in place, and scores the next token.
 import { type DecodingGraphOptions, decodingGraph, nextCacheName } from '../../models/decoding-graph.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { Binding } from '../../runtime/binding.ts';
@@ -6,15 +6,18 @@ import { allocate, type NativeBuffer } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { Arena } from './arena.ts';
-import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
+import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from './compiled-graph.ts';
 import { bindInputs, RunTensors } from './run-tensors.ts';
 import type { Scores } from './sampled-row.ts';
 
-/** Options of the graph, and how our operator, where it is used, keeps frozen matrices. */
-export interface DecodingSessionOptions extends DecodingGraphOptions, Pick<CompileOptions, 'packing' | 'packings'> {
+/** Options of the graph and of its session. */
+export interface DecodingSessionOptions
+  extends Omit<DecodingGraphOptions, 'customOperators'>,
+    Pick<CompileOptions, 'packing' | 'packings'> {
   readonly architecture: Architecture;
   readonly frozen: ReadonlyMap<string, AnyTensor>;
   readonly values: Arena;
+  /** The graph has custom operators if it has `kernels`. */
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels'>;
 }
 
@@ -29,7 +32,7 @@ export interface DecodingStep {
   readonly last: readonly number[];
   /** The indices in `ids` of the tokens behind which the next one is scored. @default the last of each row */
   readonly scored?: readonly number[];
-  /** For each row another one whose cache begins with the same tokens, or itself, and how many these are. */
+  /** For each row another one whose cache begins with the same tokens, or itself, and the number of these tokens. */
   readonly twins: readonly (readonly [row: number, count: number])[];
   readonly temperature: number;
 }
@@ -41,7 +44,8 @@ export class DecodingSession implements Disposable {
   readonly #values: Arena;
 
   constructor(options: DecodingSessionOptions) {
-    const outputs = decodingGraph(options.architecture, options);
+    const customOperators = hasCustomOperators(options.session);
+    const outputs = decodingGraph(options.architecture, { ...options, customOperators });
     this.vocabularySize = options.architecture.config.vocabularySize;
     this.#graph = compileGraph(outputs, options.frozen, {
       ...options.session,
@@ -56,7 +60,7 @@ export class DecodingSession implements Disposable {
     this.device = options.values.layout.device;
   }
 
-  /** Begins decoding for one batch of rows. Several batches may decode at the same time. */
+  /** Starts decoding one batch of rows. Several batches may decode at the same time. */
   begin(): Decoding {
     const binding = this.#graph.bind();
     bindInputs(binding, this.#graph.inputs, this.#values.tensors);
@@ -69,8 +73,8 @@ export class DecodingSession implements Disposable {
 }
 
 /**
- * Successive runs over one batch. What stays the same stays bound: the parameters, the caches until they are released (a model has dozens of
- * them), and the small inputs and the scores while steps have the same size.
+ * Successive runs over one batch. Whatever stays the same stays bound: the parameters, the caches until they are released (a model has dozens),
+ * and the small inputs and the scores as long as steps have the same size.
  */
 export class Decoding implements Disposable {
   readonly #binding: Binding;
@@ -87,8 +91,8 @@ export class Decoding implements Disposable {
     this.#vocabularySize = vocabularySize;
   }
 
-  /** Runs one step and calls `consume` for each place that is scored. The scores are valid only during that call. */
-  async run(step: DecodingStep, consume: (place: number, scores: Scores) => void): Promise<void> {
+  /** Runs one step and calls `consume` for each scored position. The scores are valid only during that call. */
+  async run(step: DecodingStep, consume: (position: number, scores: Scores) => void): Promise<void> {
     const { caches, rows, width, ids, last, twins, temperature } = step;
     const { scored = last.map((position, row) => row * width + Math.min(position, width - 1)) } = step;
     const tensors = this.#tensorsFor(rows, width, scored.length);
@@ -98,39 +102,39 @@ export class Decoding implements Disposable {
     write(tensors.twins, twins.flat());
     tensors.inverseTemperature.buffer.data[0] = temperature === 0 ? 1 : Math.min(1 / temperature, HIGHEST_SHARPNESS);
     this.#bindCaches(caches);
-    // To read prompts takes longer than the steps of one token before it.
+    // Reading prompts takes longer than the decoding steps before it.
     await (width === 1 ? this.#binding.run() : this.#binding.runAside());
     const size = this.#vocabularySize;
     const [logits, probabilities] = [tensors.logits.buffer.data, tensors.probabilities.buffer.data];
-    for (const place of scored.keys()) {
-      const [start, end] = [place * size, (place + 1) * size];
-      consume(place, {
+    for (const position of scored.keys()) {
+      const [start, end] = [position * size, (position + 1) * size];
+      consume(position, {
         logits: logits.subarray(start, end),
         probabilities: probabilities.subarray(start, end),
-        logTotal: tensors.logTotals.buffer.data[place]!,
+        logTotal: tensors.logTotals.buffer.data[position]!,
       });
     }
   }
 
   /** Returns the tensors of the last run if it had the same size, else new ones. */
-  #tensorsFor(rows: number, width: number, places: number): StepTensors {
+  #tensorsFor(rows: number, width: number, positions: number): StepTensors {
     const { shape } = this.#tensors?.ids ?? {};
-    const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === places;
+    const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === positions;
     if (same) return this.#tensors!;
     this.#tensors?.memory[Symbol.dispose]();
     const size = this.#vocabularySize;
-    this.#scores.fit(places * size);
+    this.#scores.fit(positions * size);
     const memory = new RunTensors();
     const tensors = {
       memory,
       ids: memory.create('int64', [rows, width]),
       lastPositions: memory.create('int64', [rows]),
-      scored: memory.create('int64', [places]),
+      scored: memory.create('int64', [positions]),
       twins: memory.create('int64', [rows, 2]),
       inverseTemperature: memory.create('float32', []),
-      logits: memory.view(this.#scores.logits.slice(0, places * size), [places, size]),
-      probabilities: memory.view(this.#scores.probabilities.slice(0, places * size), [places, size]),
-      logTotals: memory.create('float32', [places, 1]),
+      logits: memory.view(this.#scores.logits.slice(0, positions * size), [positions, size]),
+      probabilities: memory.view(this.#scores.probabilities.slice(0, positions * size), [positions, size]),
+      logTotals: memory.create('float32', [positions, 1]),
     };
     this.#binding
       .input('ids', tensors.ids)
@@ -145,7 +149,7 @@ export class Decoding implements Disposable {
     return tensors;
   }
 
-  /** Lets go of the caches of the last run, whose memory could not be freed otherwise. */
+  /** Unbinds the caches of the last run, so that their memory can be freed. */
   releaseCaches(): void {
     for (const name of this.#caches.keys()) {
       this.#binding.unbind(name);
@@ -174,11 +178,11 @@ interface StepTensors {
   /** [rows, width] */
   readonly ids: HostTensor<'int64'>;
   readonly lastPositions: HostTensor<'int64'>;
-  /** [places], where the tokens are among all ids behind which the next one is scored. */
+  /** [positions]: the indices of the tokens after which the next one is scored. */
   readonly scored: HostTensor<'int64'>;
   readonly twins: HostTensor<'int64'>;
   readonly inverseTemperature: HostTensor<'float32'>;
-  /** [places, vocabulary] */
+  /** [positions, vocabulary] */
   readonly logits: HostTensor<'float32'>;
   readonly probabilities: HostTensor<'float32'>;
   readonly logTotals: HostTensor<'float32'>;
@@ -188,10 +192,10 @@ function write(tensor: HostTensor<'int64'>, values: readonly number[]): void {
   tensor.buffer.data.set(values.map(BigInt));
 }
 
-/** Logits times more than this may not be float32. All but the likeliest tokens have no probability long before. */
+/** The largest factor for logits: more could overflow float32, and sampling is as good as greedy long before. */
 const HIGHEST_SHARPNESS = 1e30;
 
-/** Buffers for scores [places, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
+/** Buffers for scores [positions, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
 class ScoreBuffers implements Disposable {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);

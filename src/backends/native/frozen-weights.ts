@@ -1,5 +1,5 @@
-// The weights that are not trained, in memory: as the model's file has them where our own operators read that, otherwise as float32; and rounded
-// copies of them, for sampling with ONNX Runtime's operators.
+// The weights that are not trained: in the format of the model's file if our custom operators can read it, else in float32; and rounded copies
+// for sampling with ONNX Runtime's operators.
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/layers.ts';
 import { packedName, type Quantization, quantize, quantizedShapes, scalesName } from '../../models/quantized.ts';
@@ -25,14 +25,14 @@ export interface FrozenWeights {
 export async function readFrozenWeights(
   files: ModelFiles,
   { own }: TrainedParameters,
-  { device, ownOperators }: { readonly device: Device; readonly ownOperators: boolean },
+  { device, customOperators }: { readonly device: Device; readonly customOperators: boolean },
 ): Promise<FrozenWeights> {
   const tensors = new Map<string, HostTensor>();
   const asStored = new Map<string, StorageFormat>();
   for (const parameter of files.architecture.parameters) {
     if (own.includes(parameter)) continue;
     const { name, shape } = parameter;
-    const format = formatInMemory(parameter, ownOperators);
+    const format = formatInMemory(parameter, customOperators);
     if (format) {
       const bytes = newTensor('uint8', storedShape([shape[0]!, shape[1]!], format));
       await files.readStored(parameter, bytes.buffer.data);

@@ -1,4 +1,4 @@
-// Finds the library of our own operators for a model.
+// Finds the library of our custom operators for a model.
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
 import { kernelLibrary } from '../../runtime/kernels.ts';
@@ -6,7 +6,7 @@ import type { CompileOptions } from './compiled-graph.ts';
 import { gainsFromKernels, refusedKernels } from './kernel-use.ts';
 import type { NativeModelOptions } from './native-model.ts';
 
-/** Empty where ONNX Runtime's own operators are used. Throws `BFLOAT16_NOT_READY` if rollouts need ours and they cannot be used. */
+/** Empty if ONNX Runtime's operators are to be used. Throws `BFLOAT16_NOT_READY` if rollouts need custom operators that cannot be used. */
 export function kernelOptions(
   {
     device = 'cpu',

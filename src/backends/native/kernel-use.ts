@@ -1,22 +1,22 @@
-// When our own operators are used. Loads no native library, so that runs of other backends may import it.
+// When our custom operators are used. Loads no native library, so that other backends may import it.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
 import { missingForKernels } from '../../runtime/processor.ts';
 
-/** Why a configuration has no use for our own operators. */
+/** Why a configuration rules out our custom operators; undefined if it does not. */
 export function refusedKernels({ device, matmul_precision }: Pick<Config['native'], 'device' | 'matmul_precision'>) {
   if (device !== 'cpu') return `native.device is ${device}`;
   return matmul_precision === 'highest' ? 'native.matmul_precision is highest' : undefined;
 }
 
-/** Narrower models gain nothing from our own operators, and are computed more exactly without. */
+/** Narrower models gain nothing from our custom operators, and are computed more exactly without. */
 const LEAST_WIDTH = 128;
 
 export function gainsFromKernels({ config }: Architecture): boolean {
   return config.hiddenSize >= LEAST_WIDTH;
 }
 
-/** Whether our own operators will probably be used, by a model that gains from them: nothing is compiled to find out. */
+/** Whether our custom operators will probably be used by a model that gains from them. Nothing is compiled to find out. */
 export function expectsKernels(native: Config['native']): boolean {
   return refusedKernels(native) === undefined && missingForKernels() === undefined;
 }

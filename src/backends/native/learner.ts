@@ -11,7 +11,7 @@ import { add, input } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
 import { ArenaGraph } from './arena-graph.ts';
-import { type CompiledGraph, type CompileOptions, compileGraph } from './compiled-graph.ts';
+import { type CompiledGraph, type CompileOptions, compileGraph, hasCustomOperators } from './compiled-graph.ts';
 import { dropoutInputs, layoutInputs, lossInputs, type StepInputs } from './learner-inputs.ts';
 import { type MicroBatch, type MicroBatchLimits, microBatches } from './micro-batches.ts';
 import {
@@ -39,12 +39,12 @@ export interface LearnerOptions {
   readonly asStored?: ReadonlyMap<string, StorageFormat>;
   readonly positions: number;
   readonly limits: MicroBatchLimits;
-  /** Whether the backward pass computes layers again instead of keeping their results. @default false */
+  /** Whether the backward pass recomputes layers instead of keeping their results. @default false */
   readonly recompute?: boolean;
-  /** Whether graphs have operators of our own library, which `session` must name then. @default false */
-  readonly ownOperators?: boolean;
+
   /** Whether the weight of the output layer is trained. @default false */
   readonly trainsOutput?: boolean;
+  /** Graphs have custom operators if it has `kernels`. */
   readonly session: Pick<CompileOptions, 'threads' | 'device' | 'kernels' | 'packing'>;
 }
 
@@ -58,18 +58,18 @@ export interface PassResult {
 export class Learner {
   readonly #options: LearnerOptions;
   readonly #training: CompiledGraph;
-  /** The training graph without gradients, for micro-batches that add nothing to them; compiled on first use. */
+  /** The training graph without gradients, for micro-batches that contribute none; compiled on first use. */
   #measuring: CompiledGraph | undefined;
   readonly #metricNames: readonly string[];
   readonly #accumulator: ArenaGraph;
-  /** Computes entropies, which losses that learn only from tokens of high entropy need before the first micro-batch. */
+  /** Computes entropies, which losses with `top_entropy_quantile` need before the first micro-batch. */
   readonly #entropies: Scorer | undefined;
   #scratch: Arena | undefined;
 
   constructor(options: LearnerOptions) {
     this.#options = options;
     const names = options.layout.entries.map(({ name }) => name);
-    const outputs = trainingOutputs(options, names);
+    const outputs = trainingOutputs(graphOptions(options), names);
     this.#metricNames = Object.keys(outputs).filter((name) => name.startsWith(METRIC));
     this.#training = compile(outputs, options, 'training step');
     this.#accumulator = new ArenaGraph('gradient sum', options.layout, sumGraph);
@@ -149,7 +149,7 @@ export class Learner {
   }
 
   #measure(): CompiledGraph {
-    this.#measuring ??= compile(lossOutputs(this.#options).outputs, this.#options, 'measuring');
+    this.#measuring ??= compile(lossOutputs(graphOptions(this.#options)).outputs, this.#options, 'measuring');
     return this.#measuring;
   }
 
@@ -177,7 +177,7 @@ export class Scorer {
   constructor(options: Omit<LearnerOptions, 'objective'>, output: 'logprobs' | 'entropy') {
     this.#options = options;
     this.#output = output;
-    const graph = trainingGraph(options.architecture, { ...options, dropout: 0 });
+    const graph = trainingGraph(options.architecture, { ...graphOptions(options), dropout: 0 });
     this.#compiled = compile({ [output]: graph[output] }, options, `scoring: ${output}`);
   }
 
@@ -203,16 +203,21 @@ export class Scorer {
   }
 }
 
-/** Attention of our own needs no padding. */
-const layoutOf = ({ ownOperators }: Pick<LearnerOptions, 'ownOperators'>) => (ownOperators ? 'packed' : 'padded');
+const graphOptions = <O extends Pick<LearnerOptions, 'session'>>(options: O) => ({
+  ...options,
+  customOperators: hasCustomOperators(options.session),
+});
+
+/** Our custom attention needs no padding. */
+const layoutOf = ({ session }: Pick<LearnerOptions, 'session'>) => (hasCustomOperators(session) ? 'packed' : 'padded');
 
 function compile(
   outputs: Record<string, Tensor>,
   { frozen, session }: Omit<LearnerOptions, 'objective'>,
   name: string,
 ): CompiledGraph {
-  // Without prepacking, training reads the sampler's memory instead of a copy; its large products would gain little.
-  // Lowering has fused already what can be: ONNX Runtime's own optimisations take most of a second and change nothing in a run.
+  // Without prepacking, training shares the sampler's weights instead of copying them, and its large products lose little.
+  // Lowering has already fused what can be fused; ONNX Runtime's optimisations would take most of a second and gain nothing.
   return compileGraph(outputs, frozen, { ...session, name, prepack: false, optimization: 'none' });
 }
 

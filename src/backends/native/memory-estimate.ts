@@ -1,7 +1,8 @@
-// Estimates the peak memory of a training process from sizes alone. docs/planning.md explains the formula and its accuracy.
+// Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
 import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../models/layers.ts';
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
+import { avoidsLogits } from '../../models/training-graph.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { Workload } from '../backend.ts';
 import { parameterCount } from '../model-files/parameter-counts.ts';
@@ -18,13 +19,13 @@ const MEASURED = {
   process: 190 * MEBIBYTE,
   /** Compiled sessions, and the graphs they were made from, for each layer. */
   sessionsPerLayer: 8 * MEBIBYTE,
-  /** Compiled sessions where our own operators stand for many of ONNX Runtime's. */
-  ownSessionsPerLayer: 4 * MEBIBYTE,
+  /** Compiled sessions with custom operators, each of which replaces many of ONNX Runtime's. */
+  customSessionsPerLayer: 4 * MEBIBYTE,
   /** Activations that are kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 1.4,
-  /** Kept activations where our own operators compute. */
-  ownActivationCopies: 1.1,
-  /** Attention weights and what their gradients need, for each pair of a query and a key. */
+  /** The same with custom operators. */
+  customActivationCopies: 1.1,
+  /** Attention weights and their gradients' intermediate results, for each pair of a query and a key. */
   attentionCopies: 2.5,
   /** Matrices [rows, vocabulary] that exist at the same time while training. */
   logitsCopies: 3,
@@ -41,8 +42,8 @@ export interface MemorySettings {
   /** Whether log-probabilities of the weights as they were at the start are needed. */
   readonly usesReference: boolean;
   readonly rolloutDtype: RolloutDtype;
-  /** Whether our own operators compute products and attention. */
-  readonly ownOperators: boolean;
+  /** Whether our custom operators compute products and attention. */
+  readonly customOperators: boolean;
   readonly plan: MemoryPlan;
 }
 
@@ -52,7 +53,7 @@ export function memoryEstimate(
   settings: MemorySettings,
   workload: Workload,
 ): Record<string, number> {
-  const { trainable, full, usesReference, rolloutDtype, ownOperators, plan } = settings;
+  const { trainable, full, usesReference, rolloutDtype, customOperators, plan } = settings;
   const { config, parameters } = architecture;
   const total = parameterCount(parameters);
   const parts = layouts(plan.limits, workload);
@@ -61,10 +62,10 @@ export function memoryEstimate(
   const vectors = 4 + (usesReference ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: MEASURED.process,
-    sessions: (ownOperators ? MEASURED.ownSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
-    weights: full ? 0 : weightBytes(parameters, ownOperators),
+    sessions: (customOperators ? MEASURED.customSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
+    weights: full ? 0 : weightBytes(parameters, customOperators),
     // Weights that are trained are read where they are, unless they are rounded.
-    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, ownOperators),
+    sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, customOperators),
     trained: FLOAT * trained * vectors,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
     sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
@@ -73,32 +74,27 @@ export function memoryEstimate(
   };
 }
 
-/** Whether our own operator scores tokens, without logits in memory. */
-export function hasOwnScores({ ownOperators, trainsOutput }: Pick<MemorySettings, 'ownOperators' | 'trainsOutput'>) {
-  return ownOperators && !trainsOutput;
-}
-
 /** Bytes that one run of the training graph needs for its activations, attention and logits. */
 function trainingBytes(
   { config, parameters }: Architecture,
   { sizes, slots }: MicroBatch,
   settings: MemorySettings,
 ): number {
-  const { ownOperators } = settings;
+  const { customOperators } = settings;
   const { recompute } = settings.plan;
   const { U, P, C } = sizes;
   const completionRows = slots.length * C;
   const outputs = parameters.filter(({ kind }) => kind === 'linear').reduce((sum, { shape }) => sum + shape[0]!, 0);
   const layerRows = U * P + completionRows;
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
-  // With recomputation, two layers hold their activations at the same time: one that is recomputed, and the last, which never is.
+  // With recomputation, two layers hold their activations at the same time: the one being recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
-  const copies = ownOperators ? MEASURED.ownActivationCopies : MEASURED.activationCopies;
+  const copies = customOperators ? MEASURED.customActivationCopies : MEASURED.activationCopies;
   const activations = (copies * outputs * layerRows * layers) / config.layers;
-  // Prompts attend to themselves; completions attend to their prompt and to themselves. Our own operator keeps no weights.
+  // Prompts attend to themselves; completions attend to their prompt and to themselves. The custom operator keeps no attention weights.
   const pairs = U * P * P + completionRows * (P + C);
-  const attention = ownOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
-  const logits = hasOwnScores(settings) ? 0 : MEASURED.logitsCopies * config.vocabularySize * completionRows;
+  const attention = customOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
+  const logits = avoidsLogits(settings) ? 0 : MEASURED.logitsCopies * config.vocabularySize * completionRows;
   return FLOAT * (kept + activations + attention + logits);
 }
 
@@ -115,26 +111,26 @@ function layouts(
   return microBatches(sequences.flat(), limits, 'padded');
 }
 
-/** Frozen weights are in memory as the model's file has them, or as float32. */
-function weightBytes(parameters: readonly ParameterSpec[], ownOperators: boolean): number {
+/** Bytes of the frozen weights, in the format of the model's file or in float32. */
+function weightBytes(parameters: readonly ParameterSpec[], customOperators: boolean): number {
   return parameters.reduce((sum, parameter) => {
     const { shape } = parameter;
-    const format = formatInMemory(parameter, ownOperators);
+    const format = formatInMemory(parameter, customOperators);
     return sum + (format ? volume(storedShape([shape[0]!, shape[1]!], format)) : FLOAT * volume(shape));
   }, 0);
 }
 
-/** Keys and values of the completions that are sampled together. */
+/** Bytes of the keys and values of completions that are sampled together. */
 function cacheBytes(config: ModelConfig, workload: Workload): number {
   const { prompts, generations, promptTokens, completionTokens } = workload;
   return prompts * generations * (promptTokens + completionTokens) * cacheBytesPerToken(config);
 }
 
-/** The sampler's own copies of frozen matrices, which are prepacked or quantized. */
-function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtype, ownOperators: boolean): number {
+/** Bytes of the sampler's own copies of frozen matrices, which are prepacked or quantized. */
+function samplerWeights(parameters: readonly ParameterSpec[], dtype: RolloutDtype, customOperators: boolean): number {
   const matrices = parameterCount(parameters.filter(({ kind }) => kind === 'linear' || kind === 'embedding'));
-  // ONNX Runtime needs quantized matrices twice: as we made them, and prepacked. Our operator has scales and offsets of 16 bits for int4.
-  const copies = ownOperators ? 1 : 2;
+  // ONNX Runtime needs quantized matrices twice: as given, and prepacked. The custom operator has 16-bit scales and offsets for int4.
+  const copies = customOperators ? 1 : 2;
   const rounded = { int8: copies * (1 + FLOAT / 64), int4: copies * (0.5 + FLOAT / 32) };
   return matrices * { float32: FLOAT, bfloat16: FLOAT / 2, ...rounded }[dtype];
 }

@@ -3,23 +3,24 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { usesReference } from '../../grpo/loss-settings.ts';
 import type { Architecture } from '../../models/families.ts';
+import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Workload } from '../backend.ts';
 import { type ParameterCounts, parameterCounts } from '../model-files/parameter-counts.ts';
 import { expectsKernels, gainsFromKernels } from './kernel-use.ts';
-import { hasOwnScores, type MemorySettings, memoryEstimate } from './memory-estimate.ts';
+import { type MemorySettings, memoryEstimate } from './memory-estimate.ts';
 import { type MicroBatchLimits, microBatchLimits } from './micro-batches.ts';
 import { rolloutDtype } from './rollout-dtype.ts';
 
 export interface MemoryPlan {
   readonly limits: MicroBatchLimits;
-  /** Whether the backward pass computes layers again instead of keeping their results, which takes about a quarter more time. */
+  /** Whether the backward pass recomputes layers instead of keeping their results, which takes about a quarter more time. */
   readonly recompute: boolean;
   /** The most bytes for keys and values while sampling. */
   readonly cacheBudget: number;
 }
 
 const MEBIBYTE = 2 ** 20;
-/** The default, without a memory budget. */
+/** The default of `cacheBudget`, without a memory budget. */
 export const CACHE_BUDGET = 512 * MEBIBYTE;
 const SMALLEST_CACHE = 32 * MEBIBYTE;
 /** The assumed length of prompts if `max_prompt_tokens` is not set; with longer prompts, training may exceed its budget. */
@@ -41,20 +42,20 @@ export function memorySettings(
   architecture: Architecture,
   config: Config,
 ): ParameterCounts & Omit<MemorySettings, 'plan'> {
-  const ownOperators = gainsFromKernels(architecture) && expectsKernels(config.native);
+  const customOperators = gainsFromKernels(architecture) && expectsKernels(config.native);
   const counts = parameterCounts(architecture, config);
   return {
     ...counts,
     usesReference: usesReference(config),
-    rolloutDtype: rolloutDtype(config.native.rollout_dtype, { ownOperators, whole: counts.full }),
-    ownOperators,
+    rolloutDtype: rolloutDtype(config.native.rollout_dtype, { customOperators, whole: counts.full }),
+    customOperators,
   };
 }
 
 /** The fastest plan that `native.memory_budget` allows. Throws `MEMORY_BUDGET_TOO_SMALL` with the least amount that suffices. */
 export function memoryPlan(architecture: Architecture, config: Config): MemoryPlan {
   const settings = memorySettings(architecture, config);
-  const limits = microBatchLimits(architecture.config, { ownScores: hasOwnScores(settings) });
+  const limits = microBatchLimits(architecture.config, { avoidsLogits: avoidsLogits(settings) });
   const budget = config.native.memory_budget === null ? undefined : bytesOf(config.native.memory_budget);
   if (budget === undefined) return { limits, recompute: false, cacheBudget: CACHE_BUDGET };
   const workload: Workload = {
@@ -80,7 +81,7 @@ export function memoryPlan(architecture: Architecture, config: Config): MemoryPl
   throw tooSmall(config, settings, (allowed) => Math.min(...plans.map((each) => peakOf(planOf(each, allowed)))));
 }
 
-/** @param leastPeak the least memory of all plans where so much is allowed, of which the cache takes a part */
+/** @param leastPeak the least peak of all plans for a budget, of which the cache takes a share */
 function tooSmall(
   { native }: Config,
   { rolloutDtype: dtype }: Pick<MemorySettings, 'rolloutDtype'>,

@@ -35,18 +35,18 @@ export type Layout = 'padded' | 'packed';
 /** The most logits of one pass. About five matrices of this size exist at the same time. */
 const LOGITS_PER_PASS = 2 ** 25;
 
-/** The fewest completion tokens that fill a pass: without logits in memory, and with them. */
-const LEAST = { own: 1024, logits: 64 };
+/** Passes are not limited to fewer completion tokens than this: without logits in memory, and with them. */
+const LEAST = { withoutLogits: 1024, withLogits: 64 };
 
 /**
  * Limits that bound the working memory of a pass for any size of vocabulary.
- * @param ownScores whether our own operator scores tokens, which needs no logits in memory
+ * @param options see `avoidsLogits`
  */
 export function microBatchLimits(
   { vocabularySize }: Pick<ModelConfig, 'vocabularySize'>,
-  { ownScores }: { readonly ownScores: boolean },
+  options: { readonly avoidsLogits: boolean },
 ): MicroBatchLimits {
-  const least = ownScores ? LEAST.own : LEAST.logits;
+  const least = options.avoidsLogits ? LEAST.withoutLogits : LEAST.withLogits;
   const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / vocabularySize));
   return { completionTokens: Math.min(completionTokens, 8192), activationRows: Math.min(4 * completionTokens, 8192) };
 }

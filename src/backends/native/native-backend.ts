@@ -36,7 +36,7 @@ export const nativeBackend: Backend = {
   profiler: { start: startRecording, take: takeRecording, stop: stopRecording },
 };
 
-/** The version of our own operators, if they are used. */
+/** The version of our custom operators, if they are used. */
 function operatorVersion(config: Config, architecture: Architecture): Record<string, string> {
   const { kernels } = kernelOptions(productOptions(config), architecture);
   return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };

@@ -16,7 +16,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
   const { native, num_iterations } = config;
   const threads = native.threads === 'auto' ? availableParallelism() : native.threads;
   const settings = memorySettings(architecture, config);
-  const { total, trainable, full, ownOperators, rolloutDtype } = settings;
+  const { total, trainable, full, customOperators, rolloutDtype } = settings;
   const plan = memoryPlan(architecture, config);
   const scoringPasses = usesReference(config) ? 0.5 : 0;
   return {
@@ -30,7 +30,7 @@ export async function describeNativeModel(config: Config, modelPath: string): Pr
     time(workload) {
       const { update, ...times } = timeEstimate(
         architecture,
-        { full, threads, scoringPasses, recompute: plan.recompute, ownOperators },
+        { full, threads, scoringPasses, recompute: plan.recompute, customOperators },
         workload,
       );
       return { ...times, update: update * num_iterations };

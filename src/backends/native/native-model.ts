@@ -8,6 +8,7 @@ import { outputName } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
 import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
+import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
 import { randomStream, streamSeed } from '../../random.ts';
@@ -16,10 +17,10 @@ import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
 import type { TrainableModel } from '../backend.ts';
 import { type ModelFiles, openModelFiles } from '../model-files/model-files.ts';
-import { trainsOutput } from '../model-files/parameter-counts.ts';
+import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
-import type { CompileOptions } from './compiled-graph.ts';
+import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, quantizeWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { Learner, Scorer } from './learner.ts';
@@ -32,8 +33,9 @@ import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
 
-/** What our operator makes of them. */
+/** How our custom operator packs frozen weights, by `rolloutDtype`. */
 const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
+/** How frozen weights are quantized for ONNX Runtime's operators. */
 const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
 
 export interface NativeModelOptions {
@@ -43,19 +45,19 @@ export interface NativeModelOptions {
   readonly modelName?: string;
   /** Adapters to train; `null` trains the model's own parameters. */
   readonly lora: LoraSettings | null;
-  /** A folder with an adapter in PEFT's format, of these settings, to start from. @default adapters that change nothing */
+  /** A folder with an adapter in PEFT's format to start from; its settings must be those of `lora`. @default adapters that change nothing */
   readonly adapter?: string;
   /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
   readonly trainable?: string | readonly string[] | null;
   readonly loss: LossSettings;
-  /** The temperature of rollouts, by which the loss divides logits as well. */
+  /** The temperature of rollouts; the loss divides the logits by it, too. */
   readonly temperature: number;
   readonly optimizer: AdamWSettings;
   /** Seeds the adapters' initial values and dropout. */
   readonly seed: number;
   /** @default 'cpu' */
   readonly device?: Device;
-  /** @default as many as there are cores available to this process */
+  /** @default the number of cores available to this process */
   readonly threads?: number;
   /**
    * The type of weights while sampling. Adapters, and parts of a model that are trained alone, stay float32; a model that is trained as a whole is
@@ -63,15 +65,15 @@ export interface NativeModelOptions {
    */
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
-   * Whether float32 products may use the processor's bfloat16 units, with a relative error of about 4e-6 (`high`), where it has them, or while
-   * training round their operands to bfloat16, 3e-3 (`medium`); the names are PyTorch's. @default 'high'
+   * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
+   * `medium` rounds operands to bfloat16 while training, 3e-3. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */
   readonly memory?: Partial<MemoryPlan>;
 }
 
-/** Its checkpoints hold the adapter in PEFT's format, or the trained weights, and the optimiser's state. */
+/** Its checkpoints hold the adapter in PEFT's format or the trained weights, and the optimiser's state. */
 export interface NativeModel extends TrainableModel {
   readonly architecture: Architecture;
   updateSupervised(batch: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult>;
@@ -89,7 +91,7 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
     await readTrained(files, trained, values);
     const frozen = await readFrozenWeights(files, trained, {
       device: values.layout.device,
-      ownOperators: kernels.kernels !== undefined,
+      customOperators: hasCustomOperators(kernels),
     });
     const engine = new Engine({ ...options, ...kernels }, architecture, trained, values, frozen);
     if (options.adapter !== undefined) await engine.startFrom(options.adapter);
@@ -144,7 +146,7 @@ class Engine implements NativeModel {
     this.parameters = { total: count(architecture.parameters) + trainable - count(trained.own), trainable };
   }
 
-  /** Replaces the adapters that training starts from. Disposes of the model if that fails. */
+  /** Loads the adapter that training starts from. Disposes of the model if that fails. */
   async startFrom(adapter: string): Promise<void> {
     try {
       await loadCheckpoint(adapter, this.#checkpoint(), true);
@@ -250,11 +252,11 @@ class Engine implements NativeModel {
   }
 
   get rolloutDtype(): RolloutDtype {
-    const model = { ownOperators: this.#options.kernels !== undefined, whole: this.#trained.whole };
+    const model = { customOperators: hasCustomOperators(this.#options), whole: this.#trained.whole };
     return rolloutDtype(this.#options.rolloutDtype ?? 'float32', model);
   }
 
-  /** Completions of supervised stages are not sampled, where prompts are checked. */
+  /** Sampling checks its prompts itself, but completions of supervised stages are not sampled. */
   #assertSequences(sequences: readonly TrainingSequence[]): void {
     const { vocabularySize, contextLength } = this.architecture.config;
     assertSequences(sequences, contextLength);
@@ -264,11 +266,11 @@ class Engine implements NativeModel {
     }
   }
 
-  /** How sampling reads the matrices: our operator rounds them itself, for ONNX Runtime's there are rounded copies of those that are frozen. */
+  /** How sampling reads the matrices: our custom operator rounds them itself, ONNX Runtime's needs rounded copies of the frozen ones. */
   #rolloutWeights() {
     const dtype = this.rolloutDtype;
-    if (this.#options.kernels !== undefined) {
-      // The output layer, whose errors go straight to the scores of tokens, has no fewer than 8 bits.
+    if (hasCustomOperators(this.#options)) {
+      // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
       const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
       const rounded = this.#trained.whole && dtype !== 'float32' ? this.#matrices() : undefined;
       return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }), ...(rounded && { rounded }) };
@@ -298,7 +300,6 @@ class Engine implements NativeModel {
       frozen: this.#frozen.tensors,
       asStored: this.#frozen.asStored,
       positions: this.architecture.config.contextLength,
-      ownOperators: kernels !== undefined,
       session: {
         device,
         packing: matmulPrecision === 'medium' ? ('rounded' as const) : ('none' as const),
@@ -308,22 +309,19 @@ class Engine implements NativeModel {
     };
   }
 
-  get #trainsOutput(): boolean {
-    return trainsOutput(this.architecture, this.#values.layout.entries);
-  }
-
   #trainingOptions() {
-    const shared = this.#graphOptions();
+    const trainsOutput = trainsOutputLayer(this.architecture, this.#values.layout.entries);
+    const customOperators = hasCustomOperators(this.#options);
     return {
-      ...shared,
+      ...this.#graphOptions(),
       temperature: this.#options.temperature,
       dropout: this.#options.lora?.dropout ?? 0,
       layout: this.#values.layout,
       limits:
         this.#options.memory?.limits ??
-        microBatchLimits(this.architecture.config, { ownScores: shared.ownOperators && !this.#trainsOutput }),
+        microBatchLimits(this.architecture.config, { avoidsLogits: avoidsLogits({ customOperators, trainsOutput }) }),
       recompute: this.#options.memory?.recompute ?? false,
-      trainsOutput: this.#trainsOutput,
+      trainsOutput,
     };
   }
 

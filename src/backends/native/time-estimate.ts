@@ -8,9 +8,9 @@ const MEASURED = {
   /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
-  /** Rates of our own operators, which use the processor's matrix units, or AVX-512 with VNNI. */
-  ownTrainingRate: 150e9,
-  ownDecodingRate: 150e9,
+  /** The same with our custom operators, which use the processor's matrix units, or AVX-512 with VNNI. */
+  customTrainingRate: 150e9,
+  customDecodingRate: 150e9,
   /** Bytes per second at which all threads together read weights. Each decoding run reads all of them. */
   bandwidth: 10e9,
   /** Seconds per layer that a run takes in addition to its products: launching operators, attention over the cache. */
@@ -28,16 +28,16 @@ export interface TimeSettings {
   readonly threads: number;
   /** Passes without gradients over the same sequences, for the reference's log-probabilities. */
   readonly scoringPasses: number;
-  /** Whether the backward pass computes layers again instead of keeping their results. */
+  /** Whether the backward pass recomputes layers instead of keeping their results. */
   readonly recompute: boolean;
-  /** Whether our own operators compute products. */
-  readonly ownOperators: boolean;
+  /** Whether our custom operators compute products. */
+  readonly customOperators: boolean;
 }
 
 /** Seconds to start, to generate and to update, for one step of the workload. */
 export function timeEstimate(
   { config, parameters }: Architecture,
-  { full, threads, scoringPasses, recompute, ownOperators }: TimeSettings,
+  { full, threads, scoringPasses, recompute, customOperators }: TimeSettings,
   { prompts, generations, promptTokens, completionTokens }: Workload,
 ): TimeEstimate {
   const total = parameterCount(parameters);
@@ -47,8 +47,8 @@ export function timeEstimate(
   const read = prompts * promptTokens;
   const written = rows * completionTokens;
 
-  const trainingRate = threads * (ownOperators ? MEASURED.ownTrainingRate : MEASURED.trainingRate);
-  const decodingRate = threads * (ownOperators ? MEASURED.ownDecodingRate : MEASURED.decodingRate);
+  const trainingRate = threads * (customOperators ? MEASURED.customTrainingRate : MEASURED.trainingRate);
+  const decodingRate = threads * (customOperators ? MEASURED.customDecodingRate : MEASURED.decodingRate);
   // Multiplying a row with a weight takes two operations per element.
   const prefill = (2 * linear * read) / trainingRate;
   const products = (2 * (linear + output) * rows) / decodingRate;
