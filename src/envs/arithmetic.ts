@@ -44,8 +44,8 @@ export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
 /** The fraction of all problems that is held out for evaluation. */
 const heldOutFraction = 0.2;
 
-/** Up to this many problems are listed, so that exactly a fifth is held out; beyond, a fifth is held out on average. */
-const fewProblems = 20_000;
+/** Up to this many problems are enumerated, so that exactly a fifth is held out; of more, a fifth is held out on average. */
+const mostEnumerated = 20_000;
 
 interface Problem {
   readonly a: number;
@@ -83,9 +83,9 @@ export function arithmetic(config: ArithmeticConfig = {}): Taskset {
         }
         const problem = draw(random);
         const { a, op, b } = problem;
-        const name = `${a} ${op} ${b}`;
-        if (seen.has(name) || isHeldOut(problem) !== (split === 'eval')) continue;
-        seen.add(name);
+        const key = `${a} ${op} ${b}`;
+        if (seen.has(key) || isHeldOut(problem) !== (split === 'eval')) continue;
+        seen.add(key);
         rows.push({ question: formatPrompt(template, { ...problem }), answer: String(operations[op].apply(a, b)) });
       }
       return rows;
@@ -101,10 +101,10 @@ interface Split {
 
 function splitOf(operators: readonly Operator[], low: number, high: number): Split {
   const count = operators.length * (high - low + 1) ** 2;
-  if (count > fewProblems) {
+  if (count > mostEnumerated) {
     return {
-      isHeldOut: (problem) => placeOf(problem) < heldOutFraction * 2 ** 32,
-      // Half of the expected number, which chance makes all but impossible to undercut.
+      isHeldOut: (problem) => hashOf(problem) < heldOutFraction * 2 ** 32,
+      // Half of the expected number, a bound that is all but certain to hold.
       distinct: {
         train: Math.floor((count * (1 - heldOutFraction)) / 2),
         eval: Math.floor((count * heldOutFraction) / 2),
@@ -114,15 +114,15 @@ function splitOf(operators: readonly Operator[], low: number, high: number): Spl
   const problems = operators.flatMap((op) =>
     range(low, high).flatMap((a) => range(low, high).map((b) => ({ a, op, b }))),
   );
-  const places = [...new Set(problems.map(placeOf))].sort((a, b) => a - b);
-  const limit = places[Math.max(1, Math.round(places.length * heldOutFraction)) - 1]!;
-  const isHeldOut = (problem: Problem) => placeOf(problem) <= limit;
+  const hashes = [...new Set(problems.map(hashOf))].sort((a, b) => a - b);
+  const limit = hashes[Math.max(1, Math.round(hashes.length * heldOutFraction)) - 1]!;
+  const isHeldOut = (problem: Problem) => hashOf(problem) <= limit;
   const heldOut = problems.filter(isHeldOut).length;
   return { isHeldOut, distinct: { train: problems.length - heldOut, eval: heldOut } };
 }
 
 /** A hash of the problem, from 0 to 2^32. It does not depend on the seed, so the splits are the same for every seed. */
-function placeOf({ a, op, b }: Problem): number {
+function hashOf({ a, op, b }: Problem): number {
   const [first, second] = operations[op].commutes && a > b ? [b, a] : [a, b];
   return streamSeed(0, 'held-out', `${first} ${op} ${second}`);
 }

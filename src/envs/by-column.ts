@@ -5,23 +5,23 @@ import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
 /**
- * Plays each row in the environment that `column` names. If all environments have data sets, these are joined. Give the first score of every
- * environment the same name, so that correctness means the same in all. Throws `COLUMN_INVALID` for rows that name none of them.
+ * Plays each row in the environment that its `column` names. If all environments have data sets, these are joined. Give the first score of every
+ * environment the same name, so that correctness means the same in all of them. Throws `COLUMN_INVALID` for rows that name no environment.
  */
 export function environmentByColumn(column: string, environments: Readonly<Record<string, Environment>>): Environment {
   const all = Object.entries(environments);
   const environmentOf = (example: Example) => environments[nameIn(example, column, Object.keys(environments))]!;
-  const compares = all.some(([, { scoreGroup }]) => scoreGroup);
-  const brings = all.every(([, { buildDataset }]) => buildDataset);
+  const scoresGroups = all.some(([, { scoreGroup }]) => scoreGroup);
+  const hasProblems = all.every(([, { buildDataset }]) => buildDataset);
   return {
     build: (example) => environmentOf(example).build(example),
     scores: [...new Set(all.flatMap(([, { scores = [] }]) => scores))],
     gold: (example) => environmentOf(example).gold?.(example) ?? [],
-    ...(compares && {
+    ...(scoresGroups && {
       scoreGroup: (example, trajectories) =>
         environmentOf(example).scoreGroup?.(example, trajectories) ?? trajectories.map(() => ({})),
     }),
-    ...(brings && {
+    ...(hasProblems && {
       async buildDataset(request) {
         const built = await Promise.all(
           all.map(async ([name, environment]) => {

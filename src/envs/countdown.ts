@@ -45,7 +45,7 @@ interface Problem {
   readonly solution: string;
 }
 
-/** After this many draws without a target in range, a configuration is taken to be impossible. */
+/** After this many draws without a target in range, the configuration counts as impossible. */
 const attempts = 10_000;
 
 /**
@@ -89,7 +89,7 @@ export function countdown(config: CountdownConfig = {}): Taskset {
 interface Term {
   readonly text: string;
   readonly value: number;
-  /** Whether it needs parentheses as part of a sum or product, or after a minus or a slash. */
+  /** The operator that was applied last, which decides whether the term needs parentheses. */
   readonly operator?: Operator;
 }
 
@@ -101,7 +101,7 @@ function combine(numbers: readonly number[], operators: readonly Operator[], ran
     const [left, right] = [take(), take()];
     const operator = operators[random.integer(operators.length)]!;
     terms.push({
-      text: `${wrapped(left, operator, false)}${operator}${wrapped(right, operator, true)}`,
+      text: `${parenthesized(left, operator, false)}${operator}${parenthesized(right, operator, true)}`,
       value: apply(operator, left.value, right.value),
       operator,
     });
@@ -116,7 +116,8 @@ function apply(operator: Operator, a: number, b: number): number {
   return a % b === 0 ? a / b : Number.NaN;
 }
 
-function wrapped({ text, operator }: Term, outer: Operator, isRight: boolean): string {
+/** The text of an operand, in parentheses if the outer operator needs them. */
+function parenthesized({ text, operator }: Term, outer: Operator, isRight: boolean): string {
   const isSum = operator === '+' || operator === '-';
   const isTight = outer === '*' || outer === '/';
   const needed = (isSum && (isTight || (isRight && outer === '-'))) || (isRight && outer === '/');

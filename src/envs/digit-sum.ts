@@ -1,4 +1,4 @@
-// The task set `digit-sum`: a single problem, to write digits that add up to a target. Small enough for a table of logits.
+// The task set `digit-sum`: a single problem, digits that add up to a target. Small enough for a policy that is a table of logits.
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
@@ -16,7 +16,7 @@ export interface DigitSumConfig {
   readonly scale?: number;
 }
 
-/** The largest scale with which the reward of a wrong sum does not round to that of the right one. */
+/** With larger scales, the reward of a wrong sum could round to that of the right one. */
 const largestScale = 1e6;
 
 export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({

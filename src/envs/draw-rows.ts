@@ -1,4 +1,4 @@
-// Draws the rows of a task set at random: no problem repeats before all others have been drawn, and a fixed fraction is held out.
+// Draws the rows of a task set at random: a fixed fraction is held out, and no problem repeats before all others have been drawn.
 import { GradusError } from '../errors.ts';
 import { type RandomStream, randomStream, streamSeed } from '../random.ts';
 import type { Example } from '../rl.ts';
@@ -13,32 +13,33 @@ export interface RowSource<P> {
   row(problem: P): Example;
 }
 
-/** The fraction of all identities that is held out. */
+/** The fraction of all problems that is held out, on average. */
 const heldOutFraction = 0.2;
 
-/** After this many draws in a row without a new problem, all are taken to have been drawn. */
+/** After this many consecutive draws without a new problem, all problems count as drawn. */
 const patience = 2000;
 
 /** Throws `CONFIG_INVALID` if there are so few problems that a split has none. */
 export function drawnRows<P>({ name, draw, identity, row }: RowSource<P>): Taskset['rows'] {
-  // Depends on the problem and not on the seed, so the splits are the same for every seed.
+  // Depends on the problem alone, so that the splits are the same for every seed.
   const isHeldOut = (problem: P) => streamSeed(0, name, 'held-out', identity(problem)) < heldOutFraction * 2 ** 32;
   return (split, count, seed) => {
     const random = randomStream(streamSeed(seed, name, split));
     const rows: Example[] = [];
     let seen = new Set<unknown>();
-    for (let idle = 0; rows.length < count; ) {
+    let repeats = 0;
+    while (rows.length < count) {
       const problem = draw(random);
       const drawn = isHeldOut(problem) === (split === 'eval') ? row(problem) : undefined;
       if (drawn && !seen.has(drawn.question)) {
         seen.add(drawn.question);
         rows.push(drawn);
-        idle = 0;
-      } else if (++idle === patience) {
+        repeats = 0;
+      } else if (++repeats === patience) {
         if (rows.length === 0) throw tooFew(name, split);
         if (split === 'eval') break;
         seen = new Set();
-        idle = 0;
+        repeats = 0;
       }
     }
     return rows;

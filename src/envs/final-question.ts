@@ -2,13 +2,14 @@
 import type { Environment } from '../environment.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
+import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
 export interface FinalQuestionOptions<E extends Example = Example> {
   readonly ask: (example: E) => string;
   /** Whether the answer is trained on, too. @default false */
   readonly trained?: boolean;
   /** Scores of the answer by name, in addition to those of the environment; all `null` if the question was not asked. */
-  readonly scores: Readonly<Record<string, (answer: FinalAnswer<E>) => number | null | Promise<number | null>>>;
+  readonly scores: ScoreFunctions<FinalAnswer<E>>;
 }
 
 export interface FinalAnswer<E extends Example = Example> {
@@ -18,7 +19,7 @@ export interface FinalAnswer<E extends Example = Example> {
   readonly messages: readonly Message[];
 }
 
-/** Plays episodes of `environment` and asks the question only when they are completed. The answer needs one turn more in `maxTurns`. */
+/** Asks the question after each episode of `environment` that is completed. `maxTurns` must allow one turn more for the answer. */
 export function finalQuestion<E extends Example = Example>(
   environment: Environment<E>,
   options: FinalQuestionOptions<E>,
@@ -69,11 +70,12 @@ class FinalQuestionEnv<E extends Example> implements Env {
   }
 
   async score(): Promise<EpisodeScore> {
-    const scores: Record<string, number | null> = { ...(await this.#inner.score?.()) };
-    for (const [name, score] of Object.entries(this.#options.scores)) {
-      scores[name] = this.#answer ? await score(this.#answer) : null;
-    }
-    return scores;
+    const { scores } = this.#options;
+    const inner = await this.#inner.score?.();
+    const ofAnswer = this.#answer
+      ? await episodeScores(scores, this.#answer)
+      : Object.fromEntries(Object.keys(scores).map((name) => [name, null]));
+    return { ...inner, ...ofAnswer };
   }
 
   metrics(): Readonly<Record<string, number>> {

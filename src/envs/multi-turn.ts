@@ -4,6 +4,7 @@ import { wrongAnswer } from '../environment-answers.ts';
 import { isObject } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
+import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
 export interface MultiTurnOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
@@ -12,7 +13,7 @@ export interface MultiTurnOptions<E extends Example = Example>
   /** Answers a turn of the policy with a user's text or a full `Reply`; `null` or an `End` ends the episode. */
   readonly respond: (episode: Conversation<E>) => Answer | Promise<Answer>;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
-  readonly scores?: Readonly<Record<string, (episode: Conversation<E>) => number | null | Promise<number | null>>>;
+  readonly scores?: ScoreFunctions<Conversation<E>>;
   /** Metrics of an episode, to be logged. @default none */
   readonly metrics?: (episode: Conversation<E>) => Readonly<Record<string, number>>;
 }
@@ -34,7 +35,7 @@ export interface Reply {
 
 export type Answer = string | Reply | End | null;
 
-/** Throws `ENVIRONMENT_WRONG_ANSWER` for what is no `Answer`; its messages and its `stopReason` are checked with those of all environments. */
+/** Throws `ENVIRONMENT_WRONG_ANSWER` unless it is an `Answer`. Its messages and its `stopReason` are checked later, as in all environments. */
 function checkedReply(answer: unknown): Reply | End | null {
   if (typeof answer === 'string') return { messages: [{ role: 'user', content: answer }] };
   const fields = isObject(answer) ? answer : {};
@@ -78,10 +79,8 @@ class MultiTurnEnv<E extends Example> implements Env {
     return { messages: this.#episode.messages, ...reply };
   }
 
-  async score(): Promise<EpisodeScore> {
-    const scores: Record<string, number | null> = {};
-    for (const [name, score] of Object.entries(this.#options.scores ?? {})) scores[name] = await score(this.#episode);
-    return scores;
+  score(): Promise<EpisodeScore> {
+    return episodeScores(this.#options.scores ?? {}, this.#episode);
   }
 
   metrics(): Readonly<Record<string, number>> {

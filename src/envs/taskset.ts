@@ -5,13 +5,13 @@ import type { Example } from '../rl.ts';
 export interface Taskset {
   /**
    * The first `count` problems of a split, in an order that depends on `seed` alone. No problem is ever in both splits, whatever the seed.
-   * When all problems of a split have been used, `train` repeats them, while `eval` ends, so that none counts twice, and may return fewer
-   * than `count`. A task set of a single problem cannot hold it out: each row of either split is another trial of the same problem.
+   * When all problems of a split have been used, `train` repeats them, while `eval` returns fewer than `count`, so that none counts twice. A task
+   * set with a single problem cannot hold it out: each row of either split is another trial of it.
    */
   rows(split: 'train' | 'eval', count: number, seed: number): Example[];
   /** The reward to use if a configuration names none. @default the configuration must name one */
   readonly rewards?: readonly WeightedReward[];
-  /** Set if every answer is a list of integers of the same length, as a policy without text needs it. @default answers are text */
+  /** Present if all answers are lists of integers of the same length, which a policy without text needs. @default answers are text */
   readonly answers?: AnswerShape;
 }
 

@@ -4,6 +4,7 @@ import type { Message, ToolCall, ToolSpec } from '../message.ts';
 import type { Action, End, Env, EpisodeScore, Example, State } from '../rl.ts';
 import { type AnswerLimits, answerCall, complaint, type ToolAnswer, type ToolFailure } from '../tools/answer-call.ts';
 import type { Tool } from '../tools/tool.ts';
+import { episodeScores, type ScoreFunctions } from './episode-scores.ts';
 
 export interface ToolEnvironmentOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
@@ -15,11 +16,11 @@ export interface ToolEnvironmentOptions<E extends Example = Example>
   readonly respond?: (call: ToolCall, example: E) => unknown;
   /** Maximum calls in an episode; a turn that exceeds it ends the episode as `max_tool_calls`. @default only turns are limited */
   readonly maxToolCalls?: number;
-  /** Maximum unreadable calls in an episode; one more ends it as `parse_error`. @default only turns are limited */
+  /** Maximum unparseable calls in an episode; one more ends it as `parse_error`. @default only turns are limited */
   readonly maxParseErrors?: number;
   readonly limits?: AnswerLimits;
   /** Scores of an episode by name; an episode is correct if the first is at least 1. @default the configured rewards judge */
-  readonly scores?: Readonly<Record<string, (episode: ToolEpisode<E>) => number | null | Promise<number | null>>>;
+  readonly scores?: ScoreFunctions<ToolEpisode<E>>;
 }
 
 /** An episode so far. */
@@ -38,7 +39,7 @@ export interface AnsweredCall extends ToolCall {
 
 /**
  * An environment in which the calls of a turn are answered, one after another, before the model's next turn. The answer to a failed or
- * unreadable call says what is wrong. Logs counts for each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`,
+ * unparseable call says what is wrong. Logs counts for each episode: `tools/calls`, `tools/failures`, `tools/parse_errors`,
  * `tools/truncated`, and `tools/<failure>` for each kind of failure.
  */
 export function toolEnvironment<E extends Example = Example>(options: ToolEnvironmentOptions<E>): Environment<E> {
@@ -71,7 +72,7 @@ class ToolEnv<E extends Example> implements Env {
   }
 
   start(): State {
-    // Chat templates print tools as JSON, so pass on only what the model should read.
+    // Chat templates print tools as JSON, so only the fields for the model are passed on.
     const specs = this.#tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
     return { messages: this.#messages, tools: specs };
   }
@@ -91,11 +92,14 @@ class ToolEnv<E extends Example> implements Env {
     return { ...this.start(), messages: this.#messages };
   }
 
-  async score(): Promise<EpisodeScore> {
-    const episode = this.#episode();
-    const scores: Record<string, number | null> = {};
-    for (const [name, score] of Object.entries(this.#options.scores ?? {})) scores[name] = await score(episode);
-    return scores;
+  score(): Promise<EpisodeScore> {
+    const episode: ToolEpisode<E> = {
+      example: this.#example,
+      messages: this.#messages,
+      calls: this.#calls,
+      parseErrors: this.#parseErrors,
+    };
+    return episodeScores(this.#options.scores ?? {}, episode);
   }
 
   metrics(): Record<string, number> {
@@ -109,18 +113,9 @@ class ToolEnv<E extends Example> implements Env {
     };
   }
 
-  #episode(): ToolEpisode<E> {
-    return {
-      example: this.#example,
-      messages: this.#messages,
-      calls: this.#calls,
-      parseErrors: this.#parseErrors,
-    };
-  }
-
   async #answer(call: ToolCall): Promise<Message> {
     const { respond = unanswered, limits } = this.#options;
-    const answer = await answerCall(call, this.#tools, (asked) => respond(asked, this.#example), limits);
+    const answer = await answerCall(call, this.#tools, (toolCall) => respond(toolCall, this.#example), limits);
     this.#calls.push({ ...call, answer });
     return { role: 'tool', content: answer.content, toolCallId: call.id };
   }
