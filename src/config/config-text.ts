@@ -47,7 +47,7 @@ export function parseConfigText(text: string, name: string): ConfigText {
   }
 }
 
-/** Where the library speaks of itself. */
+/** Parts of the library's messages that are about itself. */
 const faults: Partial<Record<ErrorCode, string>> = { MULTIPLE_DOCS: 'it holds several documents' };
 
 /** Parses one value in YAML, as in `--set key=VALUE`. Throws `CONFIG_SYNTAX`. */

@@ -54,10 +54,10 @@ function configKeys(): string[] {
   return keys;
 }
 
-/** The most keys of which a hint says what they are called here. */
+/** A hint translates at most this many unknown keys. */
 const mostHints = 30;
 
-/** One error for all of them, so that a configuration of another system is corrected at once. */
+/** One error for all unknown keys, so that a configuration of another system can be corrected in one go. */
 function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
   const unknown = paths.flatMap((path) => insideSection(path, context.value));
   const [first, ...others] = unknown;
@@ -68,16 +68,16 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
       path: dotted(first!),
     });
   }
-  // Many keys of another system mean the same here.
-  const told = Map.groupBy(unknown.slice(0, mostHints), (path) => meaning(path) ?? 'there is no such key');
-  const hints = [...told].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
+  // Several keys of another system may have the same explanation.
+  const keysByMeaning = Map.groupBy(unknown.slice(0, mostHints), (path) => meaning(path) ?? 'there is no such key');
+  const hints = [...keysByMeaning].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
   return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
     hint: [...hints, ...(unknown.length > mostHints ? ['…'] : [])].join('; '),
     path: dotted(first!),
   });
 }
 
-/** The keys inside of an unknown one, where it is a section of another system and not one of ours misspelt. */
+/** The keys inside an unknown key if that is another system's section; the key itself if it is a misspelt one of ours. */
 function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {
   const value = valueAt(root, path);
   if (!isObject(value) || Object.keys(value).length === 0) return [path];
@@ -95,12 +95,12 @@ function siblingNames(path: KeyPath): string {
   return `${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblingsOf(path).join(', ')}`;
 }
 
-/** Whether a key is in a section that is none of ours. */
+/** Whether a key is in a section that our schema does not have. */
 function isInForeignSection(path: KeyPath): boolean {
   return path.length > 1 && !(String(path[0]) in propertiesOf(jsonSchema()));
 }
 
-/** What a key of another system is called here, or a sentence about it. In its sections the last name says what a key is. */
+/** Our name for a key of another system, or a sentence about it. In foreign sections, the last part of the path identifies the key. */
 function foreignName(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const isAtTop = path.length === 1 || path[0] === 'stages';
@@ -127,7 +127,7 @@ function meaning(path: KeyPath): string | undefined {
   return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
 }
 
-/** The issues of that branch of a union which the value matches best. */
+/** The issues of the branch of a union that the value matches best. */
 function closestIssue(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue;
   const deepest = issue.errors
@@ -195,7 +195,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> 
   return Object.assign({}, schema.properties, ...(schema.anyOf ?? []).map(propertiesOf));
 }
 
-/** Whether a value of it may be keys and values. */
+/** Whether a schema accepts an object. */
 function takesKeys(schema: JsonSchema): boolean {
   return schema.type === 'object' || (schema.anyOf ?? []).some(takesKeys);
 }

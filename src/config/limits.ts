@@ -1,4 +1,4 @@
-// How much a configuration or an option may ask for of what is held at once: far more than anybody needs, but within a machine's memory.
+// Upper limits for what is kept in memory at once: more than anybody needs, but not more than a machine holds.
 
 /** Completions of a step, or of one call of `sample`. */
 export const mostCompletions = 100_000;

@@ -77,7 +77,7 @@ function resolveConfig(
   anyBackend = false,
 ): Pick<LoadedConfig, 'config' | 'origins'> {
   const given = settings.reduce((into, setting) => withValueAt(into, setting.path, setting.value), source.value);
-  // A setting inside of an odd value would make it a plain one, so that each part is looked at as well.
+  // A setting inside an odd value would turn it into a plain one, so each part is checked as well.
   for (const part of [source.value, ...settings.map(({ value }) => value), given]) assertPlain(part, name);
   const preset = presetOf(given);
   const value = preset ? merged(preset.values, given) : given;
@@ -191,7 +191,7 @@ function withAbsolutePaths(config: Config, folder: string): Config {
   // A model or data set may also be an id on the hub, which looks like a path.
   const fileOrId = <T extends string | null>(path: T) =>
     path !== null && (/^[./]/.test(path) || existsSync(resolve(folder, path))) ? resolve(folder, path) : path;
-  // A run that is gone is not looked for on the hub: its folder of runs is still there.
+  // A missing run is not looked for on the hub if its folder of runs exists.
   const runOrId = (path: string | null) =>
     path !== null && existsSync(resolve(folder, dirname(path))) && dirname(path) !== '.'
       ? resolve(folder, path)

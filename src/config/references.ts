@@ -1,4 +1,4 @@
-// What a configuration names: exports of files of the user's, as in `path/to/file.ts:name`, values of a program, and a chat template.
+// References in a configuration: exports of a user's files such as `path/to/file.ts:name`, values from a program, and chat templates.
 
 /** The path, and the name of the export, if there is one. */
 export function splitReference(reference: string): readonly [file: string, name?: string] {
@@ -6,7 +6,7 @@ export function splitReference(reference: string): readonly [file: string, name?
   return name === undefined ? [file!] : [file!, name];
 }
 
-/** What stands in a configuration for a value that a program gave: see `ProgramConfig`. */
+/** The placeholder in a configuration for a value from a program: see `ProgramConfig`. */
 export function programReference(name: string): string {
   return `program:${name}`;
 }
@@ -15,7 +15,7 @@ export function isProgramReference(reference: string): boolean {
   return reference.startsWith('program:');
 }
 
-/** The path of a chat template of the user's; `null` if it is the model's own, or if there is none. */
+/** The path of the user's chat template; `null` if the model's own or none is used. */
 export function templateFile(chatTemplate: string): string | null {
   return chatTemplate === 'auto' || chatTemplate === 'none' ? null : chatTemplate;
 }

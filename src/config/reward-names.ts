@@ -1,4 +1,4 @@
-// What the items of `reward` are called, and which of them are functions of the user's.
+// The names of rewards in a configuration, and which of them refer to the user's own functions.
 import { existingNames, named } from '../nearest.ts';
 import { isProgramReference, splitReference } from './references.ts';
 import type { Config, RewardConfig } from './schema.ts';
@@ -8,12 +8,12 @@ export function isUserFunction(name: string): boolean {
   return isProgramReference(name) || /\.([cm]?[jt]s|py)(:[\w$]+)?$/.test(name);
 }
 
-/** The name in metrics: `as`, or else of a function what it is exported as, or its file. */
+/** The name in metrics: `as`; else for a function its export or its file; else the reward's own name. */
 export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): string {
   return as ?? (isUserFunction(name) ? functionName(name) : name);
 }
 
-/** Rewards of TRL and open-r1 → ours that does the same or nearly so. */
+/** Rewards of TRL and open-r1 → our reward that does the same, or nearly so. */
 const foreignRewards: Readonly<Record<string, string>> = {
   accuracy: 'math_verify',
   accuracy_reward: 'math_verify',
@@ -32,7 +32,7 @@ const foreignRewards: Readonly<Record<string, string>> = {
   code_reward: 'code_tests',
 };
 
-/** A hint about a reward that there is not. @param known the names that there are */
+/** The hint for an unknown reward. @param known the names that exist */
 export function rewardHint(name: string, known: readonly string[]): string {
   const ours = named(foreignRewards, name.split('.').at(-1)!);
   return `${ours === undefined ? existingNames(name, known) : `here it is called ${ours}`}; a function of yours is FILE:NAME`;

@@ -47,10 +47,10 @@ const condition = z.union([
   }),
 ]);
 
-/** Below it a limit of ratios or of gradients would be lost in rounding, and the run would teach nothing. */
+/** Smaller limits of ratios or gradients would be lost in rounding, and the run would learn nothing. */
 const leastOfUse = 1e-6;
 
-/** Every key but `stages`. */
+/** Every key except `stages`. */
 const keys = {
   backend: z
     .enum(['builtin', 'native', 'trl', 'unsloth', 'verl', 'tinker'])
@@ -330,7 +330,7 @@ const keys = {
   modal: modal.prefault({}).describe('settings of compute modal'),
 };
 
-/** Keys that are the same in all stages: what the run is, and how it is evaluated and saved. */
+/** Keys that are the same in all stages: the identity of the run, and how it is evaluated and saved. */
 const ofTheRun = [
   'backend',
   'compute',

@@ -23,7 +23,7 @@ export interface Objective {
 
 /** Keeps the division finite; the same value as in TRL. */
 const EPSILON = 1e-4;
-/** Standard deviations up to this are due to rounding. */
+/** Standard deviations up to this count as rounding errors. */
 const NO_SPREAD = 1e-8;
 /** Scores of at least this count as good in metrics. */
 const GOOD_SCORE = 0.5;
@@ -33,8 +33,8 @@ const GOOD_SCORE = 0.5;
  *
  * - By default the baseline is the group's mean and the scale its standard deviation: Shao et al. 2024, arXiv:2402.03300, section 4.1.2.
  * - `none` does not divide, which avoids a bias towards questions that are nearly always or nearly never answered. Liu et al. 2025, arXiv:2503.20783.
- * - `mean` divides by the group's mean, so that the gradient is nearer to that of the likelihood of being right than to that of its
- *   rate, and hard questions count for more. Max-RL, Tajwar et al. 2026, arXiv:2602.02710. Throws `REWARD_NEGATIVE`.
+ * - `mean` divides by the group's mean, which approximates the gradient of the log-likelihood of success instead of the success rate, so that
+ *   hard questions count for more. Max-RL, Tajwar et al. 2026, arXiv:2602.02710. Throws `REWARD_NEGATIVE`.
  * - `leave_one_out` compares each score with the mean of the other scores only. Ahmadian et al. 2024, arXiv:2402.14740.
  *
  * Deviations are sample deviations (n − 1). A score of `null` is left out of every mean and deviation and gets the advantage 0.
@@ -54,15 +54,15 @@ export function groupAdvantages(
     const known = groups[i]!;
     if (!isMixed(known)) return group.map(() => 0);
     const center = mean(known)!;
-    // Differences from the mean of the other scores are those from the mean of the group, times n / (n − 1).
-    const stretch = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
+    // A score's difference from the mean of the others is its difference from the group's mean, times n / (n − 1).
+    const factor = { group: 1, leave_one_out: known.length / (known.length - 1) }[baseline];
     const scale = {
       group: deviation(known)! + EPSILON,
       batch: batchDeviation + EPSILON,
       mean: center + EPSILON,
       none: 1,
     }[scaleRewards];
-    return group.map((score) => (score === null ? 0 : (stretch * (score - center)) / scale));
+    return group.map((score) => (score === null ? 0 : (factor * (score - center)) / scale));
   });
 }
 
@@ -149,18 +149,18 @@ export function isMixed(values: readonly number[]): boolean {
 function mean(values: readonly number[]): number | undefined {
   if (values.length === 0) return undefined;
   const sum = values.reduce((total, value) => total + value, 0);
-  return Number.isFinite(sum) ? sum / values.length : inUnits(values, mean);
+  return Number.isFinite(sum) ? sum / values.length : rescaled(values, mean);
 }
 
 function deviation(values: readonly number[]): number | undefined {
   if (values.length < 2) return undefined;
   const center = mean(values)!;
   const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
-  return Number.isFinite(squares) ? Math.sqrt(squares / (values.length - 1)) : inUnits(values, deviation);
+  return Number.isFinite(squares) ? Math.sqrt(squares / (values.length - 1)) : rescaled(values, deviation);
 }
 
-/** Computes a statistic of values whose sum, or sum of squares, is too large for a number. */
-function inUnits(values: readonly number[], statistic: (values: readonly number[]) => number | undefined) {
+/** A statistic of values whose sum or sum of squares overflows: computed from the values divided by the largest. */
+function rescaled(values: readonly number[], statistic: (values: readonly number[]) => number | undefined) {
   const unit = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   return Number.isFinite(unit) ? unit * statistic(values.map((value) => value / unit))! : Number.NaN;
 }

@@ -16,8 +16,8 @@ export function topEntropyMask(
   masks: readonly (readonly boolean[])[],
   fraction: number,
 ): boolean[][] {
-  const learnt = entropies.flatMap((row, i) => row.filter((_, t) => masks[i]![t])).sort((a, b) => a - b);
-  const rank = Math.ceil((1 - fraction) * (learnt.length - 1) - RANK_ROUNDING);
-  const threshold = learnt[rank] ?? 0;
+  const trained = entropies.flatMap((row, i) => row.filter((_, t) => masks[i]![t])).sort((a, b) => a - b);
+  const rank = Math.ceil((1 - fraction) * (trained.length - 1) - RANK_ROUNDING);
+  const threshold = trained[rank] ?? 0;
   return entropies.map((row, i) => row.map((entropy, t) => masks[i]![t]! && entropy >= threshold));
 }

@@ -2,7 +2,7 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { add, and, cast, div, greater, less, maximum, mul, neg, reduceMax, reduceSum, where } from '../tensor/ops.ts';
 
-/** The ratios over which a fraction is taken. */
+/** Which importance ratios count in a metric. */
 export interface Counted {
   /** 1 for the ratios that count, else 0: [R, C], or [R, 1] with one ratio per sequence. */
   readonly mask: Tensor;

@@ -19,7 +19,7 @@ import {
 } from '../tensor/ops.ts';
 import { nonEmpty, sumTokens } from './loss-metrics.ts';
 
-/** Named like TRL's correction for vLLM, which this is. */
+/** The same correction, under the same names, as TRL's for vLLM. */
 export interface SamplingCorrection {
   /** One ratio per token or per sequence; ratios out of bounds are clipped (truncate) or their tokens ignored (mask). */
   readonly mode: 'token_truncate' | 'token_mask' | 'sequence_truncate' | 'sequence_mask';
@@ -50,13 +50,13 @@ export function samplingCorrection(
 ) {
   const { oldLogprobs, samplerLogprobs, mask, totals } = inputs;
   const difference = sub(oldLogprobs, samplerLogprobs);
-  const ofSequences = mode.startsWith('sequence');
-  const raw = exp(ofSequences ? sumTokens(difference) : difference);
+  const perSequence = mode.startsWith('sequence');
+  const raw = exp(perSequence ? sumTokens(difference) : difference);
   const lowest = clip_min ?? 0;
   const ratio = mode.endsWith('mask')
     ? where(or(greater(raw, clip_max), less(raw, lowest)), 0, raw)
     : clip(raw, lowest, clip_max);
-  const counted = ofSequences ? { mask: nonEmpty(mask), total: totals.sequences } : { mask, total: totals.tokens };
+  const counted = perSequence ? { mask: nonEmpty(mask), total: totals.sequences } : { mask, total: totals.tokens };
   const distance = mul(abs(difference), mask);
   const metrics: Record<string, Tensor> = {
     'sampling/sampling_logp_difference/mean': div(reduceSum(distance), maximum(totals.tokens, 1)),

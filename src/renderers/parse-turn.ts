@@ -28,7 +28,7 @@ export function parseCalls(
   return turn.end();
 }
 
-/** Reads a turn token by token. */
+/** Parses a turn token by token. */
 export interface ActionStream {
   /** The calls that this token completes. */
   push(id: number): readonly ToolCall[];
@@ -53,19 +53,19 @@ export function actionStream(tokenizer: Tokenizer, syntax: ToolSyntax): ActionSt
   };
 }
 
-/** Tells the text of a turn as it grows, as far as no call can be part of it. */
+/** Streams the text of a turn as far as it cannot be part of a call. */
 export function turnText(tokenizer: Tokenizer, syntax: ToolSyntax): TurnText {
   const text = createTextStream(tokenizer);
   const turn = readTurn(syntax);
   const markers = markerIds(tokenizer, syntax);
-  let told = 0;
+  let emitted = 0;
   return {
     push(id) {
       if (tokenizer.specialIds.has(id) && !markers.has(id)) return '';
       turn.push(text.push(id));
       const certain = turn.certain();
-      const added = certain.slice(told);
-      told = Math.max(told, certain.length);
+      const added = certain.slice(emitted);
+      emitted = Math.max(emitted, certain.length);
       return added;
     },
   };

@@ -11,13 +11,13 @@ export interface TextStream {
 const replacement = '\ufffd';
 
 export interface TextStreamOptions extends DecodeOptions {
-  /** A token whose text the stream goes on with. @default it begins a text of its own */
+  /** The token before the first, whose text the stream continues. @default the stream begins a text */
   readonly behind?: number;
 }
 
 /**
- * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes again the ids of the
- * last piece of text, because the result depends on neighbours: some decoders drop a space at the very beginning, others join bytes.
+ * Decodes token by token. For well-formed UTF-8 the pieces add up to `tokenizer.decode` of all ids. Each call decodes the ids of the previous
+ * piece again, since the result depends on neighbours: some decoders drop a space at the very beginning, others join bytes.
  */
 export function createTextStream(tokenizer: Tokenizer, { behind, ...options }: TextStreamOptions = {}): TextStream {
   // The ids of the last piece of text, as context, followed by those that are waiting.
@@ -48,7 +48,7 @@ export function createTextStream(tokenizer: Tokenizer, { behind, ...options }: T
   };
 }
 
-/** The text that tokens add behind another: alone they might lose a space, or bytes of a character that the other begins. */
+/** The text that tokens add after another token; decoded alone, they might lose a space, or bytes of a character that it begins. */
 export function textBehind(
   before: number | undefined,
   ids: readonly number[],

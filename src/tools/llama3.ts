@@ -11,7 +11,7 @@ export const llama3: ToolSyntax = {
     const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + tag.length))![0].length;
     const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + tag.length + lead];
     const json = text.slice(jsonStart);
-    // Without the tag, only an object that begins like a call is one, since an answer may also be JSON.
+    // Without the tag, only an object that begins like a call counts, since an answer may also be JSON.
     if (tagged < 0 && !/^\{\s*"(name|type)"\s*:/.test(json)) return undefined;
     const unreadable = (fault: string): FoundCall => ({ start, end: text.length, call: fault });
     if (json !== '' && !json.startsWith('{')) return unreadable('the call is no JSON object');

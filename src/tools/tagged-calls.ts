@@ -21,14 +21,14 @@ export function findTagged(
   return ended ? { start, end: text.length, call: `the call does not end with ${close}` } : undefined;
 }
 
-/** Where a tagged call may begin. */
+/** See `ToolSyntax.mayBegin`. */
 export function mayBeginTagged(text: string): number {
   const from = afterThinking(text);
   const start = text.indexOf(open, from);
   return start >= 0 ? start : Math.max(from, text.length - overlap(text, open));
 }
 
-/** How many characters at the end of a text are the beginning of another. */
+/** The number of characters at the end of `text` that are the beginning of `beginning`. */
 export function overlap(text: string, beginning: string): number {
   for (let length = Math.min(text.length, beginning.length); length > 0; length--)
     if (text.endsWith(beginning.slice(0, length))) return length;

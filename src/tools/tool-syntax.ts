@@ -11,7 +11,7 @@ export interface ToolSyntax {
    * @param ended whether no more text will come
    */
   find(text: string, ended: boolean): FoundCall | undefined;
-  /** Where in a text that goes on a call may begin, complete or not; its length if nowhere. What is before is text for certain. */
+  /** The index at which a call, complete or not, may begin in a text that is not finished; its length if there is none. */
   mayBegin(text: string): number;
   /** Writes a call in this syntax. */
   render(call: NamedArguments): string;
@@ -19,7 +19,7 @@ export interface ToolSyntax {
 
 export type NamedArguments = Pick<ToolCall, 'name' | 'arguments'>;
 
-/** The position of a call in a text, and the call itself or what is wrong with it. */
+/** The position of a call in a text, and the call itself or an error message. */
 export interface FoundCall {
   readonly start: number;
   readonly end: number;
@@ -35,13 +35,13 @@ export interface ParsedTurn {
   readonly parseErrors: readonly string[];
 }
 
-/** Reads one turn piece by piece. */
+/** Parses one turn from pieces of its text. */
 export interface TurnReader {
   /** Adds text and returns the calls that it completes. Calls that cannot be parsed are reported by `end`. */
   push(text: string): readonly ToolCall[];
   /**
-   * The beginning of the text around the calls that is certain: before anything that may be a call or could not be read as one, and without spaces
-   * that a call would take away. Only spaces before it may be taken away in the end.
+   * The beginning of the content as far as later text cannot change it: it ends before anything that may be a call or could not be parsed as one,
+   * and before spaces that a call would remove. Only its leading spaces may still be removed by `end`.
    */
   certain(): string;
   /** Returns the whole turn; called once, after the last text. */
@@ -86,7 +86,7 @@ export function readTurn(syntax: ToolSyntax): TurnReader {
   };
 }
 
-/** The call that a JSON object `{"name": …, [key]: {…}}` describes, or what is wrong with it. */
+/** The call that a JSON object `{"name": …, [key]: {…}}` describes, or an error message. */
 export function callFromJson(json: string, key: 'arguments' | 'parameters'): NamedArguments | string {
   const value = parseObject(json);
   if (typeof value === 'string') return value;
@@ -105,7 +105,7 @@ export function parseObject(json: string): Record<string, unknown> | string {
   }
 }
 
-/** JSON with Python's spaces after commas and colons, as models have seen it in training. */
+/** JSON with Python's spaces after commas and colons, which models saw in training. */
 export function spacedJson(value: unknown): string {
   // Strings in JSON contain no line feeds, so every line feed here is layout.
   const lines = JSON.stringify(value, null, 1);
