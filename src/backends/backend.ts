@@ -1,4 +1,4 @@
-// What a backend is: whatever opens, for a configuration, a model that the loop can sample from, train, save and load.
+// The interface of a backend, which opens for a configuration a model that the loop can sample from, train, save and load.
 import type { Config } from '../config/schema.ts';
 import type { Model } from '../model.ts';
 import type { Architecture } from '../models/families.ts';
@@ -8,14 +8,14 @@ import type { Tokenizer } from '../tokenizers/tokenizer.ts';
 import type { ModelPlace } from './model-files/find-model.ts';
 import type { TemplateUse } from './open-renderer.ts';
 
-/** A model that a run can keep, with what it trains in checkpoints. */
+/** A model whose training state can be saved in checkpoints. */
 export interface TrainableModel extends Model {
-  /** The type of the weights that completions are sampled with, adapters aside; absent where the backend leaves that to its engine. */
+  /** The type of the weights that completions are sampled with, adapters aside; absent if the engine decides. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** Writes everything that training goes on from into a folder that exists. */
+  /** Writes everything that training needs to continue into an existing folder. */
   save(directory: string): Promise<void>;
-  /** Continues exactly from what `save` wrote. Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`. */
+  /** Restores exactly what `save` wrote. Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`. */
   load(directory: string, options?: LoadOptions): Promise<void>;
   dispose(): void;
 }
@@ -25,9 +25,9 @@ export interface LoadOptions {
   readonly weightsOnly?: boolean;
 }
 
-/** What a model reads and writes. */
+/** How a model reads and writes text. */
 export interface ModelInterface {
-  /** Between messages and the model's tokens. */
+  /** Translates between messages and the model's tokens. */
   readonly renderer: Renderer;
   readonly template: TemplateUse;
   /** Absent where there is no language model. */
@@ -36,17 +36,17 @@ export interface ModelInterface {
   readonly contextLength: number;
 }
 
-/** What a step asks of a model, every sequence as long as it may be. */
+/** The size of a step if every sequence has its maximum length. */
 export interface Workload {
   readonly prompts: number;
-  /** Completions of each. */
+  /** Completions of each prompt. */
   readonly generations: number;
   /** Tokens of the longest prompt. */
   readonly promptTokens: number;
   readonly completionTokens: number;
 }
 
-/** Seconds, roughly. */
+/** Estimates in seconds. */
 export interface TimeEstimate {
   /** Reading the model and compiling its graphs, once. */
   readonly start: number;
@@ -57,19 +57,19 @@ export interface TimeEstimate {
 }
 
 export interface ModelDescription extends ModelInterface {
-  /** What the type of the weights that completions are sampled with would be, as in `TrainableModel`. */
+  /** The `rolloutDtype` that the `TrainableModel` would have. */
   readonly rolloutDtype?: string;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** What it computes on, in words. */
+  /** The hardware that it computes on, in words. */
   readonly device: string;
   /** Absent where there is no language model. */
   readonly architecture?: Architecture;
   /** Absent where there is no language model. */
   readonly place?: ModelPlace;
-  /** The peak of the whole process in bytes, by what takes them; an estimate. */
+  /** An estimate of the process's peak memory in bytes, by purpose. */
   memory(workload: Workload): Readonly<Record<string, number>>;
   time(workload: Workload): TimeEstimate;
-  /** What an engine in another process would be started with, and told. */
+  /** How an engine in another process would be started: its command and its settings. */
   readonly engine?: Readonly<Record<string, unknown>>;
 }
 
@@ -77,30 +77,30 @@ export interface OpenBackend extends ModelInterface {
   readonly model: TrainableModel;
   /** The versions of the libraries that compute, by name, for the record of a run. */
   readonly versions: Readonly<Record<string, string>>;
-  /** From now on, keeps what an engine in another process writes about itself in a folder. */
+  /** From now on, writes the logs of an engine in another process to a folder. */
   keepLogs?(folder: string): void;
 }
 
-/** Records what the computations of this process spend their time on. */
+/** Records where the computations of this process spend their time. */
 export interface Profiler {
   start(): void;
-  /** The runs that have ended since the last time, in order. */
+  /** The runs that have ended since the last call, in order. */
   take(): Iterable<SessionRun>;
-  /** Forgets what was not taken. */
+  /** Discards runs that were not taken. */
   stop(): void;
 }
 
-/** Nothing but its module knows which one it is: commands, evaluations, checkpoints and runs are the same for all. */
+/** Commands, evaluations, checkpoints and runs are the same for all backends, and do not ask which one they use. */
 export interface Backend {
-  /** Throws `CONFIG_CONFLICT` for settings that this backend cannot follow together; reads no file. Absent where there are none. */
+  /** Throws `CONFIG_CONFLICT` for settings that this backend cannot combine; reads no file. Absent if there are none. */
   check?(config: Config): void;
-  /** What `open` would open, from the headers of its files: no weight is read. Throws what `open` throws of them. */
+  /** Describes what `open` would open from the headers of its files, without reading weights. Throws the same errors about them. */
   describe(config: Config): Promise<ModelDescription>;
   /**
-   * Whoever opens a model disposes of it. Keys that it would ignore have been refused before: `config/support.ts`.
-   * @param signal ends a download
+   * The caller disposes of the model. Keys that the backend would ignore have been refused before, by `config/support.ts`.
+   * @param signal cancels a download
    */
   open(config: Config, signal?: AbortSignal): Promise<OpenBackend>;
-  /** Absent where it cannot tell. */
+  /** Absent if the backend cannot record profiles. */
   readonly profiler?: Profiler;
 }

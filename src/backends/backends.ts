@@ -1,4 +1,4 @@
-// The backends by the names that configurations give them. A run loads its own and no other: native libraries take their time.
+// The table of backends, by the names in configurations. A run loads only its own, since native libraries take a while.
 import type { Config } from '../config/schema.ts';
 import type { SupportedBackend } from '../config/support.ts';
 import type { Backend } from './backend.ts';
@@ -9,7 +9,7 @@ export const backends: Readonly<Record<SupportedBackend, () => Promise<Backend>>
   trl: async () => (await import('./trl/trl-backend.ts')).trlBackend,
 };
 
-/** The backend of a configuration. Those that are not supported were refused when it was loaded. */
+/** The backend of a configuration. Unsupported ones were refused when the configuration was loaded. */
 export function backendOf({ backend }: Config): Promise<Backend> {
   return backends[backend as SupportedBackend]();
 }

@@ -1,18 +1,18 @@
-// Ends a chat template that does not end by itself: it is rendered in this thread, which would hear no signal meanwhile.
+// Sets a time limit for chat templates that may never end: they are rendered in this thread, which no signal could interrupt.
 import { createContext, Script } from 'node:vm';
 import { GradusError } from '../errors.ts';
 import type { ChatTemplate } from '../renderers/chat-template.ts';
 
-/** Without these, templates only loop over what they are given. */
+/** Templates without these constructs only loop over their input, and always end. */
 const mayBeEndless = /\b(range|macro)\b/;
 
-/** Milliseconds for one conversation, of which thousands of turns take a few hundred. */
+/** Milliseconds for one conversation; one of thousands of turns takes a few hundred. */
 const longest = 10_000;
 
 /** Throws `CHAT_TEMPLATE_FAILED` for conversations on which the template takes longer. @param source in Jinja, which tells whether a limit is needed: it costs 0.2 ms a time */
 export function limitedTemplate(template: ChatTemplate, source: string, limit = longest): ChatTemplate {
   if (!mayBeEndless.test(source)) return template;
-  // The limit of a script holds for all that it calls.
+  // The limit of a script includes everything that it calls.
   const context: { work?: () => void } = createContext({});
   const script = new Script('work()');
   return {

@@ -1,4 +1,4 @@
-// The renderer that belongs to a model: its tokenizer, its chat template or plain text, the tokens that end its turn.
+// Opens the renderer of a model: its tokenizer, its chat template or plain text, and the tokens that end its turn.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
@@ -14,7 +14,7 @@ import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** How prompts become text: through a chat template, or plain although the model has one, or plain because it has none. */
+/** How prompts become text: with a chat template, as plain text although the model has one, or as plain text because it has none. */
 export type TemplateUse = 'applied' | 'ignored' | 'absent';
 
 export interface ModelText {
@@ -56,7 +56,7 @@ export async function openModelText(modelPath: string, chatTemplate: string): Pr
 
 interface FoundTokenizer {
   readonly tokenizer: Tokenizer;
-  /** Tokens that end a text, beyond what JSON files say. */
+  /** Tokens that end a text, in addition to those in the JSON files. */
   readonly endIds: readonly number[];
 }
 
@@ -81,8 +81,8 @@ async function tokenizerInside(path: string): Promise<FoundTokenizer> {
 }
 
 /**
- * All tokens that the model's files call the end: chat models have one for the turn and one for the text.
- * Throws `MODEL_FILE_INVALID` for one that the model does not have, which would end nothing.
+ * All end tokens in the model's files: chat models have one for the turn and one for the text.
+ * Throws `MODEL_FILE_INVALID` for one that the model does not have and could never sample.
  */
 function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]): Set<number> {
   const { vocab_size } = readJson(folder, 'config.json') ?? {};
@@ -104,7 +104,7 @@ function endTokens(folder: string, tokenizer: Tokenizer, more: readonly number[]
   return new Set([...named, ...(tokenizer.eosId === undefined ? [] : [tokenizer.eosId]), ...more]);
 }
 
-/** Newer models keep their template in a file of its own. */
+/** Newer models have their template in a separate file. */
 function ownTemplate(folder: string, tokenizer: Tokenizer): string | undefined {
   const file = join(folder, 'chat_template.jinja');
   return existsSync(file) ? readFileSync(file, 'utf8') : tokenizer.chatTemplate;

@@ -1,4 +1,4 @@
-// The built-in backend: a table of logits for task sets whose answers have one form. No model, no native library: it starts at once.
+// The built-in backend: a table of logits for task sets with `answers`. It has no model and no native library, and starts at once.
 import type { Config } from '../../config/schema.ts';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
@@ -8,7 +8,7 @@ import type { Renderer } from '../../rendering.ts';
 import type { Backend, ModelInterface } from '../backend.ts';
 import { TabularModel } from './tabular-model.ts';
 
-/** Measured: Node and our code; to sample a number of a completion, or to learn from it. */
+/** Measured: memory of Node and our code; time to sample one number of a completion, or to train on it. */
 const NODE_BYTES = 120 * 2 ** 20;
 const SECONDS_PER_NUMBER = 3e-6;
 
@@ -42,14 +42,14 @@ function answersOf({ taskset, taskset_config }: Config): AnswerShape {
   });
 }
 
-/** Every state is the empty prompt, and ids are the numbers themselves. */
+/** Prompts are empty, and ids are the numbers themselves. */
 const numbersRenderer: Renderer = {
   stopIds: new Set(),
   render: () => ({ ids: [] }),
   parse: (completionIds) => ({ message: { role: 'assistant', content: completionIds.join(' ') } }),
 };
 
-/** The table reads no prompt, so that one of any length fits. */
+/** The table reads no prompts, so prompts of any length fit. */
 const textless: ModelInterface = {
   renderer: numbersRenderer,
   template: 'absent',

@@ -31,14 +31,14 @@ type Row = Float64Array;
 
 const FILE = 'policy.npz';
 
-/** Every prompt has the same completions; they start uniform. Equal seeds give equal samples, equal batches equal updates. */
+/** Completions do not depend on the prompt and start uniform. Equal seeds give equal samples, equal batches equal updates. */
 export class TabularModel implements TrainableModel {
   readonly parameters: TrainableModel['parameters'];
   readonly #shape: AnswerShape;
   readonly #beta: number;
   /** [T, V], row by row. */
   #logits: Float64Array;
-  /** Their log-probabilities, position by position, and those that training started from. */
+  /** The log-probabilities of each position, and those that training started from. */
   #rows: readonly Row[];
   readonly #reference: readonly Row[];
 
@@ -52,7 +52,7 @@ export class TabularModel implements TrainableModel {
     this.#reference = this.#rows;
   }
 
-  /** A completion ends by itself where the table does. */
+  /** A completion ends by itself at the end of the table. */
   policy(): Policy {
     return {
       contextLength: Number.POSITIVE_INFINITY,
