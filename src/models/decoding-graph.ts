@@ -1,4 +1,4 @@
-// The graph of sampling: it reads tokens of each row, appends their keys and values to a cache, and scores the next token.
+// The sampling graph: reads tokens of each row, appends their keys and values to a cache, and scores the next token.
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
@@ -13,7 +13,7 @@ const B = size('B');
 const S = size('S');
 /** The cache has room for M positions per row. */
 const M = size('M');
-/** Tokens behind which the next one is scored. */
+/** The number of tokens after which the next one is scored. */
 const N = size('N');
 
 export const keyCacheName = (layer: number) => `cache.${layer}.key`;
@@ -39,7 +39,7 @@ export interface DecodingGraphOptions {
  * Inputs besides parameters, rotary tables and caches [B, keyValueHeads, M, headSize]:
  * - `ids` int64 [B, S];
  * - `last_positions` int64 [B]: the position of each row's last token in its sequence;
- * - `scored` int64 [N]: the indices in [B·S] of the tokens behind which the next one is scored, such as each row's last;
+ * - `scored` int64 [N]: the indices in [B·S] of the tokens after which the next one is scored, such as each row's last;
  * - `inverse_temperature` [];
  * - with custom operators, `twins` int64 [B, 2]: see `Operators.cachedAttention`.
  *

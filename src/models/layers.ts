@@ -1,5 +1,5 @@
-// The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies.
-// So the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
+// The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies, so
+// that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
@@ -8,7 +8,7 @@ import { packedName, type Quantization, quantizedShapes, scalesName } from './qu
 import type { RopeSettings } from './rotary-tables.ts';
 import { storedInput } from './stored-weights.ts';
 
-/** The configuration that all families have, under Hugging Face's names where it has one, in camelCase. */
+/** The configuration that all families have, under Hugging Face's names in camelCase. */
 export interface ModelConfig {
   readonly modelType: string;
   readonly hiddenSize: number;
@@ -31,9 +31,9 @@ export interface ParameterSpec {
   /** Hugging Face's name, for example `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string;
   readonly shape: readonly number[];
-  /** Biases and norms are exempt from weight decay; adapters go on linear layers. */
+  /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
   readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
-  /** How the model's file stores it, where that is known. */
+  /** Its format in the model's file, if known. */
   readonly stored?: StorageFormat;
 }
 
@@ -48,7 +48,7 @@ export interface Layers {
   /** alpha · x Wᵀ, where x is [rows, in] and W is the parameter `name` [out, in]. */
   project(x: Tensor, name: string, size: { readonly in: number; readonly out: number }, alpha?: number): Tensor;
   readonly attention: Attention;
-  /** Marks the input of a block, from which the backward pass can compute the block again. */
+  /** Marks the input of a block, from which the backward pass can recompute the block. */
   checkpoint(x: Tensor): Tensor;
 }
 
@@ -66,13 +66,13 @@ export interface LayerOptions {
   readonly adapters?: LoraAdapters;
   /** Read quantized matrices, which the caller provides as `packedName` and `scalesName`. @default float32 */
   readonly quantization?: Quantization;
-  /** Whether the backward pass computes blocks again instead of keeping their results. @default false: only cheap operations */
+  /** Whether the backward pass recomputes blocks instead of keeping their results. @default false: only cheap operations */
   readonly recompute?: boolean;
   /** Matrices that are not quantized, because they are trained. @default none */
   readonly exact?: ReadonlySet<string>;
   /** Dropout of the inputs of adapters. @default none */
   readonly dropout?: AdapterDropout;
-  /** Matrices whose bytes are as the model's file has them. @default none */
+  /** Matrices that are kept in the format of the model's file. @default none */
   readonly asStored?: ReadonlyMap<string, StorageFormat>;
 }
 

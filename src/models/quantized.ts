@@ -56,7 +56,7 @@ export function quantize(
   }
 }
 
-/** Where the number with the largest magnitude is, or one that is not finite: without their sign, floats are ordered as their bits are. */
+/** The index of the number with the largest magnitude, or of one that is not finite. Without the sign, floats are ordered like their bits. */
 function indexOfExtreme(bits: Int32Array, start: number, end: number): number {
   let largest = -1;
   let index = start;

@@ -14,7 +14,7 @@ export interface SamplingFilters {
   readonly minP?: number;
 }
 
-/** Draws one token from probabilities [V] that sum to 1; its log-probability is that before the filters. Always takes exactly one number from the stream. */
+/** Draws one token from probabilities [V] that sum to 1; its log-probability is the one before filters. Always takes exactly one random number. */
 export function sampleToken(probabilities: Floats, random: RandomStream, filters: SamplingFilters = {}): TokenLogprob {
   const { topK = 0, topP = 1, minP = 0 } = filters;
   const point = random.uniform();
@@ -60,7 +60,7 @@ function keptTokens(probabilities: Floats, { topK, topP, minP }: Required<Sampli
   // Top-p treats the tokens that top-k left as the whole distribution.
   const enough = topP < 1 && topK === 0 ? topP * totalFrom(lowest, probabilities) : Number.POSITIVE_INFINITY;
   const most = topK > 0 ? topK : Number.POSITIVE_INFINITY;
-  // Few tokens are likely. Sorting only these, and more only where they do not suffice, takes a hundredth of sorting a vocabulary.
+  // Few tokens are likely. Sorting only these, and more if they do not suffice, takes a hundredth of the time of sorting a vocabulary.
   let kept: number[] = [];
   let bound = largest;
   do {

@@ -32,7 +32,7 @@ export function trainedParameters(
   return { own, whole: own.length === parameters.length };
 }
 
-/** Adapters of a rank above both dimensions of their layer would be larger than the layer, and could say no more than it. */
+/** Adapters with a rank above both dimensions of their layer would be larger than the layer without being more expressive. */
 function assertRanks(adapters: LoraAdapters): void {
   for (const [layer, { a, b }] of adapters) {
     const [[rank, columns], [rows]] = [a.shape, b.shape];

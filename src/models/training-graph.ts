@@ -1,4 +1,4 @@
-// The graph of training: log-probabilities and entropies of completion tokens, from which losses are built.
+// The training graph: log-probabilities and entropies of completion tokens, from which losses are built.
 import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import {
   add,

@@ -11,7 +11,7 @@ import { type AnyTensor, HostTensor } from './tensor.ts';
 /** Computes the values of an input from the shapes of other inputs. */
 export type SizesOf = (shapeOf: (input: string) => readonly number[]) => readonly number[];
 
-/** A run like one that took less than this many milliseconds is made on the calling thread: to wake another one costs up to half a millisecond. */
+/** If the last run took less than this many milliseconds, the next runs on the calling thread: waking another costs up to half a millisecond. */
 const SHORT_RUN = 20;
 
 /** What the bindings of a session share. */
@@ -78,7 +78,7 @@ export class Binding implements Disposable {
 
   /**
    * Runs the session, on this thread if its last run was short, else like `runAside`. Best for successive runs of about the same size.
-   * Other work of this thread gets its turn before the promise settles.
+   * This thread handles other events before the promise settles.
    */
   async run(): Promise<void> {
     const began = performance.now();
@@ -106,7 +106,7 @@ export class Binding implements Disposable {
     }
   }
 
-  /** Runs the session on this thread, which does nothing else meanwhile. */
+  /** Runs the session on this thread and blocks it meanwhile. */
   runSync(): void {
     this.#prepare();
     const { name, session } = this.#session;

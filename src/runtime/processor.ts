@@ -1,4 +1,4 @@
-// Whether this machine's processor has what our custom operators need. Loads no native library.
+// Whether this machine's processor supports our custom operators. Loads no native library.
 import { existsSync, readFileSync } from 'node:fs';
 
 /** What multiplies: the matrix unit, which some processors have, or the vector unit. */
@@ -19,7 +19,7 @@ export function unitFlags(unit: Unit): string[] {
   return all.map((feature) => `-m${feature.replace('avx512_', 'avx512').replace('amx_', 'amx-')}`);
 }
 
-/** What this machine lacks for our custom operators; says nothing about the compiler. */
+/** What this machine lacks for our custom operators, apart from a compiler. */
 export function missingForKernels(): string | undefined {
   const units = unitsOfMachine();
   return 'missing' in units ? units.missing : undefined;

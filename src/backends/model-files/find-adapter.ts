@@ -1,4 +1,4 @@
-// Where the adapter lies that a configuration starts from: in a folder, in a run, or on the hub.
+// Finds the adapter that a configuration starts from: in a folder, in a run, or on the hub.
 import { existsSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../../errors.ts';
@@ -8,13 +8,13 @@ import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { isRun } from '../../runs/read-run.ts';
 
 /**
- * The folder of the adapter that a configuration names, which is downloaded if it is on the hub alone.
+ * The folder of the adapter that a configuration names; downloaded if it is only on the hub.
  * Throws `ADAPTER_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what requests to the hub throw.
  */
 export async function obtainAdapter(adapter: string, signal?: AbortSignal): Promise<string> {
   const folder = localAdapter(adapter);
   if (folder !== undefined) return folder;
-  // The hub's ids without an owner are models of old.
+  // Ids without an owner exist only for old models.
   const id = isAbsolute(adapter) || !adapter.includes('/') ? undefined : parseHubId(adapter);
   if (id) {
     const { fetchAdapter } = await import('../../hub/fetch-adapter.ts');
@@ -31,7 +31,7 @@ export async function obtainAdapter(adapter: string, signal?: AbortSignal): Prom
   });
 }
 
-/** The folder, if it is on this machine: itself, the best checkpoint of a run or else its latest, or one that `checkpoints/best` stands for. */
+/** The folder, if it is on this machine: the given one, the best or else latest checkpoint of a run, or the target of `checkpoints/best`. */
 export function localAdapter(name: string): string | undefined {
   if (holdsAdapter(name)) return resolve(name);
   if (isRun(name)) return holding(findCheckpoint(name).folder);

@@ -1,4 +1,4 @@
-// What a model's name leads to: a path, or a Hugging Face id that is on this machine or on the hub.
+// Finds a model by its name: a path, or a Hugging Face id that is on this machine or on the hub.
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { GradusError } from '../../errors.ts';
@@ -15,8 +15,8 @@ import { readJson } from '../../runs/files.ts';
 import { isRun } from '../../runs/read-run.ts';
 
 /**
- * The path that a name means: itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, letter
- * case aside. An id may name a revision, `org/name@v1.0`, or a file, `org/name/model-q8_0.gguf`. Nothing is downloaded.
+ * The path of a model: the name itself, else in Hugging Face's cache, else `$GRADUS_MODELS/<id>` or `$GRADUS_MODELS/<its last part>`, ignoring
+ * case. An id may name a revision, `org/name@v1.0`, or a file, `org/name/model-q8_0.gguf`. Nothing is downloaded.
  * Throws `MODEL_NOT_FOUND`.
  */
 export function findModel(name: string, environment: Environment = process.env): string {
@@ -36,8 +36,8 @@ export interface ObtainModelOptions extends FetchModelOptions {
 }
 
 /**
- * The same, but downloads from the hub what is nowhere else, into the cache that Python's tools share. With `HF_HUB_OFFLINE` it is `findModel`.
- * Throws `HUB_UNREACHABLE`, `HUB_GATED` and what else the hub refuses with.
+ * Like `findModel`, but downloads a missing model from the hub into the cache that Python's tools share, unless `HF_HUB_OFFLINE` is set.
+ * Throws `HUB_UNREACHABLE`, `HUB_GATED` and the hub's other errors.
  */
 export async function obtainModel(name: string, options: ObtainModelOptions = {}): Promise<string> {
   const { environment = process.env } = options;
@@ -54,21 +54,21 @@ export async function obtainModel(name: string, options: ObtainModelOptions = {}
   });
 }
 
-/** Where a model lies, or how much of it there is to download. */
+/** Where a model is, or how much there is to download. */
 export interface ModelPlace {
   readonly name: string;
-  /** `null` until it is downloaded. */
+  /** `null` if it has not been downloaded. */
   readonly path: string | null;
   readonly download_bytes: number;
 }
 
 export interface DescribableModel {
-  /** The path of the model if it is on this machine, else of a folder with its description only. */
+  /** The path of the model if it is on this machine, else of a folder with only its description. */
   readonly path: string;
   readonly place: ModelPlace;
 }
 
-/** Like `obtainModel`, and throws what it throws, but downloads no weights. */
+/** Like `obtainModel`, with the same errors, but downloads no weights. */
 export async function describableModel(
   name: string,
   environment: Environment = process.env,
@@ -84,7 +84,7 @@ export async function describableModel(
   return { path: folder, place: { name, path: null, download_bytes } };
 }
 
-/** The path, or the id of what is not here; undefined for a path that leads nowhere. */
+/** The path of a model on this machine, or the id of one that is not; undefined for a path that does not exist. */
 function lookFor(name: string, environment: Environment): string | HubId | undefined {
   if (existsSync(name)) {
     assertIsModel(name);
@@ -124,7 +124,7 @@ function inModelsFolder(id: string, { GRADUS_MODELS: folder }: Environment): str
   return entry(join(folder, dirname(id)), basename(id)) ?? entry(folder, basename(id));
 }
 
-/** What is called `name` in a folder, letter case aside. */
+/** The entry `name` of a folder, ignoring case. */
 function entry(folder: string, name: string): string | undefined {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const found =

@@ -1,11 +1,11 @@
-// A GGUF file on disk, for what it says beside its weights: the tokenizer, the chat template, the licence.
+// Reads the metadata of a GGUF file: the tokenizer, the chat template, the licence.
 import { readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openGguf } from '../../formats/gguf.ts';
 import { fileSource } from './file-source.ts';
 
-/** The GGUF file that a model's path is, or that its folder holds. A folder with safetensors is no GGUF model, whatever else is in it. */
+/** The GGUF file at a model's path or in its folder. A folder with safetensors does not count as a GGUF model. */
 export function ggufAt(modelPath: string): string | undefined {
   if (!statSync(modelPath).isDirectory()) return modelPath.endsWith('.gguf') ? modelPath : undefined;
   const files = readdirSync(modelPath).sort();

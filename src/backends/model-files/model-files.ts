@@ -16,7 +16,7 @@ export interface ModelFiles {
   readonly architecture: Architecture;
   /** Decodes a parameter as float32 into an array of its size. */
   read(parameter: ParameterSpec, into: Float32Array): Promise<void>;
-  /** Reads a parameter's bytes, row by row in the format that it says it is stored in. */
+  /** Reads a parameter's bytes, row by row, in the format of its `stored`. */
   readStored(parameter: ParameterSpec, into: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }
@@ -167,7 +167,7 @@ function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> 
   return decode ? { stored: { name: dtype, blockElements, blockBytes, decode } } : {};
 }
 
-/** Refuses a config.json that would leave the last layers of the weights out: the model would run, and be another one. */
+/** Refuses a config.json with fewer layers than the weights: the model would run, but be a different one. */
 function checkLayers(file: TensorFile, { config }: Architecture, path: string): void {
   const layerOf = (name: string) => Number(/^(?:model\.layers|blk)\.(\d+)\./.exec(name)?.[1] ?? -1);
   const extra = [...file.tensors.keys()].find((name) => layerOf(name) >= config.layers);

@@ -1,4 +1,4 @@
-// What the folders of trained weights hold, whichever engine wrote them: the names of files, an adapter's settings, a model's config.json.
+// The format of folders with trained weights, which all engines share: the names of files, an adapter's settings, a model's config.json.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';

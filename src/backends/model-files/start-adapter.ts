@@ -1,4 +1,4 @@
-// Whether the adapter that a configuration starts from is like the ones that it trains.
+// Checks that the adapter that a configuration starts from fits its `lora` section.
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Architecture } from '../../models/families.ts';
@@ -8,8 +8,8 @@ import { loraSettings } from './lora-settings.ts';
 import { readAdapterSettings } from './saved-weights.ts';
 
 /**
- * The folder of the adapter to start from; undefined if the configuration names none. Throws `ADAPTER_MISMATCH` unless it has the ranks, scales and
- * layers of the configuration's adapters, and what finding and reading it throws.
+ * The folder of the adapter to start from; undefined if the configuration names none. Throws `ADAPTER_MISMATCH` unless its ranks, scales and layers
+ * are those of the configuration, and the errors of finding and reading it.
  */
 export async function startAdapter(
   config: Config,
@@ -31,7 +31,7 @@ function shapeOf(parameters: Architecture['parameters'], settings: LoraSettings)
   return JSON.stringify([adapters, [...(settings.modulesToSave ?? [])].sort()]);
 }
 
-/** The settings that are not defaults, written as the section `lora` of a configuration. */
+/** The settings that differ from the defaults, as the section `lora` of a configuration. */
 function asConfigured(settings: LoraSettings): string {
   const { r, alpha, targetModules, rankPattern = {}, alphaPattern = {}, rslora, modulesToSave = [] } = settings;
   const patterns = { rank_pattern: rankPattern, alpha_pattern: alphaPattern };

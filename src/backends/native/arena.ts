@@ -24,13 +24,13 @@ const STRETCH = 2 ** 20;
 const ALIGNMENT = 16;
 
 /**
- * Where each parameter lies in a flat vector. Parameters with weight decay come first. Values, gradients and optimiser state share one layout.
+ * The position of each parameter in a flat vector. Parameters with weight decay come first. Values, gradients and optimiser state share one layout.
  */
 export class ArenaLayout {
   readonly entries: readonly ArenaEntry[];
   /** All elements, including the gaps between aligned parameters. */
   readonly length: number;
-  /** How many elements, at the front, have weight decay. */
+  /** The number of elements with weight decay, which are at the front. */
   readonly decayLength: number;
   /** Where sessions read and write the arenas of this layout. */
   readonly device: Device;

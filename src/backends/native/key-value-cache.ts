@@ -21,7 +21,7 @@ interface Views {
 export interface CachePlace {
   /** @default 'cpu' */
   readonly device?: Device;
-  /** Called before tensors become invalid: whoever holds their memory lets go of it. */
+  /** Called before tensors become invalid, so that their memory can be released. */
   readonly onRelease?: () => void;
 }
 
@@ -47,7 +47,7 @@ export class KeyValueCache implements Disposable {
     this.#buffers = new Map(names.flat().map((name) => [name, allocate('float32', this.#offset(slots))]));
   }
 
-  /** Tokens that all slots together have room for. */
+  /** The number of tokens that all slots together have room for. */
   get size(): number {
     return this.slots * this.room;
   }
@@ -56,7 +56,7 @@ export class KeyValueCache implements Disposable {
     return this.#place.device ?? 'cpu';
   }
 
-  /** Tensors over `count` slots from `first` on, by name: the same ones until another range is asked for, which makes them invalid. */
+  /** Tensors over `count` slots from `first` on, by name. Calls for another range make them invalid. */
   tensors(first: number, count: number): ReadonlyMap<string, AnyTensor> {
     const slots = `${first} ${count}`;
     if (this.#views?.slots !== slots) {

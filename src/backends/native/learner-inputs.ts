@@ -7,13 +7,13 @@ import type { HostTensor } from '../../runtime/tensor.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
 
-/** What all micro-batches of an optimiser step have in common. */
+/** The settings that all micro-batches of an optimiser step share. */
 export interface StepInputs {
   /** The weight of the entropy bonus. */
   readonly entropyCoefficient: number;
   /** Seeds dropout. */
   readonly seed: number;
-  /** For each sequence which tokens have the highest entropy, if the loss learns from those alone. */
+  /** For each sequence the tokens with the highest entropy, if the loss trains on those alone. */
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
 
@@ -163,7 +163,7 @@ export function dropoutInputs(
     return Array.from({ length: count }, () => random.uniform());
   };
   const rows = new Float32Array(activations.count);
-  // What a layout without padding has no row for is overwritten by the next, or left out at the end.
+  // In a layout without padding, surplus values are overwritten by those of the next sequence, or cut off at the end.
   const place = (numbers: readonly number[], row: number) => {
     for (const [i, number] of numbers.entries()) if (row + i < rows.length) rows[row + i] = number;
   };

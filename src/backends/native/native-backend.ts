@@ -17,10 +17,10 @@ import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
 
 export const nativeBackend: Backend = {
-  // A configuration without a model has been refused before.
+  // Configurations without a model were refused when they were loaded.
   async describe(config) {
     const { path, place } = await describableModel(config.model!);
-    // Refuses rollouts in bfloat16 where they are impossible; for others, nothing is compiled before a run.
+    // Refuses bfloat16 rollouts if they are impossible. Otherwise nothing is compiled before a run.
     if (config.native.rollout_dtype === 'bfloat16') kernelOptions(productOptions(config), await readArchitecture(path));
     const description = await describeNativeModel(config, path);
     await startAdapter(config, description.architecture!);
@@ -42,7 +42,7 @@ function operatorVersion(config: Config, architecture: Architecture): Record<str
   return kernels === undefined ? {} : { kernels: kernelVersion(kernels) };
 }
 
-/** What a configuration says about matrix products. */
+/** The settings of a configuration for matrix products. */
 function productOptions({ native }: Config) {
   return {
     device: native.device,

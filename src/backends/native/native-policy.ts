@@ -1,4 +1,4 @@
-// Samples single completions and whole dialogues with the engine's current weights; no token is read twice.
+// The native engine's policy: samples single completions and whole dialogues with the current weights. No token is read twice.
 import { startAll } from '../../dialogue.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import type {
@@ -17,7 +17,7 @@ import { SamplingSession, type SamplingSessionOptions } from './sampling-session
 import { textLogprobs } from './text-logprobs.ts';
 
 /**
- * How many runs pass before the next request of a dialogue is awaited. It is never taken sooner, so that what is sampled together
+ * The number of runs after which the next request of a dialogue is awaited. It is never taken earlier, so that the composition of batches
  * depends on the number of runs and not on the speed of tools.
  */
 const RUNS_TO_ANSWER = 8;
@@ -30,7 +30,7 @@ export interface NativePolicyOptions extends SamplingSessionOptions, Pick<Sample
 /** A completion for a dialogue; without one, the dialogue begins. */
 type Turn = Pick<SampledRow, 'dialogue'> & Partial<Pick<SampledRow, 'completion'>>;
 
-/** A dialogue that was given a completion and has not answered yet. */
+/** The next request of a dialogue that has received a completion. */
 interface PendingAnswer<T> {
   readonly dialogue: number;
   /** The number of runs after which the answer is awaited. */
@@ -69,15 +69,15 @@ export class NativePolicy implements Policy {
     options: ConverseOptions<T>,
     onEnd: (result: T, index: number) => void,
   ): Promise<void> {
-    const speakers: Dialogue<T>[] = [];
+    const all: Dialogue<T>[] = [];
     using lease = this.#session.lease();
     const batchOptions = { session: lease.session, config: this.#config, cacheBudget: this.#cacheBudget };
     using batch = new RowBatch({ ...batchOptions, sampling: options });
     const pending: PendingAnswer<T>[] = [];
     const deliver = async (turns: readonly Turn[], due: number) => {
       const answers = await startAll(turns, ({ dialogue, completion }) => {
-        const speaker = speakers[dialogue]!;
-        return completion ? speaker.next(completion) : speaker.next();
+        const generator = all[dialogue]!;
+        return completion ? generator.next(completion) : generator.next();
       });
       // A failure is thrown when the answer is awaited; until then it must not count as unhandled.
       for (const answer of answers) answer.catch(() => {});
@@ -85,12 +85,12 @@ export class NativePolicy implements Policy {
     };
     let runs = 0;
     const enter = async (arrived: readonly Dialogue<T>[]) => {
-      const first = speakers.push(...arrived) - arrived.length;
+      const first = all.push(...arrived) - arrived.length;
       await deliver(
         arrived.map((_, i) => ({ dialogue: first + i })),
         runs,
       );
-      // Those who come are due before those who were answered in the last runs.
+      // New dialogues are due before those that received completions in the last runs.
       pending.sort((a, b) => a.due - b.due);
     };
     await enter(dialogues);

@@ -11,7 +11,7 @@ import { inputsOf, type Tensor } from '../../tensor/graph.ts';
 import { div, greater, input, maximum, mul, neg, reduceSum, stopGradient, where } from '../../tensor/ops.ts';
 import { times } from '../../tensor/shape.ts';
 
-/** Either GRPO with these settings, or supervised learning of the completions. */
+/** GRPO with these settings, or supervised learning of the completions. */
 export type Objective = LossSettings | 'supervised';
 
 export interface ObjectiveOptions extends TrainingGraphOptions {
@@ -80,7 +80,7 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
   return { loss, metrics: { ...metrics, ...entropies } };
 }
 
-/** The fraction of tokens that the objective learns from, which are those with the highest entropy. */
+/** The fraction of tokens that the objective trains on, which are those with the highest entropy. */
 export function keptFraction(objective: Objective): number {
   return objective === 'supervised' ? 1 : objective.top_entropy_quantile;
 }
@@ -98,7 +98,7 @@ function meanOver(mask: Tensor, total: Tensor, x: Tensor): Tensor {
   return div(reduceSum(mul(x, mask)), maximum(total, 1));
 }
 
-/** Whether a sequence adds to the gradient. If only rewards do (no KL term, no entropy bonus), a sequence without an advantage does not. */
+/** Whether a sequence contributes to the gradient. Without a KL term and an entropy bonus, one with advantage 0 does not. */
 export function teaches(objective: Objective, { advantage, mask }: TrainingSequence): boolean {
   if (objective === 'supervised' || objective.beta !== 0 || hasEntropyBonus(objective)) return true;
   return advantage !== 0 && mask.includes(true);

@@ -32,7 +32,7 @@ export class RowBatch implements Disposable {
   readonly #active: SampledRow[] = [];
   /** Rows that wait to enter, ordered by dialogue. */
   readonly #waiting: SampledRow[] = [];
-  /** Caches of dialogues outside the batch, oldest first. */
+  /** The caches of dialogues that have no row in the batch, oldest first. */
   readonly #kept = new Map<number, KeptCache>();
   readonly #decoding: Decoding;
   #cache: KeyValueCache;
@@ -275,7 +275,7 @@ function twinsOf(rows: readonly SampledRow[]): [row: number, count: number][] {
   });
 }
 
-/** The tokens that a row's slot should have room for: never more than the row can reach. */
+/** The number of tokens that a row's slot should have room for; at most the row's maximum length. */
 function roomFor(row: SampledRow): number {
   return Math.min(row.length + SPARE_TOKENS, row.maxLength);
 }

@@ -15,7 +15,7 @@ export interface Scores {
   readonly logTotal: number;
 }
 
-/** What a row has to know of the model. */
+/** What a row needs to know about the model. */
 export interface SampledModel {
   readonly contextLength: number;
   readonly vocabularySize: number;
@@ -38,7 +38,7 @@ export class SampledRow {
   readonly #plainLogprobs: number[] = [];
   readonly #topLogprobs: TokenLogprob[][] = [];
   #finishReason: Completion['finishReason'] | undefined;
-  /** How many of its tokens have their keys and values in the cache. */
+  /** The number of its tokens whose keys and values are in the cache. */
   cached = 0;
 
   /** Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`. */
@@ -77,7 +77,7 @@ export class SampledRow {
     return this.request.promptIds.length + this.#ids.length;
   }
 
-  /** The most tokens that it can reach, prompt included. */
+  /** Its maximum length in tokens, including the prompt. */
   get maxLength(): number {
     return this.request.promptIds.length + this.#limit;
   }
@@ -108,7 +108,7 @@ export class SampledRow {
     const { temperature = 1, stopIds, stopWhen } = this.#options;
     this.cached = this.length;
     const greedy = temperature === 0;
-    // If an update is to blame, the next one refuses what was drawn and keeps its batch; greedy completions are not trained on.
+    // After an update, the next update reports the sampled token and saves its batch. Greedy completions never reach an update.
     if (!Number.isFinite(logTotal) && (greedy || !this.#updated())) throw scoresNotFinite();
     // A greedy choice is certain: its probability is 1.
     const { id, logprob } = greedy

@@ -10,7 +10,7 @@ export function assertFinite(what: Quantity, values: readonly number[], batch: T
   if (!values.every(Number.isFinite)) throw new NotFiniteError(what, batch);
 }
 
-/** Throws `TOKENIZER_MISMATCH` for an id that the model has no embedding for, `TOKEN_INVALID` for what no tokenizer could give. */
+/** Throws `TOKENIZER_MISMATCH` for an id without an embedding, `TOKEN_INVALID` for a number that cannot be an id. */
 export function assertTokensKnown(ids: readonly number[], vocabularySize: number): void {
   const unknown = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < vocabularySize));
   if (unknown === undefined) return;
@@ -31,8 +31,8 @@ export function samplerLogprobsOf({ samplerLogprobs = [] }: TrainingSequence): r
 }
 
 /**
- * TRL's metric of how much the sampler's log-probabilities differ from the trainer's: the mean of |trainer − sampler| over tokens, in nats.
- * Empty for all but the first update of a batch, since later updates start from other weights than the sampler had.
+ * TRL's metric of the difference between the sampler's and the trainer's log-probabilities: the mean of |trainer − sampler| over tokens, in nats.
+ * Empty for all but the first update of a batch, since later ones start from weights that the sampler did not have.
  * @param logprobs of each sequence's tokens, under the weights before the update
  */
 export function samplerDifference(

@@ -1,4 +1,4 @@
-// Log-probabilities of given texts, read by the graph that samples.
+// Log-probabilities of given texts, computed with the sampling graph.
 import { GradusError } from '../../errors.ts';
 import { likeliestTokens } from '../../models/sampler.ts';
 import { scoresNotFinite } from '../../not-finite.ts';
@@ -9,7 +9,7 @@ import { KeyValueCache } from './key-value-cache.ts';
 import type { SampledModel } from './sampled-row.ts';
 import { assertTokensKnown } from './step-checks.ts';
 
-/** The most tokens that one run reads: logits and probabilities of all of them are in memory, 400 KB each with 50,000 tokens. */
+/** The most tokens that one run reads. The logits and probabilities of each take 400 KB with a vocabulary of 50,000. */
 const TOKENS_AT_ONCE = 64;
 
 export interface TextReader {
@@ -18,7 +18,7 @@ export interface TextReader {
   readonly model: Pick<SampledModel, 'contextLength' | 'vocabularySize'>;
 }
 
-/** Reads one text after another. Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOGPROB_NOT_FINITE`. */
+/** Scores one text after another. Throws `PROMPT_EMPTY`, `PROMPT_TOO_LONG`, `TOKENIZER_MISMATCH`, `TOKEN_INVALID`, `LOGPROB_NOT_FINITE`. */
 export async function textLogprobs(
   texts: readonly (readonly number[])[],
   { session, config, model }: TextReader,
@@ -28,9 +28,9 @@ export async function textLogprobs(
   using decoding = session.begin();
   const { device } = session;
   const { topLogprobs: count = 0, signal } = options;
-  const told: TextLogprobs[] = [];
+  const results: TextLogprobs[] = [];
   for (const text of texts) {
-    // Nothing is asked behind the last token, so that it need not be read.
+    // Nothing follows the last token, so it need not be read.
     const end = text.length - 1;
     using cache = new KeyValueCache(config, 1, end, { device, onRelease: () => decoding.releaseCaches() });
     const logprobs: number[] = [];
@@ -55,9 +55,9 @@ export async function textLogprobs(
         topLogprobs.push(likeliestTokens(logits, count).map(at));
       });
     }
-    told.push({ logprobs, ...(count > 0 && { topLogprobs }) });
+    results.push({ logprobs, ...(count > 0 && { topLogprobs }) });
   }
-  return told;
+  return results;
 }
 
 function assertText(text: readonly number[], { contextLength, vocabularySize }: TextReader['model']): void {

@@ -1,4 +1,4 @@
-// What the TRL worker answers: the schemas of python/gradus_worker/trl/__main__.py's results.
+// Schemas of the TRL worker's answers: the results in python/gradus_worker/trl/__main__.py.
 import { z } from 'zod';
 
 const logprobs = z.array(z.array(z.number()));

@@ -1,5 +1,5 @@
 // Where each key of a configuration goes when TRL trains: a field of GRPOConfig or LoraConfig, an argument, the launcher, or Gradus itself.
-// The table of docs/backends.md is made of it.
+// docs/backends.md is generated from this table.
 import { type Config, configDefaults } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
@@ -171,7 +171,7 @@ export const trlMapping: Readonly<Record<MappedKey, Mapping>> = {
 
 /** Fields of GRPOConfig that are the same in every run: those that turn off what Gradus does itself, and those whose defaults depend on the machine. */
 const fixedArguments = {
-  learning_rate: 1, // each step comes with its own
+  learning_rate: 1, // each step brings its own
   lr_scheduler_type: 'constant',
   max_steps: 10 ** 9, // the worker is told when to stop
   num_generations_eval: null,
@@ -184,7 +184,7 @@ const fixedArguments = {
   report_to: [],
 } as const;
 
-/** Fields of GRPOConfig; `auto` is for the machine that trains to say. */
+/** Fields of GRPOConfig; the machine that trains resolves `auto`. */
 export function grpoArguments(config: Config): Record<string, unknown> {
   return { ...fixedArguments, ...fields('GRPOConfig', config) };
 }
@@ -205,20 +205,20 @@ export function quantizationArguments({ trl }: Config): Record<string, unknown> 
   };
 }
 
-/** Processes that train: those of a vLLM server are not among them. */
+/** The number of processes that train, without those of a vLLM server. */
 export function trainingProcesses({ trl }: Config): number {
   const { use_vllm, vllm_mode, num_processes, vllm_server_gpus } = trl;
   return use_vllm && vllm_mode === 'server' ? num_processes - vllm_server_gpus : num_processes;
 }
 
-/** How the completions of a step are divided: among processes, and among passes whose gradients are added up. */
+/** How the completions of a step are divided among processes and among passes whose gradients are accumulated. */
 export function batchSizes(config: Config): { readonly perDevice: number; readonly accumulated: number } {
   const share = (config.prompts_per_step * config.num_generations) / trainingProcesses(config);
   const perDevice = config.trl.per_device_train_batch_size ?? share;
   return { perDevice, accumulated: share / perDevice };
 }
 
-/** Throws `CONFIG_CONFLICT` for what TRL could not be told. */
+/** Throws `CONFIG_CONFLICT` for settings that TRL cannot express. */
 export function assertDivides(config: Config): void {
   const { trl } = config;
   const processes = trainingProcesses(config);

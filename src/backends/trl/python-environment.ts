@@ -1,4 +1,4 @@
-// Where the Python of the TRL worker is, and how the worker is started.
+// The Python environment of the TRL worker, and the command that starts it.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir, platform } from 'node:os';
@@ -10,13 +10,13 @@ import { trainingProcesses } from './mapping.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Milliseconds to import PyTorch and TRL: seconds on an idle machine, minutes on a busy one or from a disk in the network. */
+/** Milliseconds to import PyTorch and TRL: it takes seconds on an idle machine, minutes on a busy one or from a network disk. */
 const startLimit = 600_000;
 
-/** What to do where it is missing. */
+/** The hint if it is missing. */
 export const trlFix = 'gradus doctor --backend trl --fix';
 
-/** Each lock has an environment of its own, so that an update of Gradus never meets packages that it was not tested with. */
+/** Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. */
 function environmentFolder(environment: Environment = process.env): string {
   const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const hash = createHash('sha256');
@@ -24,14 +24,14 @@ function environmentFolder(environment: Environment = process.env): string {
   return join(caches, 'gradus', `trl-${hash.digest('hex').slice(0, 12)}`);
 }
 
-/** `GRADUS_TRL_PYTHON`, or that of the environment which `doctor --fix` makes; it may not be there. */
+/** `GRADUS_TRL_PYTHON`, or the interpreter of the environment that `doctor --fix` creates. It may not exist. */
 export function trlPython(environment: Environment = process.env): string {
   const { GRADUS_TRL_PYTHON: given } = environment;
   const path = platform() === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
   return given || join(environmentFolder(environment), ...path);
 }
 
-/** A command that makes the environment. */
+/** The command that creates the environment. */
 export function installCommand(environment: Environment = process.env): readonly string[] {
   return ['python3', join(pythonFolder, 'trl', 'install.py'), environmentFolder(environment)];
 }
@@ -42,7 +42,7 @@ export function testedVersions(): Record<string, string> {
   return Object.fromEntries([...project.matchAll(/"(\w+)==([\d.]+)"/g)].map(([, name, version]) => [name, version]));
 }
 
-/** How the worker is started: by itself, or in several processes by PyTorch or, where it has a configuration, accelerate. */
+/** The worker's command: a single process, or several, started by torchrun or, with a configuration for it, by accelerate. */
 export function workerOptions(config: Config, environment: Environment = process.env): WorkerOptions {
   const { accelerate_config: file } = config.trl;
   const processes = String(trainingProcesses(config));

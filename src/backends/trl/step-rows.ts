@@ -1,17 +1,17 @@
-// The rows of one step as TRL takes them: as many in every step, so that those that are missing are rows of which nothing is learnt.
+// The rows of one step for TRL, which needs the same number in every step: missing rows are filled up with rows without trained tokens.
 import { GradusError } from '../../errors.ts';
 import type { TrainingSequence } from '../../model.ts';
 
 export interface StepRow {
   readonly prompt_ids: readonly number[];
   readonly completion_ids: readonly number[];
-  /** 1 for tokens that are learnt. */
+  /** 1 for tokens that are trained on. */
   readonly mask: readonly (0 | 1)[];
   readonly logprobs: readonly number[];
   readonly advantage: number;
 }
 
-/** @param count completions of a step */
+/** @param count the number of completions in a step */
 export function stepRows(sequences: readonly TrainingSequence[], count: number): StepRow[] {
   const missing = count - sequences.length;
   if (missing < 0) {
@@ -27,7 +27,7 @@ function rowOf({ promptIds, completionIds, mask, samplerLogprobs, advantage }: T
     prompt_ids: promptIds,
     completion_ids: completionIds,
     advantage,
-    mask: mask.map((learnt) => (learnt ? 1 : 0)),
+    mask: mask.map((isTrained) => (isTrained ? 1 : 0)),
     logprobs: samplerLogprobs ?? completionIds.map(() => 0),
   };
 }

@@ -1,4 +1,4 @@
-// The TRL backend: a language model in a Python worker, trained by TRL's GRPOTrainer. Everything around it is ours.
+// The TRL backend: a language model in a Python worker, trained by TRL's GRPOTrainer. Rollouts, rewards and the loop are Gradus's own.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
@@ -50,7 +50,7 @@ export const trlBackend: Backend = {
   },
 };
 
-/** What the worker's `open` takes. */
+/** The parameters of the worker's `open`. */
 export async function openArguments(config: Config, folder: string, signal?: AbortSignal) {
   const architecture = await readArchitecture(folder);
   return {

@@ -1,4 +1,4 @@
-// What a model under TRL is, and what training it would take, from the headers of its files; no Python is started.
+// Describes a model under TRL, and the memory and time that training it takes, from the headers of its files. No Python is started.
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import { usesReference } from '../../grpo/loss-settings.ts';
@@ -14,23 +14,23 @@ import { workerOptions } from './python-environment.ts';
 const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
 
-/** Worked out from what PyTorch keeps, not fitted to runs; times are measured. */
+/** Memory is derived from what PyTorch keeps; times are measured. */
 const FIGURES = {
   /** Node, and Python with its libraries. */
   process: 900 * MEBIBYTE,
-  /** What the backward pass needs of each row: so many times what all linear layers put out. */
+  /** Activations kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
   activationCopies: 3,
-  /** Matrices as wide as the vocabulary that exist at once while sampling. */
+  /** Matrices [rows, vocabulary] that exist at the same time while sampling. */
   scoreCopies: 4,
-  /** Completions that are sampled at once: `ROWS` of sampler.py. */
+  /** Completions that are sampled together: `ROWS` of sampler.py. */
   sampledTogether: 64,
-  /** Times what time-estimate.ts says: a step of configs/arithmetic-smollm2.yaml takes 14 s on two idle cores, a fifth of it sampling. */
+  /** Factors relative to time-estimate.ts: a step of configs/arithmetic-smollm2.yaml takes 14 s on two idle cores, a fifth of it sampling. */
   time: { generate: 0.7, update: 0.9 },
   /** Processor seconds to import the libraries. */
   start: 12,
 } as const;
 
-/** Estimates are for the CPU; those of a GPU are the plan's own. */
+/** Estimates are for the CPU; the plan estimates GPUs itself. */
 export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
   const architecture = await readArchitecture(folder);
   const { num_iterations } = config;
@@ -65,7 +65,7 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
   };
 }
 
-/** What would be started, and what TRL would be told. */
+/** The command that would be started, and TRL's settings. */
 function enginePlan(config: Config): Record<string, unknown> {
   const { use_vllm, vllm_mode, vllm_tensor_parallel_size, vllm_max_model_length } = config.trl;
   const { command, args } = workerOptions(config);

@@ -1,4 +1,4 @@
-// A model in a worker that trains with TRL, as a `TrainableModel`: sampled from and trained by calls.
+// A `TrainableModel` whose calls go to a worker process, which samples and trains with TRL.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -28,7 +28,7 @@ export interface TrlModelOptions {
   readonly open: Readonly<Record<string, unknown>> & WhatIsTrained;
   /** Completions of a step. */
   readonly completions: number;
-  /** Whether TRL measures the divergence from the reference by itself. */
+  /** Whether TRL measures the KL divergence from the reference itself. */
   readonly scoresReference: boolean;
   readonly klEstimator: KlEstimator;
 }
@@ -39,7 +39,7 @@ interface WhatIsTrained {
   readonly trainable: readonly string[] | null;
 }
 
-/** Has the worker read a model. The model owns the worker from then on. */
+/** Makes the worker read a model. The model owns the worker from then on. */
 export async function openTrlModel(worker: Worker, options: TrlModelOptions): Promise<TrlModel> {
   return new TrlModel(worker, options, opened.parse(await worker.call('open', options.open)));
 }
@@ -86,7 +86,7 @@ export class TrlModel implements TrainableModel {
     });
   }
 
-  /** Sequences with old log-probabilities are those of the update before: TRL has kept them, with what they were worth. */
+  /** Sequences with old log-probabilities are those of the previous update, which TRL has kept with their advantages. */
   async update({ sequences }: TrainingBatch, options: { readonly learningRate: number }): Promise<UpdateResult> {
     const isNew = sequences.every(({ oldLogprobs }) => oldLogprobs === undefined);
     const { metrics, logprobs } = await this.#step(sequences, { ...options, isNew, supervised: false });
@@ -153,7 +153,7 @@ export class TrlModel implements TrainableModel {
     return completions.map(
       ({ ids, logprobs, plain_logprobs: plainLogprobs, top_logprobs: topLogprobs, finish_reason: finishReason }, i) => {
         const completion = { ids, logprobs, plainLogprobs, ...(topLogprobs && { topLogprobs }), finishReason };
-        return watched(completion, requests[i]!, stopWhen);
+        return stopped(completion, requests[i]!, stopWhen);
       },
     );
   }
@@ -172,7 +172,7 @@ export class TrlModel implements TrainableModel {
   }
 }
 
-/** By the codes of the worker's errors. */
+/** What is not finite, by the code of the worker's error. */
 const notFinite: Readonly<Record<string, 'loss' | 'gradient' | undefined>> = {
   LOSS_NOT_FINITE: 'loss',
   GRADIENT_NOT_FINITE: 'gradient',
@@ -186,8 +186,8 @@ const estimates: Readonly<Record<KlEstimator, (logRatio: number) => number>> = {
 };
 
 /**
- * `kl` from the reference, where its log-probabilities are given: the mean over learnt tokens, as it is measured where beta is above 0;
- * before the first update with them, for later ones are weighed.
+ * `kl` from the reference, if its log-probabilities are given: the mean over trained tokens, as TRL measures it with beta above 0. Only for the
+ * first update of a batch, since TRL weights it by importance ratios in later ones.
  */
 function divergence(
   sequences: readonly TrainingSequence[],
@@ -202,14 +202,14 @@ function divergence(
   return values.length > 0 ? { kl: mean(values) } : {};
 }
 
-/** The name that the native engine gives the file of weights. */
+/** The file of weights, named as by the native engine. */
 function weightsFile({ lora, trainable }: WhatIsTrained): string {
   if (lora) return ADAPTER_WEIGHTS;
   return trainable ? TRAINED_WEIGHTS : MODEL_WEIGHTS;
 }
 
-/** A completion up to where it should have stopped: tokens do not depend on those behind them. Tells its tokens on the way. */
-function watched(
+/** Applies `stopWhen` and `onToken` to a finished completion. It may be cut afterwards, since tokens do not depend on later ones. */
+function stopped(
   completion: Completion,
   { stopWhen: ownStop, onToken }: SampleRequest,
   stopWhen: SamplingOptions['stopWhen'],
@@ -218,8 +218,8 @@ function watched(
   const { ids, logprobs, plainLogprobs, topLogprobs } = completion;
   const end = ids.findIndex((id, t) => {
     onToken?.({ id, plainLogprob: plainLogprobs[t]!, ...(topLogprobs && { topLogprobs: topLogprobs[t]! }) });
-    const told = ids.slice(0, t + 1);
-    return stopWhen?.(told) || ownStop?.(told);
+    const soFar = ids.slice(0, t + 1);
+    return stopWhen?.(soFar) || ownStop?.(soFar);
   });
   if (end < 0) return completion;
   const upTo = <T>(values: readonly T[]) => values.slice(0, end + 1);
