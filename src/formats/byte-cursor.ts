@@ -1,4 +1,4 @@
-// Reads a little-endian file from front to back through a small buffer, for headers whose length nothing says beforehand.
+// Reads a little-endian file from front to back through a small buffer, for headers whose length is not known in advance.
 import { type ByteSource, readExactly } from './byte-source.ts';
 import { dataView } from './element-types.ts';
 
@@ -19,7 +19,7 @@ export class ByteCursor {
     return this.#position;
   }
 
-  /** Bytes between here and the end: what bounds every length that the file claims. */
+  /** The number of bytes from here to the end, an upper bound for every length that the file claims. */
   get remaining(): number {
     return this.#source.size - this.#position;
   }
@@ -36,7 +36,7 @@ export class ByteCursor {
     return this.#buffer.subarray(start, start + length);
   }
 
-  /** Bytes that follow their own length (uint64), as far as both are in the buffer: to wait for each of many takes longer than to read them. */
+  /** Length-prefixed bytes (uint64), if they are completely in the buffer: awaiting each of many takes longer than reading them. */
   bufferedPiece(): Uint8Array | undefined {
     const start = this.#position - this.#bufferStart + 8;
     if (start > this.#buffer.length) return undefined;

@@ -1,12 +1,12 @@
-// Random access to bytes, whatever holds them: the formats read through this and so know neither files nor platforms.
+// Random access to bytes. Formats read through this interface, so that they depend on neither files nor platforms.
 import { FormatError } from './format-error.ts';
 
 export interface ByteSource {
-  /** Bytes in all. */
+  /** The number of bytes. */
   readonly size: number;
   /**
-   * `length` bytes from `offset`, fewer only where the source ends. The result may be a view that later writes change.
-   * @param into memory of that length, which the source may read into: the result tells where the bytes are
+   * `length` bytes from `offset`, fewer only at the end of the source. The result may be a view that later writes change.
+   * @param into memory of that length that the source may use; the bytes are in the result, whether or not it did
    */
   read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
 }
@@ -16,7 +16,7 @@ export function bytesSource(bytes: Uint8Array): ByteSource {
   return { size: bytes.length, read: async (offset, length) => bytes.subarray(offset, offset + length) };
 }
 
-/** Exactly `length` bytes from `offset`. Throws `FILE_TRUNCATED` before it allocates anything if they are not there. */
+/** Exactly `length` bytes from `offset`. Throws `FILE_TRUNCATED`, before it allocates anything, if the source is too short. */
 export async function readExactly(
   source: ByteSource,
   offset: number,

@@ -44,7 +44,7 @@ export const bfloat16: ElementType = {
   },
 };
 
-/** The 16 bits of the nearest bfloat16 of each value; ties go to the even one. What is no number stays none. */
+/** The 16 bits of the bfloat16 nearest to each value; ties go to the even one, and NaN stays NaN. */
 export function encodeBfloat16(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   return Uint16Array.from(bits, (float, i) =>
@@ -52,12 +52,12 @@ export function encodeBfloat16(values: Float32Array): Uint16Array {
   );
 }
 
-/** A type that is listed with its size, but not decoded. */
+/** A type whose size is known but which is not decoded. */
 export function opaque(bytes: number): ElementType {
   return { blockElements: 1, blockBytes: bytes };
 }
 
-/** The bytes that `shape` takes in this type. Throws `TENSOR_SHAPE_INVALID` where no file can hold them. */
+/** The number of bytes of a tensor of this shape and type. Throws `TENSOR_SHAPE_INVALID` if no file could hold it. */
 export function byteLengthOf(type: ElementType, name: string, shape: readonly number[]): number {
   const elements = shape.reduce((product, size) => product * size, 1);
   const length = (elements / type.blockElements) * type.blockBytes;
@@ -75,7 +75,7 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }
 
-/** The bytes that numbers lie in, not a copy. */
+/** A view of the bytes of an array of numbers. */
 export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
@@ -84,14 +84,14 @@ export function dataView(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** The half whose two bytes lie at `offset`. */
+/** The half-precision number at `offset`. */
 export function halfAt(bytes: Uint8Array, offset: number): number {
   return halves()[bytes[offset]! | (bytes[offset + 1]! << 8)]!;
 }
 
 let table: Float32Array | undefined;
 
-/** The values of all IEEE 754 halves, by their 16 bits. */
+/** The values of all IEEE 754 half-precision numbers, by their 16 bits. */
 function halves(): Float32Array {
   table ??= Float32Array.from({ length: 0x10000 }, (_, half) => {
     const sign = half & 0x8000 ? -1 : 1;

@@ -1,6 +1,6 @@
-// The one error of the file formats: this folder imports nothing of ours, so that any program could take it along.
+// The error class of the file formats. This folder imports nothing else of Gradus, so that any program could use it alone.
 
-/** A file that is not what it claims to be, or that uses something we do not read. */
+/** A file that is not what it claims to be, or that uses a feature we do not support. */
 export class FormatError extends Error {
   override readonly name = 'FormatError';
   /** Stable, upper case: `SAFETENSORS_HEADER_TOO_LARGE`. */

@@ -1,4 +1,4 @@
-// The config.json that a model in GGUF does not have, made from its metadata.
+// Makes a config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
 import type { TensorFile } from './tensor-file.ts';
 
@@ -31,7 +31,7 @@ export interface GgufConfig {
   readonly eos_token_id?: number;
 }
 
-/** How Llama 3.1 and later stretch rotary embeddings, in words of transformers. */
+/** The scaling of rotary embeddings in Llama 3.1 and later, under transformers' names. */
 interface Llama3Scaling {
   readonly rope_type: 'llama3';
   readonly factor: number;
@@ -40,12 +40,12 @@ interface Llama3Scaling {
   readonly original_max_position_embeddings: number;
 }
 
-/** The tensor of what divides each lane's frequency, [head size / 2], where rotary embeddings are stretched. */
+/** The tensor of the divisors of each lane's frequency, [head size / 2], for scaled rotary embeddings. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
 /**
- * Throws `GGUF_MODEL_UNSUPPORTED` for another architecture or another scaling of rotary embeddings than Llama 3's, `GGUF_KEY_MISSING` where a
- * size is missing.
+ * Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or a scaling of rotary embeddings other than Llama 3's, `GGUF_KEY_MISSING` if
+ * a size is missing.
  * @param ropeFactors the tensor `ROPE_FACTORS`, if the file has it
  */
 export function ggufConfig(
@@ -101,8 +101,8 @@ export function ggufConfig(
 }
 
 /**
- * The file has only what the scaling makes of each lane. All of Llama 3.1 to 3.3 differ in the factor alone, which the slowest lanes show in full;
- * whether that is what it is, the other lanes tell.
+ * Recovers the scaling from its effect on each lane, which is all that the file has. Llama 3.1 to 3.3 differ only in the factor, which the slowest
+ * lanes show in full; the other lanes confirm it.
  */
 function llama3Scaling(factors: Float32Array, theta: number, headSize: number): Llama3Scaling {
   const factor = shortest(Math.max(...factors));

@@ -1,4 +1,4 @@
-// Where a model in GGUF differs from Hugging Face's: the tensors' names and, of a Llama, the order of rows in the query and key projections.
+// The differences between GGUF and Hugging Face: names of tensors and, for Llama, the order of rows in the query and key projections.
 
 const wholeModelNames: ReadonlyMap<string, string> = new Map([
   ['token_embd.weight', 'model.embed_tokens.weight'],

@@ -1,4 +1,4 @@
-// The tokenizer.json and tokenizer_config.json that a model in GGUF does not have, made from its metadata.
+// Makes a tokenizer.json and a tokenizer_config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
 
 export interface GgufTokenizer {
@@ -27,7 +27,7 @@ const words = (numbers: string) =>
 interface WordRules {
   readonly pre_tokenizer: object;
   readonly normalizer?: object;
-  /** Whether a word that is a token is that token, whatever its merges would make of it. */
+  /** Whether a word that is itself a token becomes that token regardless of merges. */
   readonly ignore_merges?: boolean;
 }
 
@@ -145,8 +145,8 @@ function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: s
 }
 
 /**
- * SentencePiece joins the neighbours whose union scores best; as a list of merges, that is every way to halve a piece, best pieces first.
- * The order among equals is that of the ids of the halves, as Python's conversion of such models has it.
+ * SentencePiece joins the neighbours whose union scores best. As a list of merges, that is every way to split a piece in two, best pieces first.
+ * Ties are ordered by the ids of the two parts, as in Python's conversion of such models.
  */
 function mergesByScore(tokens: readonly string[], scores: ArrayLike<number>): string[][] {
   const ids = new Map(tokens.map((token, id) => [token, id]));
@@ -169,7 +169,7 @@ function vocabulary(tokens: readonly string[]): object {
   return Object.fromEntries(tokens.map((token, id) => [token, id]));
 }
 
-/** Control tokens stand for no text; those that users defined do, and are matched before anything is cut. */
+/** Control tokens stand for no text. User-defined tokens do, and are matched before the text is split. */
 function addedTokens(tokens: readonly string[], kinds: ArrayLike<number>): object[] {
   return tokens.flatMap((content, id) => {
     const special = kinds[id] === CONTROL || kinds[id] === UNKNOWN;

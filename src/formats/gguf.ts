@@ -1,4 +1,4 @@
-// GGUF, read: metadata, then tensor descriptions, then aligned tensors. Names and the rotary order stay as the file has them
+// Reads GGUF: metadata, then tensor descriptions, then aligned tensors. Names and the order of rotary pairs are those of the file
 // (gguf-names.ts translates). Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 import { ByteCursor } from './byte-cursor.ts';
 import type { ByteSource } from './byte-source.ts';
@@ -15,12 +15,12 @@ export interface GgufFile extends TensorFile {
   readonly version: number;
 }
 
-/** What the shortest key-value pair and the shortest tensor description take: counts beyond them are lies. */
+/** The bytes of the shortest possible key-value pair and tensor description, which bound the counts that a file may claim. */
 const minimumPairBytes = 8 + 4 + 1;
 const minimumTensorBytes = 8 + 4 + 4 + 8;
 const maximumDimensions = 4;
 
-/** Opens a GGUF file (version 2 or 3, little-endian): reads its metadata and tensor list, and no tensor yet. */
+/** Opens a GGUF file (version 2 or 3, little-endian): reads its metadata and tensor list, but no tensors. */
 export async function openGguf(source: ByteSource): Promise<GgufFile> {
   const cursor = new ByteCursor(source);
   const version = await readVersion(cursor);
@@ -53,7 +53,7 @@ export async function openGguf(source: ByteSource): Promise<GgufFile> {
   return { version, metadata, tensors: placed, ...tensorReaders(source, placed) };
 }
 
-// Lenient: vocabularies may hold pieces of characters, so that malformed UTF-8 is no reason to refuse a file.
+// Not fatal: tokens of a vocabulary may be parts of characters, which are not valid UTF-8.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 async function readVersion(cursor: ByteCursor): Promise<number> {

@@ -1,4 +1,4 @@
-// JSON lines: one value a line, appended and never rewritten, so that only the last line can be torn.
+// JSON lines: one value per line. Lines are only appended, so that only the last one can be incomplete.
 import { FormatError } from './format-error.ts';
 
 export interface JsonLines {
@@ -29,8 +29,8 @@ export function stringifyLine(value: object): string {
 }
 
 /**
- * What JSON.parse gives, but whole numbers beyond 2⁵³, which it would round, as texts of their digits, as those of Parquet files are: an answer must
- * not become another one.
+ * Like JSON.parse, except that whole numbers beyond 2⁵³, which it would round, become texts of their digits, as in parquet.ts: an answer must not
+ * change.
  */
 export function parseWithAllDigits(text: string): unknown {
   return mayHoldLongNumbers.test(text)
@@ -40,7 +40,7 @@ export function parseWithAllDigits(text: string): unknown {
 
 const mayHoldLongNumbers = /(?<![\d.])\d{16}/;
 
-/** @param context which TypeScript's library does not know yet */
+/** @param context is not in TypeScript's library yet */
 function withAllDigits(_name: string, value: unknown, context: { readonly source?: string }): unknown {
   const isRounded = Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context.source ?? '');
   return isRounded ? context.source : value;

@@ -1,25 +1,25 @@
-// NPZ, numpy's archive of arrays, read and written: a zip of .npy files without compression, as `numpy.savez` makes it.
+// Reads and writes NPZ, numpy's archive of arrays: a zip of .npy files without compression, as `numpy.savez` makes it.
 // Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html and PKWARE's APPNOTE 6.3.
 import { dataView, quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 
 export interface NumpyArray {
   readonly shape: readonly number[];
-  /** The elements in row-major (C) order; the type tells the dtype, float32 or float64. */
+  /** The elements in row-major (C) order; the type of the array is the dtype, float32 or float64. */
   readonly data: Float32Array | Float64Array;
 }
 
 const signatures = { localFile: 0x04034b50, centralFile: 0x02014b50, end: 0x06054b50 } as const;
 const sizes = { localFile: 30, centralFile: 46, end: 22 } as const;
 const STORED = 0;
-/** 1 January 1980, the first day that a zip knows: equal arrays give equal bytes. */
+/** 1 January 1980, the first day of zip's calendar; a fixed date, so that equal arrays give equal bytes. */
 const DATE = 0x0021;
 const VERSION = 20;
 const NUMPY_MAGIC = '\x93NUMPY';
 /** Array data begins at a multiple of this. */
 const ALIGNMENT = 64;
 
-/** The bytes of an .npz file with the arrays by name, in the order that they have. */
+/** The bytes of an .npz file with these arrays, in their order. */
 export function writeNpz(arrays: Readonly<Record<string, NumpyArray>>): Uint8Array {
   const local: Uint8Array[] = [];
   const central: Uint8Array[] = [];
@@ -61,7 +61,7 @@ interface ZipEntry {
   readonly content: Uint8Array;
 }
 
-/** Reads the directory at the end of the file, which alone is sure to know the sizes. */
+/** Reads the directory at the end of the file; only there are the sizes reliable. */
 function zipEntries(bytes: Uint8Array): ZipEntry[] {
   const view = dataView(bytes);
   const end = bytes.length - sizes.end;

@@ -1,4 +1,4 @@
-// Parquet: writes rows of texts, whole numbers, lists and structs, none of them null, as one file.
+// Writes Parquet: rows of texts, whole numbers, lists and structs, none of them null.
 import { parquetWriteBuffer, type SchemaElement } from 'hyparquet-writer';
 
 /** The type of a column, or of what is inside of one. */
@@ -8,7 +8,7 @@ export type ParquetType =
   | { readonly list: ParquetType }
   | { readonly struct: Readonly<Record<string, ParquetType>> };
 
-/** The bytes of a file with these columns. Integers are of 64 bits; values must be of the types that are given. */
+/** The bytes of a file with these columns. Integers have 64 bits; values must have the given types. */
 export function writeParquet(rows: readonly object[], columns: Readonly<Record<string, ParquetType>>): Uint8Array {
   const names = Object.keys(columns);
   const structs = rows.map((row) => asWritten(row, { struct: columns }) as Readonly<Record<string, unknown>>);

@@ -1,4 +1,4 @@
-// Parquet: the rows of a file as plain JSON values.
+// Reads Parquet: the rows of a file as plain JSON values.
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { FormatError } from './format-error.ts';
@@ -15,7 +15,7 @@ export async function readParquet(bytes: Uint8Array): Promise<Record<string, unk
   if (bytes.length < 12 || ends.some((end) => end !== magic)) {
     throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
   }
-  // Columns that the library has begun with when it throws would fail later, where nobody listens: they are given nothing.
+  // When the library throws, columns that it has already started on would reject later, unhandled. They get no data instead.
   let failed = false;
   const file = {
     byteLength: bytes.length,

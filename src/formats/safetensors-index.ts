@@ -1,9 +1,9 @@
-// Weights split over several safetensors files: model.safetensors.index.json says which tensor lies in which.
+// Weights split over several safetensors files: model.safetensors.index.json says which file has which tensor.
 import { quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import type { TensorEntry, TensorFile } from './tensor-file.ts';
 
-/** For each tensor the file that holds it. Files are plain names beside the index: nothing else is let through. */
+/** The file of each tensor. Only plain names of files beside the index are accepted. */
 export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string> {
   let index: { weight_map?: unknown } | null;
   try {
@@ -24,7 +24,7 @@ export function parseSafetensorsIndex(text: string): ReadonlyMap<string, string>
   return shards;
 }
 
-/** The tensors that an index lists, out of the files that it names, which are open under these names. */
+/** The tensors that an index lists, from its files, which are given open, by name. */
 export function joinShards(
   index: ReadonlyMap<string, string>,
   shards: ReadonlyMap<string, TensorFile>,

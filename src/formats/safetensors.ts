@@ -1,4 +1,4 @@
-// safetensors, read and written: 8 bytes of header length, a JSON header, then the tensors without gaps.
+// Reads and writes safetensors: 8 bytes of header length, a JSON header, then the tensors without gaps.
 // Format: https://github.com/huggingface/safetensors#format. Every rule there is checked before a tensor is read.
 import { type ByteSource, readExactly } from './byte-source.ts';
 import {
@@ -36,7 +36,7 @@ const elementTypes: ReadonlyMap<string, ElementType> = new Map([
 /** The format's own limit, which keeps a hostile length from becoming an allocation. */
 const maximumHeaderBytes = 100_000_000;
 
-/** Opens a safetensors file: reads and checks its header, and no tensor yet. Throws `FormatError` for anything else. */
+/** Opens a safetensors file: reads and checks its header, but no tensors. Throws `FormatError` for anything else. */
 export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
   const headerBytes = Number(dataView(await readExactly(source, 0, 8)).getBigUint64(0, true));
   if (headerBytes > maximumHeaderBytes) {
@@ -126,8 +126,8 @@ export interface DescribedTensor {
 }
 
 /**
- * What a safetensors file begins with, and the order in which the tensors' bytes follow, without gaps. The same tensors and metadata,
- * in whatever order, give the same bytes: tensors lie sorted by name, after a header padded to 8 bytes.
+ * The header of a safetensors file, and the order in which the tensors' bytes follow it without gaps. The same tensors and metadata in any order
+ * give the same bytes: tensors are sorted by name, and the header is padded to 8 bytes.
  */
 export function safetensorsHeader<T extends DescribedTensor>(
   tensors: readonly T[],
@@ -153,7 +153,7 @@ export function safetensorsHeader<T extends DescribedTensor>(
   return { bytes, order };
 }
 
-/** The bytes of a safetensors file, of tensors that are in memory. */
+/** The bytes of a safetensors file with tensors that are in memory. */
 export function writeSafetensors(
   tensors: readonly WritableTensor[],
   metadata?: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// What every weight file is to us, whatever its format: named tensors, listed at once and decoded one by one.
+// The common interface of weight files in all formats: named tensors, listed at once and decoded one by one.
 import { type ByteSource, readExactly } from './byte-source.ts';
 import { bytesOf, type ElementType, float32, quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
@@ -21,7 +21,7 @@ export interface TensorFile {
   readonly tensors: ReadonlyMap<string, TensorEntry>;
   /**
    * The tensor's elements as float32, in row-major order. Reads and decodes in bounded chunks.
-   * @param into where to decode them, exactly as many as the tensor has: a view of native memory, say. @default a new array
+   * @param into where to decode them, an array of exactly the tensor's size, such as a view of native memory. @default a new array
    */
   readFloat32(name: string, into?: Float32Array): Promise<Float32Array>;
   /** The tensor's bytes as the file has them, into an array of its length in bytes. */
@@ -30,7 +30,7 @@ export interface TensorFile {
 
 const chunkBytes = 4 << 20;
 
-/** What reads tensors of a file whose entries are known and lie inside the source. */
+/** Reads the tensors of a file, whose entries must lie inside the source. */
 export function tensorReaders(
   source: ByteSource,
   tensors: ReadonlyMap<string, TensorEntry>,
@@ -56,7 +56,7 @@ export function tensorReaders(
       throw new RangeError(`tensor ${quoted(name)} has ${elements} elements, the array to fill has ${values.length}`);
     }
     const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
-    // Float32 is read to where it belongs, unless the source has it in memory; everything else through one small buffer.
+    // Float32 is read directly into place, unless the source has it in memory; other types go through one small buffer.
     const room = type === float32 ? bytesOf(values) : new Uint8Array(Math.min(step, entry.length));
     for (let done = 0; done < entry.length; done += step) {
       const length = Math.min(step, entry.length - done);

@@ -2,11 +2,11 @@
 // https://www.tensorflow.org/tutorials/load_data/tfrecord.
 import { ProtobufMessage } from './protobuf.ts';
 
-/** What an event tells besides its time. */
+/** The content of an event, apart from its time. */
 export type EventContent =
   /** The first event of every file. */
   | { readonly type: 'version' }
-  /** From this step on, earlier files hold what was made anew: it is not shown. */
+  /** TensorBoard hides what earlier files have from this step on, since a resumed run makes these steps again. */
   | { readonly type: 'restart'; readonly step: number }
   | { readonly type: 'scalars'; readonly step: number; readonly values: Readonly<Record<string, number>> }
   /** Markdown. */
@@ -33,7 +33,7 @@ function scalars(values: Readonly<Record<string, number>>): ProtobufMessage {
   return summary;
 }
 
-/** A tensor of one string, which the metadata gives to the plugin for text. */
+/** A tensor of one string, which its metadata assigns to the text plugin. */
 function text(tag: string, markdown: string): ProtobufMessage {
   const shape = new ProtobufMessage().message(2, new ProtobufMessage().integer(1, 1));
   const tensor = new ProtobufMessage().integer(1, TENSOR_STRING).message(2, shape).text(8, markdown);
@@ -41,7 +41,7 @@ function text(tag: string, markdown: string): ProtobufMessage {
   return new ProtobufMessage().message(1, new ProtobufMessage().text(1, tag).message(8, tensor).message(9, metadata));
 }
 
-/** A TFRecord: the length, its checksum, the data, theirs. */
+/** A TFRecord: the length, the checksum of the length, the data, the checksum of the data. */
 function record(data: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(data.length + 16);
   const view = new DataView(bytes.buffer);

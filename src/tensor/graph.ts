@@ -117,7 +117,7 @@ export interface Operators {
    * optionally twins int64 [B, 2]) → causal attention over the cache, after rotating and appending key and value. Parts: 0 output [B·S, heads·D],
    * 1 keyCache, 2 valueCache. The S tokens of row b, `steps`, are at positions lastPositions[b]−S+1 … lastPositions[b]. A row with fewer than S tokens starts at 0 and is padded on
    * the right. Values at padding, and in the caches after a row's last position, are undefined.
-   * Twins change no result: they are, for each row, another row whose cache begins with the same tokens, or itself, and how many these are.
+   * `twins` does not change results. It has for each row another row whose cache begins with the same tokens, or itself, and their number.
    * ONNX Runtime supports several tokens after a non-empty cache only for B = 1. For decoding only: it has no gradient.
    */
   cachedAttention: AttentionHeads & { readonly steps: Dimension };
@@ -132,7 +132,7 @@ export interface Operators {
   /**
    * (hidden [T, D], weight [V, D], targets int64 [T]) → of the distributions with the logits alpha · hidden weightᵀ. Parts: 0 the targets'
    * log-probabilities [T, 1], 1 the entropies in nats [T, 1], and with respect to each token's hidden state [D] the gradients of 2 log Σ exp
-   * of its logits, 3 its entropy. They cost less together with the scores than alone. No gradient flows into the weight.
+   * of its logits, 3 its entropy. They cost less together with the scores than on their own. No gradient flows into the weight.
    */
   tokenScores: { readonly alpha: number };
   /** One of several results of an operator. */

@@ -69,7 +69,7 @@ export class Emitter {
     return source.op === 'input' && this.#initializers.has(source.attributes.name);
   }
 
-  /** The packing of a product with this right operand, in our custom operator. */
+  /** How our custom operator packs this right operand of a product. */
   packingOf(right: string): Packing {
     return this.#packings.get(right) ?? this.packing!;
   }
@@ -79,12 +79,12 @@ export class Emitter {
     return this.#readers.get(tensor) === 1;
   }
 
-  /** How many results of a tensor with several are needed: up to the last one that is read. */
+  /** The number of results needed of an operator with several: up to the last one that is read. */
   partsOf(tensor: Tensor): number {
     return this.#parts.get(tensor) ?? 0;
   }
 
-  /** Removes the node with this result, if it fits, for one that does its work as well. */
+  /** Removes and returns the node with this result, if it fits, so that another node can do its work. */
   takeNode(result: string, fits: (node: OnnxNode) => boolean): OnnxNode | undefined {
     const index = this.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
     const node = this.nodes[index];

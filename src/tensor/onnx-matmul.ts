@@ -1,4 +1,4 @@
-// Lowers matrix products to ONNX Runtime's operators, or to our own, which is faster for large ones.
+// Lowers matrix products to ONNX Runtime's operators, or large ones to our custom operator, which is faster.
 import type { StorageFormat, Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
 import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
@@ -6,19 +6,19 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
 
 /**
  * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
- * - `none`: for all, of which it packs the right operand anew in each run. Best for many rows.
- * - `rounded`: the same, with both operands rounded to bfloat16, a relative error of 3e-3; `tokenScores` rounds those of its products as well.
- * - `whole`: for those whose right operand is an initializer, which is packed when the session is created. Best for few rows.
- * - `high`: the same, but with the right operand rounded to bfloat16.
- * - `int8`: the same, but with the right operand rounded to 8 bits, where 64 numbers share a scale.
- * - `int4`: the same with 4 bits, where 32 numbers share a scale and an offset. Those that are stored so keep their values.
+ * - `none`: for all products; the right operand is packed anew in each run. Best for many rows.
+ * - `rounded`: like `none`, with both operands rounded to bfloat16, a relative error of 3e-3; `tokenScores` rounds those of its products, too.
+ * - `whole`: for products whose right operand is an initializer, which is packed when the session is created. Best for few rows.
+ * - `high`: like `whole`, with the right operand rounded to bfloat16.
+ * - `int8`: like `whole`, with the right operand rounded to 8 bits, where 64 numbers share a scale.
+ * - `int4`: like `whole`, with 4 bits, where 32 numbers share a scale and an offset. Matrices that are stored in 4 bits keep their values.
  */
 export type Packing = 'none' | 'rounded' | 'whole' | 'high' | 'int8' | 'int4';
 
-/** The operator's numbers for them. */
+/** The operator's codes for the packings. */
 export const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
 
-/** Matrices are large if none of their sizes is smaller. Sizes that have names, such as the number of rows, are not known. */
+/** A matrix is large if no known size is smaller than this. Named sizes, such as the number of rows, are not known. */
 const LARGE = 128;
 
 export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
@@ -120,7 +120,7 @@ function addedToLarge(product: Product, addend: string, emit: Emitter): string |
   return emitSplit(sum.product, undefined, { product, addend: sum.addend }, emit);
 }
 
-/** Takes the node of a product in ONNX Runtime's operator. */
+/** Removes the node of a product in ONNX Runtime's operator. */
 function takeThin(result: string, emit: Emitter): Sum | undefined {
   const node = emit.takeNode(result, ({ op, attributes }) => op === 'Gemm' && attributes?.transA === 0);
   return node && sumOf(node);

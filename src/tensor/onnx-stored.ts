@@ -1,7 +1,7 @@
 // The formats of stored numbers that our custom operators decode.
 import type { StorageFormat, Tensor } from './graph.ts';
 
-/** Their numbers in kernels/stored.h. */
+/** Their codes in kernels/stored.h. */
 const FORMATS: Readonly<Record<string, number>> = {
   F32: 0,
   BF16: 1,
@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, number>> = {
   Q5_K: 9,
   Q6_K: 10,
 };
-/** Rows have a multiple of so many numbers, and of those of a block. */
+/** The length of rows must be a multiple of this, and of the block's. */
 const LEAST = 32;
 
 /** The attribute that tells our custom operators how a matrix is stored. */
@@ -23,7 +23,7 @@ export function formatOf(matrix: Tensor): { readonly format: number } {
   return { format: matrix.op === 'stored' ? FORMATS[matrix.attributes.format.name]! : FORMATS.F32! };
 }
 
-/** Whether our custom operators decode rows of so many numbers in this format. */
+/** Whether our custom operators decode rows of this length in this format. */
 export function decodesRows(numbers: number, { name, blockElements }: StorageFormat): boolean {
   return name !== 'F32' && name in FORMATS && numbers % Math.max(LEAST, blockElements) === 0;
 }

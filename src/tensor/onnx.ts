@@ -1,6 +1,6 @@
 // Lowers a graph to an ONNX model, by one table with an entry for each operator. The model is portable: it uses only operators that ONNX
-// Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided. Our own
-// operators, which need a certain processor, are used only if asked for.
+// Runtime computes correctly on both CPU and WebGPU, so FusedMatMul, LogSoftmax and normalisations with two outputs are avoided. Custom
+// operators, which need certain processors, are used only on request.
 import { fuseAddends } from './fusion.ts';
 import { applyRow, inputsOf, type OperatorTable, type Tensor, type TensorOf, topologicalOrder } from './graph.ts';
 import { lowerCachedAttention, namedHeads } from './onnx-cached-attention.ts';
@@ -17,7 +17,7 @@ import { formatShape, sameDimension, times } from './shape.ts';
 export interface LoweringOptions {
   /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
   initializers?: ReadonlySet<string>;
-  /** Use our custom operators, which the session must be given, and this packing for large products. @default ONNX Runtime's own */
+  /** Use custom operators, whose library the session must load, with this packing for large products. @default ONNX Runtime's operators */
   packing?: Packing;
   /** Other packings for products with some of the initializers, by their names. @default none */
   packings?: ReadonlyMap<string, Packing>;
@@ -29,7 +29,7 @@ export interface OnnxModel {
   readonly sizes: ReadonlyMap<string, SizesOf>;
 }
 
-/** The location that external initializers claim. Nothing is read from it: ONNX Runtime is given their values in memory. */
+/** The nominal location of external initializers. Nothing is read from it: ONNX Runtime gets their values in memory. */
 const NOWHERE = '.';
 
 /** An ONNX model that computes named outputs. */

@@ -69,7 +69,7 @@ export class Recomputation {
     return isNew ? copy : ({ ...copy, inputs: [this.#later(first!), ...others] } as Tensor);
   }
 
-  /** Makes a tensor available only once the next section is done; otherwise what depends on it would be computed at once and kept. */
+  /** Delays a tensor until the next section is done; otherwise everything that depends on it would be computed at once and kept. */
   #later(node: Tensor): Tensor {
     return this.#done ? add(node, this.#done) : node;
   }

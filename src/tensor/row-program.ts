@@ -1,4 +1,4 @@
-// Writes the program of our operator RowProgram (kernels/row-program.h) for a cluster of operators: what it computes for each row.
+// Compiles a cluster of operators to a program for our custom operator RowProgram (kernels/row-program.h), which runs it for each row.
 import type { Tensor, TensorOf } from './graph.ts';
 import { type ElementWise, isElementWise, type Kind, kindOf, type RowCluster } from './row-clusters.ts';
 
@@ -241,7 +241,7 @@ class Writer {
   }
 }
 
-/** What values are computed from, and they themselves, except for what is there already. */
+/** The given values and everything that they are computed from, except for what is available already. */
 function neededBy(values: readonly Value[], all: readonly Value[], isThere = (_: Value) => false): Value[] {
   const needed = new Set<Value>();
   const visit = (value: Value, isTarget: boolean) => {
