@@ -1,4 +1,4 @@
-// Checkpoints: a checkpoint is written completely or not at all, and is read only if its files are unchanged.
+// Checkpoints: written completely or not at all, and read only if their files are unchanged.
 import {
   closeSync,
   existsSync,
@@ -33,8 +33,8 @@ export interface Checkpoint {
 }
 
 /**
- * Writes into a folder beside, which takes its name once everything in it is on the disk.
- * @param write puts the model's files into the folder it is given
+ * Writes into a temporary folder, which is renamed once everything in it has reached the disk.
+ * @param write writes the model's files into the folder that it is given
  * @returns the checkpoint's folder
  */
 export async function writeCheckpoint(
@@ -63,7 +63,7 @@ export async function writeCheckpoint(
   }
 }
 
-/** Makes a folder of a run that somebody has removed meanwhile, but not the run's directory itself. */
+/** Makes a folder of a run in case it was removed meanwhile, but not the run's directory itself. */
 export function makeAgain(folder: string): void {
   if (!existsSync(folder)) mkdirSync(folder);
 }
@@ -122,8 +122,8 @@ export function findCheckpoint(
 }
 
 /**
- * The last complete checkpoint, wherever pointers point.
- * @param passOver is told what is wrong with each one after it
+ * The last complete checkpoint, regardless of pointers.
+ * @param passOver called with what is wrong with each later one
  */
 export function lastCheckpoint(directory: string, passOver?: (damage: string) => void): Checkpoint | undefined {
   for (const step of checkpointSteps(directory).reverse()) {
@@ -187,7 +187,7 @@ function inspect(folder: string): { readonly state?: CheckpointState; readonly d
   }
 }
 
-/** What is wrong with a state, whose checksums are of other files. */
+/** What is wrong with a state whose checksums do not match its files. */
 function stateFault(
   { step, data, rewards, metric }: CheckpointState,
   expected: number | undefined,

@@ -1,4 +1,4 @@
-// Lets one process at a time begin a run in a directory. Once run.json names that process, it is what keeps others away.
+// A lock that lets only one process at a time start a run in a directory. Afterwards run.json, which names the process, keeps others away.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
@@ -19,7 +19,7 @@ export function claimed<T>(directory: string, begin: () => T): T {
         path: directory,
       });
     }
-    // It was killed in the moment in which it held the claim.
+    // The process that held the claim was killed.
     rmSync(path, { force: true });
     return claimed(directory, begin);
   }
@@ -30,7 +30,7 @@ export function claimed<T>(directory: string, begin: () => T): T {
   }
 }
 
-/** The id and the start of the process that holds the claim; empty if it has just given it up. */
+/** The id and the start of the process that holds the claim; empty if it has just released it. */
 function claimant(path: string): string[] {
   try {
     return readFileSync(path, 'utf8').split(' ');

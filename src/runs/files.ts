@@ -1,4 +1,4 @@
-// Writes files so that a crash leaves either the old or the new one, and reads lines of which the last may be incomplete.
+// Replaces files atomically, and reads JSON lines of which the last may be incomplete.
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { parseJsonLines } from '../formats/jsonl.ts';
@@ -15,7 +15,7 @@ export function replaceFile(path: string, text: string): void {
   }
 }
 
-/** Whether a file is what `replaceFile` had written of another one when its process was killed. */
+/** Whether a file is a leftover of `replaceFile`, whose process was killed. */
 export function isTemporaryOf(name: string, found: string): boolean {
   return found.startsWith(`${name}.`) && found.endsWith('.tmp');
 }
@@ -24,7 +24,7 @@ export function replaceJson(path: string, value: object): void {
   replaceFile(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** What a line must have, by name, for those who read it. */
+/** The types of the fields that a line must have, by name. */
 export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;
 
 /**

@@ -11,7 +11,7 @@ export class LineFollower<T> {
     this.#path = path;
   }
 
-  /** How often the file has become shorter: a run was begun anew, or went on from an earlier step. */
+  /** How often the file has become shorter, because a run was started anew or resumed from an earlier step. */
   get restarts(): number {
     return this.#restarts;
   }

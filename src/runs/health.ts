@@ -9,7 +9,7 @@ export interface DiagnosedAlert extends Alert {
   readonly resolved_step?: number;
 }
 
-/** An alert ends when its rule has not held for this many steps, so that a rule that holds on and off causes one alert, not many. */
+/** An alert ends when its rule has not held for this many steps, so that a rule that holds intermittently causes one alert, not many. */
 const quietSteps = 10;
 
 interface Tracked {
@@ -70,7 +70,7 @@ export function openAlerts(alerts: readonly DiagnosedAlert[]): Record<AlertLevel
   return { error: count('error'), warning: count('warning'), info: count('info') };
 }
 
-/** A monitor that has seen a run's records in the order in which they came about. */
+/** A monitor that has been given all records of a run, in order. */
 export function replay(
   metrics: readonly MetricsRecord[],
   evaluations: readonly EvaluationRecord[],

@@ -59,12 +59,12 @@ export class History {
     return values;
   }
 
-  /** The mean of the same. */
+  /** The mean of a metric in the last `steps` steps; undefined under the same conditions. */
   lastMean(metric: string, steps: number): number | undefined {
     return this.#mean(metric, this.#metrics.length - steps, steps);
   }
 
-  /** That of the first steps, as long as they and the last have none in common. */
+  /** The mean in the first `steps` steps; undefined if they overlap with the last ones. */
   firstMean(metric: string, steps: number): number | undefined {
     return this.#metrics.length < 2 * steps ? undefined : this.#mean(metric, 0, steps);
   }
@@ -79,8 +79,8 @@ export class History {
   }
 
   /**
-   * Whether there are enough steps to tell, they do not show that the reward rose, and it should have: the first window grows with the run,
-   * and all that was learnt may lie within it, so that a task that is solved counts as an improvement.
+   * Whether the reward has not risen although there are enough steps to tell. A solved task counts as an improvement, since the first window grows
+   * with the run and may contain everything that was learnt.
    */
   get hasNotImproved(): boolean {
     return this.reward !== undefined && this.reward.learning !== 'improved' && !this.isSolved;
@@ -106,7 +106,7 @@ export class History {
     return named.map((key) => key.slice('rewards/'.length, -'/mean'.length));
   }
 
-  /** Without a list of the values: most rules ask for means, after each step. */
+  /** Does not build a list of the values, since most rules need means, after each step. */
   #mean(metric: string, from: number, steps: number): number | undefined {
     let total = 0;
     for (let i = from; i < from + steps; i++) {

@@ -1,27 +1,27 @@
-// The names and places of all files in a run directory. No other file knows them.
+// The names of all files in a run directory. No other module knows them.
 //
-//   run.json                  what the run is and how it fares: id, backend, status, pid, versions, times. Replaced in one piece.
-//   run.lock                  the process that is beginning the run, for that moment
-//   config.yaml               the configuration as it was given (YAML or JSON, which is YAML too)
+//   run.json                  the state of the run: id, backend, status, pid, versions, times. Replaced atomically.
+//   run.lock                  the process that is starting the run, until run.json names it
+//   config.yaml               the configuration as given (YAML, or JSON, which is also YAML)
 //   config.resolved.json      every key with its value
-//   metrics.jsonl             a line a step, nothing that depends on the clock: the same seed gives the same bytes
-//   timings.jsonl             a line a step: seconds
-//   evals.jsonl               a line an evaluation
-//   alerts.jsonl              a line whenever a rule of run health began to hold
-//   samples.jsonl             a line a completion that was kept to be read
-//   events.jsonl              everything that happened, as it happened
-//   rollouts/step_000010.jsonl      the groups of a step, a line each
+//   metrics.jsonl             one line per step; nothing depends on the clock: the same seed gives the same bytes
+//   timings.jsonl             one line per step, in seconds
+//   evals.jsonl               one line per evaluation
+//   alerts.jsonl              one line per alert, written when a rule of run health began to hold
+//   samples.jsonl             one line per completion that was saved for reading
+//   events.jsonl              all events, in order of time
+//   rollouts/step_000010.jsonl      one line per group of the step
 //   checkpoints/step_000100/  the model's files, the optimizer, state.json
-//   checkpoints/latest, best  text files with the name of a checkpoint: they survive Windows, archives and copies, as links do not
-//   start_adapter/            a copy of the adapter that the run started from, if it did
-//   failed_batch.jsonl        the sequences of an update that came to NaN or infinity, and was not made
-//   profile/trace.json        what `--profile` recorded, for chrome://tracing and Perfetto; profile.md says it in tables
-//   tensorboard/, wandb/      what these trackers write, where the configuration names them
-//   result.json               what `--json` printed at the end
+//   checkpoints/latest, best  text files with the name of a checkpoint; unlike links, they survive Windows, archives and copies
+//   start_adapter/            a copy of the adapter that the run started from, if any
+//   failed_batch.jsonl        the sequences of an update that gave NaN or infinity and was not applied
+//   profile/trace.json        the recording of `--profile`, for chrome://tracing and Perfetto; profile.md has it as tables
+//   tensorboard/, wandb/      files of these trackers, if the configuration names them
+//   result.json               the final output of `--json`
 //   logs/train.log            stderr of a run in the background
-//   modal/                    the app of a run at Modal, and what is uploaded with it
+//   modal/                    the app of a run at Modal, and the files uploaded with it
 //
-// Files that end in .jsonl only grow; a reader skips a last line that is torn.
+// Files that end in .jsonl are only appended to; readers skip an incomplete last line.
 import { join } from 'node:path';
 
 export const runFiles = {
@@ -49,10 +49,10 @@ export const runFiles = {
 /** The files of the profile. */
 export const profileFiles = { trace: 'trace.json', table: 'profile.md' } as const;
 
-/** The files of a checkpoint that are ours; the rest is the model's. */
+/** The files of a checkpoint that Gradus writes itself; the backend writes the others. */
 export const checkpointFiles = { state: 'state.json' } as const;
 
-/** The checkpoints that have a name besides their step's. */
+/** The pointers to checkpoints. */
 export type CheckpointPointer = 'latest' | 'best';
 
 /** `step_000100`: sorts by step. */

@@ -1,4 +1,4 @@
-// Makes folders. `mkdir` with `recursive` never returns where the system makes none and says that they do not exist, as under /proc.
+// Makes folders. Node's recursive `mkdir` never returns in places such as /proc, where the system refuses with "does not exist".
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 

@@ -37,7 +37,7 @@ export function readRun(directory: string): RunRecord {
   });
 }
 
-/** What would be shown of a run and cannot be. Fields that the run has not written are no fault. */
+/** What is wrong with the fields of run.json that are shown. Fields that the run has not written yet may be missing. */
 function recordFault({ backend, step, max_steps, verdict }: RunRecord): string | undefined {
   if (backend !== undefined && typeof backend !== 'string') return 'backend is no string';
   for (const [name, value] of Object.entries({ step, max_steps })) {
@@ -130,7 +130,7 @@ export function runArtifacts(directory: string): Record<string, string> {
 }
 
 /**
- * The directory that is meant by a directory, the name of a run under `root`, or `latest`, the one that was started last.
+ * The directory of a run, given the directory itself, the run's name under `root`, or `latest` for the one that was started last.
  * Throws `RUN_NOT_FOUND`.
  * @param root @default 'runs'
  */
@@ -155,7 +155,7 @@ export function findRun(name: string, root = 'runs'): string {
 
 /**
  * The runs under `root`, the one that was started last first.
- * @param onDamaged told of each that cannot be read; they are left out
+ * @param onDamaged called for each run that cannot be read and is left out
  */
 export function listRuns(
   root = 'runs',

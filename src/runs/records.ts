@@ -6,8 +6,8 @@ import type { Example, GroupFate, GroupReason, StopReason } from '../rl.ts';
 export const runStatuses = ['starting', 'running', 'completed', 'stopped', 'failed', 'interrupted'] as const;
 
 /**
- * `starting` until the first file is written; `stopped` by a signal, with a checkpoint; `interrupted` is what readers say of a run
- * whose process is gone without having said why: killed, or out of memory. It can be resumed, like one that was stopped.
+ * `starting` until the first file is written; `stopped` by a signal, with a checkpoint. Readers report `interrupted` if the process is gone without
+ * a recorded end, because it was killed or ran out of memory; such a run can be resumed, like one that was stopped.
  */
 export type RunStatus = (typeof runStatuses)[number];
 
@@ -43,7 +43,7 @@ export interface RunRecord {
 }
 
 export interface TrackedPlaceRecord extends TrackedPlace {
-  /** Why not everything has arrived there. */
+  /** Why some of it has not arrived there. */
   readonly fault?: string;
 }
 

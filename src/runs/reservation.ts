@@ -1,4 +1,4 @@
-// Which directories can become runs, and taking one for a process that is about to write it.
+// Decides which directories can become runs, and reserves one for a process that is about to write it.
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
@@ -8,19 +8,18 @@ import { processStart } from './processes.ts';
 import { isActive, readRun } from './read-run.ts';
 import type { RunRecord } from './records.ts';
 
-/** What is known of a run before a process writes it. */
+/** The fields of run.json that are known before a process writes the run. */
 export type NewRunRecord = Omit<RunRecord, 'id' | 'status' | 'pid' | 'pid_start' | 'step'>;
 
 /**
- * Throws `RUN_EXISTS` where a new run has no place: the directory holds something, and not a run that may be overwritten; `RUN_ACTIVE` if that
- * is still being written.
+ * Throws `RUN_EXISTS` if the directory is not empty and not a run that may be overwritten; `RUN_ACTIVE` if another process still writes that run.
  */
 export function assertFree(directory: string, overwrite: boolean): void {
   if (!existsSync(directory)) return;
   if (!statSync(directory).isDirectory()) {
     throw new GradusError('RUN_EXISTS', `${directory} is a file`, { hint: 'choose another --out', path: directory });
   }
-  // A process that was killed while it wrote its first file left only that, under another name.
+  // A process that was killed while it wrote its first file left only a temporary file.
   const isNothing = (name: string) =>
     name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
   if (readdirSync(directory).every(isNothing)) return;
@@ -43,8 +42,8 @@ export function assertFree(directory: string, overwrite: boolean): void {
 }
 
 /**
- * Takes a directory for a run that a process with this id is about to write; that process may create or reopen the run then.
- * @param record absent for a run that goes on
+ * Reserves a directory for a run that the process with this id is about to write; only that process may then create or reopen the run.
+ * @param record absent for a run that is resumed
  */
 export function reserveRun(directory: string, pid: number, record?: NewRunRecord): void {
   const lasting = record
@@ -70,8 +69,8 @@ function isDamaged(directory: string): boolean {
 }
 
 /**
- * Whether a run was ended by force before it began: its process is gone, or it is reserved for this one, and nothing that training writes is there.
- * Nothing is lost if it is started anew.
+ * Whether a run was killed before it began: its process is gone, or it is reserved for this one, and training has written nothing. Nothing is lost
+ * if such a run is started anew.
  */
 export function hasNotBegun(directory: string): boolean {
   if (!existsSync(join(directory, runFiles.run))) return false;
@@ -83,7 +82,7 @@ export function hasNotBegun(directory: string): boolean {
   return readdirSync(directory).every(isBeginning) && isOver();
 }
 
-/** Ends a reserved run: one that could not be started, or that ran on another machine. */
+/** Records the end of a reserved run that could not be started or that ran on another machine. */
 export function endReserved(directory: string, outcome: Pick<RunRecord, 'status' | 'error' | 'stop_reason'>): void {
   const record = { ...readRun(directory), ...outcome, ended: new Date().toISOString() };
   replaceJson(join(directory, runFiles.run), record);
@@ -96,7 +95,7 @@ export function emptyRun(directory: string): void {
   for (const name of names) rmSync(join(directory, name), { recursive: true });
 }
 
-/** The directories of runs that this process is writing. What run.json says of it may also be left over, or be a reservation for it. */
+/** The directories of runs that this process is writing. run.json is not enough: it may be a leftover or a reservation. */
 export const written = new Set<string>();
 
 /** Throws `RUN_ACTIVE` if another process writes the run, or this one. */

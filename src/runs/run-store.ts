@@ -109,8 +109,8 @@ export class RunStore {
   }
 
   /**
-   * Goes on with a run from the checkpoint of `step`, or from its beginning: what it wrote afterwards is removed, so that it can be made again.
-   * Throws `RUN_ACTIVE` if another process still writes it, `RUN_DAMAGED` for a file that cannot be read; then nothing has changed.
+   * Resumes a run from the checkpoint of `step`, or from its beginning, and removes everything after it, which will be made again. Throws
+   * `RUN_ACTIVE` if another process still writes the run, `RUN_DAMAGED` for a file that cannot be read; nothing has been changed then.
    */
   static reopen(
     directory: string,
@@ -118,7 +118,7 @@ export class RunStore {
     changes: Partial<RunRecord> & { readonly config: object },
   ): RunStore {
     const { config, ...rest } = changes;
-    // Even what was made before the first step may be incomplete.
+    // Even what was written before the first step may be incomplete.
     const last = step ?? -1;
     const [store, kept] = claimed(directory, () => {
       const record = readRun(directory);
@@ -152,7 +152,7 @@ export class RunStore {
   }
 
   /**
-   * Keeps a batch for study, one sequence a line; what is not finite in it is `null`.
+   * Saves a batch for inspection, one sequence per line; numbers that are not finite become `null`.
    * @returns the file
    */
   failedBatch({ sequences }: TrainingBatch): string {
@@ -227,7 +227,7 @@ export class RunStore {
   }
 
   /**
-   * Writes a checkpoint, which is there completely or not at all, once everything before it is on the disk, and makes it the latest.
+   * Writes a checkpoint atomically, after everything before it has reached the disk, and makes it the latest.
    * @param write puts the model's files into the folder it is given
    * @returns the checkpoint's folder
    */
@@ -290,8 +290,8 @@ export class RunStore {
 }
 
 /**
- * The lines that a run keeps which goes on from this step, of each file that it has: all events, without an incomplete last one, which must not
- * run into the next.
+ * The lines that a run keeps when it is resumed from this step, by file: all events, without an incomplete last line, to which the next one would
+ * be appended.
  */
 function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly object[]> {
   const kept = new Map<JsonlFile, readonly object[]>();
@@ -305,7 +305,7 @@ function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly obj
   return kept;
 }
 
-/** Throws `RUN_DAMAGED` unless there is a line for each step up to this one: a run that goes on would never make the others again. */
+/** Throws `RUN_DAMAGED` unless there is a line for each step up to this one; a resumed run would never write the missing ones. */
 function assertAllSteps(path: string, lines: readonly object[], step: number): void {
   const steps = (lines as readonly { readonly step: number }[]).map((line) => line.step);
   for (let each = 1; each <= step; each++) {
@@ -313,7 +313,7 @@ function assertAllSteps(path: string, lines: readonly object[], step: number): v
   }
 }
 
-/** The step, whatever else is called so, then all finite numbers in alphabetical order, so that equal numbers give equal bytes. */
+/** The step, which no metric can replace, then all finite numbers in alphabetical order, so that equal metrics give equal bytes. */
 function numbersOf(step: number, numbers: Metrics): MetricsRecord {
   const record: { step: number } & Record<string, number> = { step };
   for (const name of Object.keys(numbers).sort()) {

@@ -29,7 +29,7 @@ const faults: Readonly<Record<string, SystemFault>> = {
   EPERM: forbidden,
 };
 
-/** What creating a directory fails with on a read-only disk, where the system keeps folders of its own, and at broken links. */
+/** The errors of creating a directory on a read-only disk, in the system's own folders, and at broken links. */
 const nowhereCodes: readonly string[] = ['ENOENT', 'EEXIST'];
 const nowhere: SystemFault = {
   ...unwritable,

@@ -1,10 +1,10 @@
-// What the system's error codes (errno) about files and disks mean, and what to do about them: one table for every error made of them.
+// The table of the system's error codes (errno) about files and disks: what each means and what to do about it.
 import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
 
 export interface SystemFault {
   /** The code of the `GradusError`. */
   readonly code: string;
-  /** What is wrong, said of the path. */
+  /** What is wrong, as a predicate of the path. */
   readonly fault: string;
   readonly hint: string;
   /** @default 'invalid' */
@@ -61,9 +61,9 @@ export const systemFaults = {
 } satisfies Readonly<Record<string, SystemFault>>;
 
 /**
- * The error that a fault is told as.
- * @param subject what the fault is said of
- * @param kind of faults that have none @default 'invalid'
+ * The `GradusError` for a fault.
+ * @param subject the subject of the message, such as a path
+ * @param kind for faults without a kind of their own @default 'invalid'
  */
 export function faultError(
   { code, fault, hint, kind: own }: SystemFault,

@@ -20,7 +20,8 @@ import type {
 /** Differences of accuracy within this margin do not count as a change. */
 export const accuracyMargin = 0.05;
 /**
- * The same for rewards of any scale, in standard deviations of single rewards. Where they are 0 or 1 at even odds it is `accuracyMargin`.
+ * The same margin for rewards of any scale, in standard deviations of single rewards. For rewards that are 0 or 1 with equal probability it equals
+ * `accuracyMargin`.
  */
 const rewardMargin = 0.1;
 /** The fewest problems from which anything is concluded: with fewer, intervals cannot be trusted. */
@@ -102,8 +103,8 @@ export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | 
 }
 
 /**
- * The mean of a metric over the first steps that have it and over as many last ones: the windows that verdicts compare, or halves of a run too
- * short for those. Undefined where no step has it.
+ * The means of a metric over the first and the last steps that have it: the windows that verdicts compare, or the halves of a run that is too
+ * short for them. Undefined if no step has it.
  */
 export function metricWindows(metrics: readonly MetricsRecord[], name: string) {
   const values = metrics.flatMap((record) => record[name] ?? []);
@@ -162,7 +163,7 @@ function heldOutReason(change: HeldOutChange): string {
   return `${what} ${span(change)}; ${where}${whatWouldTell(change)}`;
 }
 
-/** The settings that decide how many problems there are: what is held out, and how much of that is asked. */
+/** The settings that decide the number of problems: how many are held out, and how many of these are used. */
 function whatWouldTell({ learning, problems }: HeldOutChange): string {
   if (learning !== 'inconclusive') return '';
   if (problems >= fewestProblems) return '; more problems (eval_fraction or eval_dataset, eval.limit) would tell';

@@ -14,7 +14,7 @@ export interface WaitOptions {
   readonly onLook?: (record: RunRecord) => void;
 }
 
-/** Waits until a run has ended or the time is over; the status of the run tells which. */
+/** Waits until a run has ended or the time is over; the status of the run shows which. */
 export async function waitForRun(directory: string, options: WaitOptions = {}): Promise<RunRecord> {
   const { timeout = Number.POSITIVE_INFINITY, signal, onLook } = options;
   const end = performance.now() + 1000 * timeout;
@@ -28,7 +28,7 @@ export async function waitForRun(directory: string, options: WaitOptions = {}): 
 }
 
 /**
- * Asks the process of a run to write a checkpoint and end, and waits for that. A run whose process is gone is left as it is.
+ * Asks the process of a run to write a checkpoint and end, and waits until it has. A run whose process is gone is left as it is.
  * @returns the run, and whether there was a process to ask
  */
 export async function stopRun(
