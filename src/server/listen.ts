@@ -1,4 +1,4 @@
-// Answers requests at an address of this machine.
+// Starts an HTTP server at an address of this machine.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,13 +9,13 @@ import { GradusError, messageOf } from '../errors.ts';
 export interface ListenOptions {
   /** @default '127.0.0.1', which only this machine reaches */
   readonly host?: string;
-  /** 0 is any that is free. */
+  /** 0 chooses any free port. */
   readonly port: number;
 }
 
 export interface Listening {
   readonly url: string;
-  /** Takes no more requests, and breaks off those that are open. */
+  /** Accepts no more requests and cancels open ones. */
   close(): Promise<void>;
 }
 

@@ -1,17 +1,17 @@
-// Refuses requests of pages elsewhere: those that name another host than this server, since a name that was made to point here (DNS rebinding) could
-// read all, and those that a browser says come from another origin, since they could make a model compute.
+// Refuses requests from other web pages: those with another host name, since a name that was made to point here (DNS rebinding) could read
+// everything, and those from another origin, since they could make a model compute.
 import { isIP } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
 import { GradusError } from '../errors.ts';
 
 const loopback = ['localhost', '127.0.0.1', '[::1]'];
-/** Addresses that stand for all of this machine. */
+/** Addresses that stand for all addresses of this machine. */
 const everywhere = ['0.0.0.0', '::'];
 
 /**
- * Throws `HOST_NOT_ALLOWED` unless the header Host is the address that is listened on, or one of loopback, with the port of the connection. Where
- * all addresses are listened on, any address in digits will do: no name was resolved for it. Throws `ORIGIN_NOT_ALLOWED` for the header Origin of
+ * Throws `HOST_NOT_ALLOWED` unless the Host header is the server's address or a loopback address, with the port of the connection. A server that
+ * listens on all addresses accepts any numeric one, since no name was resolved for it. Throws `ORIGIN_NOT_ALLOWED` for the Origin header of
  * another page; programs send none.
  */
 export function ownHost(host: string): MiddlewareHandler {

@@ -1,4 +1,4 @@
-// Serves the model of a run or of a configuration.
+// Serves the model of a run or of a configuration behind OpenAI's API.
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { OpenBackend } from '../backends/backend.ts';
@@ -14,22 +14,22 @@ import { ServedModel } from './openai/served-model.ts';
 export interface ServeOptions extends Omit<OpenAiAppOptions, 'host'>, Partial<ListenOptions> {
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
-  /** What clients call the model. @default the run's name, or the model of the configuration */
+  /** The name of the model for clients. @default the run's name, or the model of the configuration */
   readonly name?: string;
-  /** Ends a download. */
+  /** Cancels a download. */
   readonly signal?: AbortSignal;
 }
 
 export interface Serving extends Listening {
   /** The name of the model. */
   readonly model: string;
-  /** Absent where a configuration is served, whose model has learnt nothing. */
+  /** Absent if a configuration is served, whose model is untrained. */
   readonly run?: { readonly dir: string; readonly step: number };
 }
 
 /**
- * Opens the model, which needs neither data nor rewards, and answers until it is closed. Throws `SERVE_UNSUPPORTED`, `PORT_TAKEN`,
- * `ADDRESS_INVALID`, and what opening a model throws.
+ * Opens the model, without data and rewards, and serves until it is closed. Throws `SERVE_UNSUPPORTED`, `PORT_TAKEN`, `ADDRESS_INVALID`, and the
+ * errors of opening a model.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or a model's folder or .gguf file
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
@@ -51,7 +51,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     const id = options.name ?? (directory === undefined ? nameOf(config.model!) : basename(directory));
     const served = new ServedModel({ id, policy: model.policy(), renderer, tokenizer, chats });
     const { host = '127.0.0.1', port = 8000 } = options;
-    // Loaded here, so that programs that do not serve need no libraries for it.
+    // Imported here, so that programs that do not serve need not load the HTTP libraries.
     const [{ listen }, { openAiApp }] = await Promise.all([import('./listen.ts'), import('./openai/openai-app.ts')]);
     const listening = await listen(openAiApp(served, { ...options, host }), { host, port });
     return {
@@ -70,7 +70,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
   }
 }
 
-/** A model, and whether it takes messages. */
+/** A model, and whether it accepts messages. */
 type Opened = OpenBackend & { readonly chats: boolean };
 
 async function open(config: Config, signal?: AbortSignal): Promise<Opened> {
@@ -78,7 +78,7 @@ async function open(config: Config, signal?: AbortSignal): Promise<Opened> {
   return { ...(await backend.open(config, signal)), chats: true };
 }
 
-/** A base model goes on with texts. Nobody has said how it should read messages. */
+/** Base models only continue texts: without a chat template, there is no format for messages. */
 async function openAlone(config: Config, signal?: AbortSignal): Promise<Opened> {
   try {
     return await open(config, signal);
@@ -88,14 +88,14 @@ async function openAlone(config: Config, signal?: AbortSignal): Promise<Opened> 
   }
 }
 
-/** A model on this machine, which needs no configuration to be served; undefined if the subject is none. */
+/** A model on this machine, which can be served without a configuration; undefined if the subject is not a model. */
 function modelAlone(subject: string | ConfigInput): FoundSubject | undefined {
   if (typeof subject !== 'string' || !existsSync(subject)) return undefined;
   const isModel = existsSync(join(subject, 'config.json')) || ggufAt(subject) !== undefined;
   return isModel ? { config: { ...configDefaults, model: resolve(subject) } } : undefined;
 }
 
-/** An id of the hub as it is, the last part of a path. */
+/** The id of a model on the hub, or the last part of a path. */
 function nameOf(model: string): string {
   return /^[./]/.test(model) ? basename(model, '.gguf') : model;
 }

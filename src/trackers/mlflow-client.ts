@@ -1,4 +1,4 @@
-// The part of MLflow's REST interface that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
+// A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import { GradusError, messageWithCause } from '../errors.ts';
 import { RefusedError } from './outbox.ts';
 import type { Environment } from './tracker.ts';
@@ -23,7 +23,7 @@ export interface MlflowPair {
   readonly value: string;
 }
 
-/** What one request may hold. */
+/** The limits of one request. */
 export const mostMetrics = 1000;
 export const mostParameters = 100;
 
@@ -37,7 +37,7 @@ interface RequestOptions {
 }
 
 const timeLimit = 10_000;
-/** The server may answer later, or after it was started again. */
+/** Statuses that may be temporary: the server may answer later, or after a restart. */
 const passing = new Set([408, 429, 500, 502, 503, 504]);
 const proxied = 'mlflow-artifacts:';
 
@@ -74,7 +74,7 @@ export class MlflowClient {
     return { id: run.info.run_id, artifacts: run.info.artifact_uri };
   }
 
-  /** @returns where its artifacts are and the experiment it belongs to; undefined if there is no such run */
+  /** @returns the location of its artifacts and its experiment; undefined if there is no such run */
   async resumeRun(id: string): Promise<{ readonly artifacts: string } | undefined> {
     const body = { run_id: id, status: 'RUNNING' };
     const updated = await this.#unlessMissing('POST', 'runs/update', { body });
@@ -100,7 +100,7 @@ export class MlflowClient {
     await this.#call('POST', 'runs/update', { body, ...(signal && { signal }) });
   }
 
-  /** Whether the server takes artifacts; other stores are for their own clients. */
+  /** Whether artifacts are uploaded through the server; other stores need their own clients. */
   takesArtifacts(artifacts: string): boolean {
     return artifacts.startsWith(proxied);
   }
@@ -132,7 +132,7 @@ export class MlflowClient {
     }
   }
 
-  /** Throws `MlflowRefusal`; any other error may pass. */
+  /** Throws `MlflowRefusal` for good; any other error may be temporary. */
   async #request(method: string, path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
     const binary = body instanceof Uint8Array;
     const limit = AbortSignal.timeout(timeLimit);
@@ -157,7 +157,7 @@ export class MlflowClient {
   }
 }
 
-/** The server refuses a request, and would again. */
+/** The server refuses a request, and would refuse it again. */
 export class MlflowRefusal extends RefusedError {
   readonly reason: string;
   readonly status: number | undefined;

@@ -16,12 +16,12 @@ import {
 import { Outbox } from './outbox.ts';
 import type { Environment, StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 
-/** The longest value of a parameter that all versions of the server take. */
+/** The longest value of a parameter that all versions of the server accept. */
 const longestValue = 500;
 const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } as const;
 
 /**
- * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, or MLflow's own default; it is made if there is none.
+ * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, or MLflow's default; it is created if it does not exist.
  * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `CREDENTIALS_REFUSED`.
  */
 export async function connectMlflow(
@@ -99,7 +99,7 @@ class MlflowTracker implements Tracker {
     }
   }
 
-  /** Sends as many steps as one request may hold: small models take several in the time of a request. */
+  /** Sends as many steps as fit in one request, since small models take several steps in the time of a request. */
   async #send(waiting: readonly Item[], signal: AbortSignal): Promise<number> {
     const [first] = waiting;
     if (first && 'path' in first) {
@@ -118,7 +118,7 @@ class MlflowTracker implements Tracker {
   }
 }
 
-/** The server, or the reason why it is of no use. */
+/** The server, or the reason why it cannot be used. */
 async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -166,7 +166,7 @@ function userName(): string {
   }
 }
 
-/** What is not set is left out. */
+/** Parameters without a value are left out. */
 function parametersOf({ settings }: TrackedRun): MlflowPair[] {
   return Object.entries(settings)
     .filter(([, value]) => value !== null && value !== undefined)
@@ -176,7 +176,7 @@ function parametersOf({ settings }: TrackedRun): MlflowPair[] {
     });
 }
 
-/** MLflow takes letters, digits and `_-. :/`. */
+/** MLflow allows letters, digits and `_-. :/`. */
 function keyOf(name: string): string {
   return name.replaceAll('@', '_at_').replaceAll(/[^\w\-. :/]/g, '_');
 }

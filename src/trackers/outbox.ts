@@ -1,8 +1,8 @@
-// Sends things to a server one after another in the background, and again after a pause while the server cannot be reached.
+// A queue that sends items to a server one after another in the background, and retries while the server cannot be reached.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 
-/** Sending again would not help. */
+/** The server refused an item for good, so that retrying would not help. */
 export class RefusedError extends Error {}
 
 export interface OutboxTimes {
@@ -24,7 +24,7 @@ export class Outbox<T> {
   #sending: Promise<void> | undefined;
   #fault: string | undefined;
   #refused: string | undefined;
-  /** Gives the attempt that is being made up, or the pause before the next one. */
+  /** Aborts the current attempt, or the pause before the next one. */
   readonly #giveUp = new AbortController();
 
   constructor(send: Send<T>, { firstPause = 500, longestPause = 30_000, patience = 10_000 }: OutboxTimes = {}) {
@@ -32,7 +32,7 @@ export class Outbox<T> {
     this.#times = { firstPause, longestPause, patience };
   }
 
-  /** Why something has not arrived: for now, or for good. */
+  /** Why something has not arrived, for now or for good. */
   get fault(): string | undefined {
     return this.#fault ?? this.#refused;
   }
@@ -49,7 +49,7 @@ export class Outbox<T> {
     });
   }
 
-  /** Returns when everything has been sent, or, at a server that fails, when patience has run out; what is left is lost then. */
+  /** Returns when everything has been sent or, if the server fails, when the time limit is over; what is left is lost then. */
   async settle(): Promise<void> {
     const { patience } = this.#times;
     const impatient = setTimeout(() => this.#giveUp.abort(), patience);
@@ -72,7 +72,7 @@ export class Outbox<T> {
           continue;
         }
         this.#fault = messageOf(error);
-        // Not a reason for the process to stay.
+        // The pause must not keep the process alive.
         await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
         pause = Math.min(2 * pause, longestPause);
       }

@@ -8,7 +8,7 @@ import type { Metrics } from '../logging.ts';
 import type { StartedTracker, TrackedRun, Tracker } from './tracker.ts';
 import { trainerTags } from './trainer-tags.ts';
 
-/** TensorBoard needs nothing to be reached: it reads the files. */
+/** There is no server to connect to: TensorBoard reads the files. */
 export async function connectTensorBoard(): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
   return async (run) => ({ tracker: new TensorBoardTracker(run), fresh: run.previous === undefined });
 }
@@ -47,7 +47,7 @@ class TensorBoardTracker implements Tracker {
   }
 
   #write(time: number, content: EventContent): void {
-    // Behind half an event, a reader would find nothing any more.
+    // Readers stop at an incomplete event, so nothing may follow one.
     if (this.#fault !== undefined) return;
     try {
       const bytes = encodeEvent(time / 1000, content);

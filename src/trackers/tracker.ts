@@ -1,19 +1,19 @@
-// The protocol of trackers: where else than in its own files a run's progress can be followed.
+// The protocol of trackers, which show a run's progress outside its own files.
 import type { Metrics, MetricsLogger, TrackedPlace } from '../logging.ts';
 
 /**
- * Takes what a run reports and returns at once, whatever becomes of it: a tracker that fails never fails the run, and says so in `fault`.
- * Metrics have the run's names; a tracker changes them where it must.
+ * Accepts what a run reports and returns at once. A tracker that fails does not fail the run, but says so in `fault`. Metrics have the run's names;
+ * a tracker may have to change them.
  */
 export interface Tracker extends MetricsLogger {
   readonly place: TrackedPlace;
-  /** Why not everything has arrived; undefined while everything has, or is on its way. */
+  /** Why something has not arrived; undefined if everything has arrived or is on its way. */
   readonly fault: string | undefined;
   /** @param time in milliseconds since 1970 @default now */
   log(step: number, metrics: Metrics, time?: number): void;
   /** @param text Markdown */
   text(step: number, name: string, text: string, time?: number): void;
-  /** Returns when everything has arrived, or when waiting longer seems useless. */
+  /** Returns when everything has arrived, or when waiting longer seems pointless. */
   settle(): Promise<void>;
   /** Says how the run ended. Nothing may be logged afterwards. */
   close(end?: TrackedEnd): Promise<void>;
@@ -25,7 +25,7 @@ export interface TrackedRun {
   readonly folder: string;
   /** Settings by dotted key. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The step that the run goes on from; 0 for a new one. */
+  /** The step from which the run continues; 0 for a new one. */
   readonly step: number;
   /** Where an earlier part of the run was tracked. */
   readonly previous?: TrackedPlace;
@@ -33,17 +33,17 @@ export interface TrackedRun {
 
 export interface TrackedEnd {
   readonly status: 'completed' | 'stopped' | 'failed';
-  /** One line about what came of it. */
+  /** The result in one line. */
   readonly note?: string;
   /** Paths of files worth keeping with the metrics. */
   readonly files: readonly string[];
 }
 
-/** The environment variables, from which trackers take addresses and credentials. */
+/** Environment variables, from which trackers read addresses and credentials. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Checks that a tracker can be reached, before anything costly is opened, and returns what starts to track a run.
+ * Checks that a tracker can be reached, before anything expensive is opened, and returns a function that starts to track a run.
  * Throws a `GradusError` if it cannot.
  */
 export type ConnectTracker = (environment: Environment, signal?: AbortSignal) => Promise<StartTracking>;

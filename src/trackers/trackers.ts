@@ -1,10 +1,10 @@
-// The trackers by the names that a configuration gives them.
+// The table of trackers, by the names in configurations.
 import type { ConnectTracker } from './tracker.ts';
 
-/** `jsonl` is no tracker: a run always writes its own files. */
+/** `jsonl` is not a tracker: a run always writes its own files. */
 export type TrackerName = 'tensorboard' | 'mlflow' | 'wandb';
 
-/** Loaded when a configuration names them. */
+/** Each is loaded only if a configuration names it. */
 export const trackers: Readonly<Record<TrackerName, () => Promise<ConnectTracker>>> = {
   tensorboard: async () => (await import('./tensorboard.ts')).connectTensorBoard,
   mlflow: async () => (await import('./mlflow.ts')).connectMlflow,

@@ -1,7 +1,7 @@
-// The names under which transformers' trainers show metrics, so that runs of both can be laid over one another.
+// Renames metrics as transformers' trainers do, so that runs of both can be compared in one chart.
 import type { Metrics } from '../logging.ts';
 
-/** `train/reward`, `eval/accuracy`; what is not finite is left out. */
+/** `train/reward`, `eval/accuracy`; numbers that are not finite are left out. */
 export function trainerTags(metrics: Metrics): Record<string, number> {
   const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
   return Object.fromEntries(finite.map(([name, value]) => [name.startsWith('eval/') ? name : `train/${name}`, value]));

@@ -1,4 +1,4 @@
-// Weights & Biases, whose client is for Python: a worker runs it, with the tags that transformers' trainers use.
+// Weights & Biases. Its client is for Python, so a worker runs it, with the tags that transformers' trainers use.
 import { dirname } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
 import type { Metrics, TrackedPlace } from '../logging.ts';
@@ -10,7 +10,7 @@ import { trainerTags } from './trainer-tags.ts';
 
 /** The version of the client that Gradus was tested with; `uvx` fetches it when it is first needed. */
 const client = ['--from', 'wandb==0.31.0', 'python', '-m', 'gradus_worker.wandb_tracker'] as const;
-const endLimit = 60_000; // ms, in which the client sends what it still has
+const endLimit = 60_000; // ms for the client to send the rest
 const mostPoints = 200;
 
 interface Point {
@@ -34,7 +34,7 @@ export async function connectWandb(): Promise<(run: TrackedRun) => Promise<Start
   }
   return async ({ name, folder, settings, previous }) => {
     const worker = await startClient();
-    // The client makes a folder `wandb` itself.
+    // The client creates a folder `wandb` there.
     const run = { name, folder: dirname(folder), settings, id: previous?.id ?? null };
     try {
       const place = (await worker.call('start', run)) as TrackedPlace;
@@ -119,7 +119,7 @@ class WandbTracker implements Tracker {
       await this.#worker.call('log', { points });
       return points.length;
     } catch (error) {
-      // The client itself repeats what the server did not take; a process that is gone stays gone.
+      // The client itself retries what the server did not accept. A process that has ended is not started again.
       throw new RefusedError(messageOf(error));
     }
   }

@@ -1,11 +1,11 @@
-// What the dashboard's API answers with; the page reads these types, too.
+// The types of the dashboard API's responses, which the page uses as well.
 import type { Interval } from '../../intervals.ts';
 import type { Message } from '../../message.ts';
 import type { GroupFate, GroupReason } from '../../rl.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import type { Alert, Learning, RolloutCompletion, RunRecord, SampleRecord, Verdict } from '../../runs/records.ts';
 
-/** What went wrong: of a request, or with a file of a run. */
+/** What is wrong with a request, or with a file of a run. */
 export interface Fault {
   readonly code: string;
   readonly message: string;
@@ -14,7 +14,7 @@ export interface Fault {
 
 /** GET /api/runs */
 export interface RunList {
-  /** The directory, as it was given. */
+  /** The directory as given. */
   readonly root: string;
   readonly runs: readonly RunRow[];
   /** Runs whose run.json cannot be read. */
@@ -37,7 +37,7 @@ export interface RunRow {
   readonly learning?: Learning;
   /** The number of alerts that still hold, by level. */
   readonly open: { readonly error: number; readonly warning: number; readonly info: number };
-  /** What of the run cannot be read. */
+  /** What could not be read of the run. */
   readonly damage: readonly Fault[];
 }
 
@@ -45,7 +45,7 @@ export interface RunRow {
 export interface RunPage extends RunRow {
   readonly verdict?: Verdict;
   readonly alerts: readonly DiagnosedAlert[];
-  /** A line of the configuration's keys that matter most. */
+  /** The most important keys of the configuration, in one line. */
   readonly summary: readonly string[];
 }
 
@@ -54,14 +54,14 @@ export interface Curves {
   readonly steps: readonly number[];
   /** Seconds of training until the end of each step, without evaluations. */
   readonly seconds: readonly number[];
-  /** By key, one value a step; null where a step has none. */
+  /** By metric, one value per step; null if a step has none. */
   readonly values: Readonly<Record<string, readonly (number | null)[]>>;
-  /** Every how many steps one is among them. */
+  /** The distance between the steps that are included. */
   readonly every: number;
   /** All keys that the run has. */
   readonly keys: readonly string[];
   readonly evaluations: readonly CurveEvaluation[];
-  /** Where /follow goes on. */
+  /** The cursor from which /follow continues. */
   readonly cursor: string;
 }
 
@@ -123,13 +123,13 @@ export interface CompletionPage extends Omit<RolloutCompletion, 'token_ids' | 'l
 export interface GroupTokens {
   /** The tokens of each completion's last turn. */
   readonly completions: readonly (readonly TokenOfCompletion[])[];
-  /** Why texts are ids: there is no tokenizer. */
+  /** Why ids are shown instead of texts: there is no tokenizer. */
   readonly no_texts?: string;
 }
 
 export interface TokenOfCompletion {
   readonly id: number;
-  /** The text that it adds; special tokens have theirs. */
+  /** The text that it adds; special tokens show their names. */
   readonly text: string;
   /** The log-probability with which it was sampled, in nats; null if it was not recorded. */
   readonly logprob: number | null;
@@ -152,6 +152,6 @@ export interface Text {
   readonly name: string;
   readonly bytes: number;
   readonly text: string;
-  /** Whether only the end is here. */
+  /** Whether only the end of the text is included. */
   readonly isCut: boolean;
 }

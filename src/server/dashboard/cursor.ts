@@ -1,8 +1,8 @@
-// How far a reader of a run has come: the number of lines it has of each file, and which process wrote them.
+// The position of a reader of a run: the number of lines that it has of each file, and the process that wrote them.
 import type { RunRecord } from '../../runs/records.ts';
 
 export interface Cursor {
-  /** Lines of another writer may differ from those of the same number: a run that goes on makes steps again. */
+  /** The process that wrote the lines. Another one may have written different lines, since a resumed run makes steps again. */
   readonly writer: string;
   readonly metrics: number;
   readonly timings: number;
@@ -18,7 +18,7 @@ export function cursorText({ writer, metrics, timings, evaluations, alerts }: Cu
   return [writer, metrics, timings, evaluations, alerts].join('-');
 }
 
-/** Undefined for a text that is none. */
+/** Undefined for a text that is not a cursor. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, writer, ...counts] = /^(\w+)-(\d{1,15})-(\d{1,15})-(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
   if (writer === undefined) return undefined;

@@ -4,12 +4,12 @@ import type { EvaluationRecord } from '../../runs/records.ts';
 import type { CurveEvaluation, Curves } from './answers.ts';
 import { cursorText, writerOf } from './cursor.ts';
 
-/** More points than this are wider than a screen. */
+/** The most points of a curve; more would be wider than a screen. */
 export const mostPoints = 2000;
 
 /**
- * Every key of metrics.jsonl and timings.jsonl, and the evaluations. Throws `RUN_DAMAGED`.
- * @param wanted the keys that are given; all if absent
+ * The metrics of metrics.jsonl and timings.jsonl, and the evaluations. Throws `RUN_DAMAGED`.
+ * @param wanted the metrics to include; all if absent
  */
 export function curvesOf(directory: string, wanted?: readonly string[]): Curves {
   const writer = writerOf(readRun(directory));
@@ -38,7 +38,7 @@ export function curvesOf(directory: string, wanted?: readonly string[]): Curves 
   }
   const all = [...rows.keys()].sort((a, b) => a - b);
   const every = Math.max(1, Math.ceil(all.length / mostPoints));
-  // The last step is always among them.
+  // The last step is always included.
   const steps = all.filter((_, i) => (all.length - 1 - i) % every === 0);
   const seconds = new Map<number, number>();
   let trained = 0;
@@ -59,7 +59,7 @@ export function curvesOf(directory: string, wanted?: readonly string[]): Curves 
   };
 }
 
-/** An evaluation without its problems. */
+/** An evaluation without the results of single problems. */
 export function curveEvaluation({ step, problems, metrics, intervals }: EvaluationRecord): CurveEvaluation {
   return { step, problems, metrics, intervals };
 }

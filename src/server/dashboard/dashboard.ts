@@ -23,11 +23,11 @@ export interface DashboardOptions {
   readonly root: string;
   /** The address that is listened on. @default '127.0.0.1' */
   readonly host?: string;
-  /** Milliseconds between two looks at a run that is followed. @default 500 */
+  /** Milliseconds between two checks of a run that is followed. @default 500 */
   readonly pause?: number;
 }
 
-/** What models write is shown as text; should any of it ever become markup, the browser still runs and fetches nothing. */
+/** The output of models is shown as text. Even if some of it became markup, the browser would neither run nor fetch anything. */
 const headers = {
   'content-security-policy': [
     "default-src 'none'",

@@ -1,4 +1,4 @@
-// Errors as the dashboard tells them: of requests, and of files that it cannot read.
+// How the dashboard reports errors in requests and in files that it cannot read.
 import { codeOf, GradusError, messageOf } from '../../errors.ts';
 import type { Fault } from './answers.ts';
 
@@ -11,7 +11,7 @@ export function faultOf(error: unknown): Fault {
   };
 }
 
-/** Where a request asks for what is not there, and for whom the server is not; other errors of users are 400. */
+/** HTTP statuses by error code; other errors of users are 400. */
 const statuses = { HOST_NOT_ALLOWED: 403, ORIGIN_NOT_ALLOWED: 403 } as const;
 
 export function statusOf(error: unknown): 400 | 403 | 404 | 500 {

@@ -1,4 +1,4 @@
-// Follows a run while it trains, from where a reader stands: every line once, without gaps.
+// Follows a run while it trains, from a reader's cursor: every line once, without gaps.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LineFollower } from '../../runs/follow-lines.ts';
@@ -14,11 +14,11 @@ import { isRunHere } from './runs-in-root.ts';
 export type FollowEvent =
   /** run.json, at the beginning and whenever it changes. */
   | { readonly event: 'run'; readonly data: RunRecord }
-  /** Lines that came, and the cursor after them. */
+  /** New lines, and the cursor after them. */
   | { readonly event: 'lines'; readonly id: string; readonly data: NewLines }
-  /** The reader's lines are no longer the run's: it has to read them all again. */
+  /** The reader's lines are out of date: it has to read everything again. */
   | { readonly event: 'reset' }
-  /** The run is over, and everything was told. */
+  /** The run is over, and all lines have been sent. */
   | { readonly event: 'end' }
   /** The run was removed. */
   | { readonly event: 'gone' }
@@ -28,12 +28,12 @@ export type FollowEvent =
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
-  /** Milliseconds between two looks. @default 500 */
+  /** Milliseconds between two checks. @default 500 */
   readonly pause?: number;
 }
 
-/** The number of looks without news after which that is told, so that a connection that broke is noticed. */
-const quietLooks = 30;
+/** The number of checks without news after which an `idle` event is sent, so that a broken connection is noticed. */
+const quietChecks = 30;
 
 /** Ends after `reset`, `end`, `gone` and `damaged`, or when the signal is aborted. */
 export async function* followRun(
@@ -50,10 +50,10 @@ export async function* followRun(
   };
   const names = Object.keys(files) as (keyof typeof files)[];
   const counts = { metrics: 0, timings: 0, evaluations: 0, alerts: 0 };
-  let told = '';
+  let sent = '';
   for (let quiet = 0, isFirst = true; !signal.aborted; isFirst = false) {
     try {
-      // Before the lines: a run that is over by then writes no more of them.
+      // Read before the lines: a run that is over by then writes no more of them.
       const record = readRun(directory);
       if (writerOf(record) !== from.writer) return yield { event: 'reset' };
       const lines = {
@@ -78,11 +78,11 @@ export async function* followRun(
           data: { ...lines, evaluations },
         };
       }
-      if (text !== told) yield { event: 'run', data: record };
-      quiet = hasLines || text !== told ? 0 : quiet + 1;
-      told = text;
+      if (text !== sent) yield { event: 'run', data: record };
+      quiet = hasLines || text !== sent ? 0 : quiet + 1;
+      sent = text;
       if (!isActive(record)) return yield { event: 'end' };
-      if (quiet >= quietLooks) {
+      if (quiet >= quietChecks) {
         quiet = 0;
         yield { event: 'idle' };
       }

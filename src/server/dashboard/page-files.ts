@@ -1,4 +1,4 @@
-// The files of the page: those of dashboard/ beside the code, and uPlot's.
+// The files of the page: those of the top folder dashboard/, and uPlot's.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
@@ -12,7 +12,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** By the path in the address: only these are served. */
+/** Files by the path of their URL; nothing else is served. */
 function pagePaths(): Readonly<Record<string, string>> {
   const uplot = join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist');
   const own = readdirSync(folder).filter((name) => extname(name) in types);
@@ -29,7 +29,7 @@ export interface PageFile {
   readonly text: string;
 }
 
-/** Finds the file at a path of an address; undefined if there is none. */
+/** The file for the path of a URL; undefined if there is none. */
 export function pageFiles(): (path: string) => PageFile | undefined {
   const paths = pagePaths();
   return (path) => {

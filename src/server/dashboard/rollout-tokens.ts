@@ -1,4 +1,4 @@
-// The tokens of a group's completions, with their texts where the run's model, and so its tokenizer, is on this machine.
+// The tokens of a group's completions, with their texts if the run's model, and thus its tokenizer, is on this machine.
 import { isObject, messageOf } from '../../errors.ts';
 import { readResolvedConfig } from '../../runs/read-run.ts';
 import type { RolloutCompletion } from '../../runs/records.ts';
@@ -10,7 +10,7 @@ import { groupAt } from './rollouts.ts';
 
 type FoundTokenizer = { readonly tokenizer: Tokenizer } | { readonly missing: string };
 
-/** Keeps the tokenizer of the run that was asked for last, since opening one takes longer than all else. */
+/** Caches the tokenizer of the last run, since opening one takes longer than everything else. */
 export class RolloutTokens {
   #directory: string | undefined;
   #found: Promise<FoundTokenizer> | undefined;

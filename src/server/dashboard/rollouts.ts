@@ -9,10 +9,10 @@ import { readRollouts } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
 
-/** So much of a prompt is in the row of its group. */
+/** The number of characters of a prompt in the row of its group. */
 const promptCharacters = 300;
 
-/** The steps whose rollouts were kept. */
+/** The steps whose rollouts were saved. */
 export function rolloutSteps(directory: string): number[] {
   const folder = join(directory, runFiles.rollouts);
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -41,7 +41,7 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
   };
 }
 
-/** A group as it was kept. Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
+/** A group as it was saved. Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
 export function groupAt(directory: string, step: number, index: number): RolloutRecord {
   return chosen(groupsOf(directory, step), step, index);
 }
@@ -69,7 +69,7 @@ function groupsOf(directory: string, step: number): RolloutRecord[] {
   return groups;
 }
 
-/** What the page needs of a group and is not there. */
+/** What is wrong with the fields of a group that the page needs. */
 function faultOfGroup({ prompt, completions }: RolloutRecord): string | undefined {
   for (const [name, list] of Object.entries({ prompt, completions })) {
     if (!Array.isArray(list)) return `${name} is ${kindOf(list)}, not an array:`;

@@ -1,4 +1,4 @@
-// What the dashboard says of a run as a whole: a row of the table, and the head of its page.
+// The dashboard's summary of a run: its row in the table, and the head of its page.
 import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
@@ -24,7 +24,7 @@ import { runNames } from './runs-in-root.ts';
 /** The number of points of a row's curve. */
 const sparkPoints = 60;
 
-/** Reads what can be read: a damaged file is told, and the rest shown. Throws only if run.json cannot be read. */
+/** Reads as much as possible: damaged files are reported, and the rest is shown. Throws only if run.json cannot be read. */
 export function runPage(directory: string): RunPage {
   const record = readRun(directory);
   const damage: Fault[] = [];
@@ -82,7 +82,7 @@ function spark(metrics: readonly MetricsRecord[]): number[] {
   );
 }
 
-/** Keys that readers of a curve ask for, as `key value`. */
+/** The keys that readers of a curve need to know, as `key value`. */
 function summaryOf(config: Config): string[] {
   const names = ['taskset', 'dataset', 'environment', 'learning_rate', 'prompts_per_step', 'num_generations', 'seed'];
   const values = config as unknown as Readonly<Record<string, unknown>>;
@@ -115,7 +115,7 @@ export class RunTable {
       try {
         const stamp = stampOf(directory);
         const known = this.#rows.get(name);
-        // Whether the process of an active run is alive is in no file.
+        // No file says whether the process of an active run is still alive.
         const isKnown = known?.stamp === stamp && (!known.row.isActive || isActive(readRun(directory)));
         rows.set(name, isKnown ? known : { stamp, row: rowOf(runPage(directory)) });
       } catch (fault) {
@@ -136,7 +136,7 @@ function rowOf({ alerts: _, verdict: _verdict, summary: _summary, ...row }: RunP
   return row;
 }
 
-/** Changes whenever one of the files that a row is made of does. */
+/** A key that changes whenever one of the files behind a row changes. */
 function stampOf(directory: string): string {
   const files = [runFiles.run, runFiles.resolvedConfig, runFiles.metrics, runFiles.evals];
   return files

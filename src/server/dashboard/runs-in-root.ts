@@ -1,4 +1,4 @@
-// The runs in a directory by name: no name leads out of it.
+// Finds the runs in a directory by name; no name can lead out of the directory.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';
@@ -20,7 +20,7 @@ export function runNamed(root: string, name: string): string {
   });
 }
 
-/** A run may be removed between two looks at it. */
+/** A run may be removed between two checks. */
 export function isRunHere(directory: string): boolean {
   try {
     return isRun(directory);
