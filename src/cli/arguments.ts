@@ -1,4 +1,4 @@
-// Arguments that are more than text: numbers and lists of them, and options that several commands share.
+// Parsers of arguments that are not plain text, and options that several commands share.
 import { InvalidArgumentError } from 'commander';
 import { mostCompletions, mostSamples } from '../config/limits.ts';
 
@@ -25,7 +25,7 @@ export function nonNegativeNumber(text: string): number {
   throw new InvalidArgumentError('expected a number, at least 0.');
 }
 
-/** 0 takes any port that is free. */
+/** 0 chooses any free port. */
 export function portNumber(text: string): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value < 2 ** 16) return value;
@@ -45,21 +45,21 @@ export function probability(text: string): number {
   throw new InvalidArgumentError('expected a number above 0, at most 1.');
 }
 
-/** Completions are held at once. */
+/** Limited, since all completions are in memory at once. */
 export function completionCount(text: string): number {
   const value = positiveInteger(text);
   if (value <= mostCompletions) return value;
   throw new InvalidArgumentError(`expected at most ${mostCompletions}.`);
 }
 
-/** Sizes of samples, for pass@k: they are held at once. */
+/** Values of k for pass@k; limited, since all samples of a problem are in memory at once. */
 export function sampleSizes(text: string): number[] {
   const sizes = text.split(',').map(positiveInteger);
   if (Math.max(...sizes) <= mostSamples) return sizes;
   throw new InvalidArgumentError(`expected at most ${mostSamples}.`);
 }
 
-/** Takes out what was not given, so that options can be handed on as they are. */
+/** Removes options that were not given, so that the others can be passed on as they are. */
 export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,10 +1,10 @@
-// Checks as people read them, and the one that stops as an error.
+// Formats checks for people, and turns the first failed one into an error.
 import { blocking, type Check } from '../studio/checks.ts';
 import type { DescribedError } from './output.ts';
 
 const marks = { error: '✗', warning: '!', info: '·' };
 
-/** A line for each: `✓ masks: …`, and below what is not ok what to do. */
+/** One line per check, `✓ masks: …`, and below a check that is not ok what to do about it. */
 export function checkLines(checks: readonly Check[]): string[] {
   return checks.flatMap(({ id, ok, level, detail, hint }) => [
     `${ok ? '✓' : marks[level]} ${id}: ${detail}`,
@@ -12,7 +12,7 @@ export function checkLines(checks: readonly Check[]): string[] {
   ]);
 }
 
-/** What the first check that stops comes to, if any does. */
+/** The error of the first check that stops training, if there is one. */
 export function checkError(code: string, checks: readonly Check[]): DescribedError | undefined {
   const check = blocking(checks);
   return check && { code, message: `${check.id}: ${check.detail}`, ...(check.hint && { hint: check.hint }) };

@@ -1,4 +1,4 @@
-// What the command can do, one by one, and the short overview that `gradus` alone prints.
+// Lists the commands with their arguments and options, and the short overview that `gradus` alone prints.
 import type { Command, Option } from 'commander';
 
 export interface ListedCommand {
@@ -9,7 +9,7 @@ export interface ListedCommand {
   readonly description: string;
 }
 
-/** Every command of a program; those of a group, such as `runs`, one by one. */
+/** All commands of a program, including those in groups such as `runs`. */
 export function listCommands(program: Command, prefix = ''): ListedCommand[] {
   return program.commands.flatMap((command) => {
     const name = prefix + command.name();
@@ -19,7 +19,7 @@ export function listCommands(program: Command, prefix = ''): ListedCommand[] {
   });
 }
 
-/** What a command takes, one by one. */
+/** The arguments and options of a command. */
 export interface CommandUsage {
   readonly arguments: readonly { readonly name: string; readonly required: boolean; readonly description: string }[];
   readonly options: readonly ListedOption[];
@@ -28,7 +28,7 @@ export interface CommandUsage {
 export interface ListedOption {
   /** The option as it is typed: `--set`. */
   readonly name: string;
-  /** What stands behind it; absent if nothing does. */
+  /** The placeholder of its value, as in `<value>`; absent if it takes none. */
   readonly value?: string;
   readonly required: boolean;
   readonly default?: unknown;
@@ -52,7 +52,7 @@ function listedOption({ long, short, flags, mandatory, negate, defaultValue, des
     name: long ?? short ?? flags,
     ...(value !== undefined && { value }),
     required: mandatory,
-    // Commander's default of `--no-x` is that of `--x`.
+    // Commander reports the default of `--x` for `--no-x`.
     ...(defaultValue !== undefined && !negate && { default: defaultValue }),
     description,
   };

@@ -1,7 +1,7 @@
-// What was said in an episode, in one line: the policy's turns as they are, what it was answered in brackets.
+// An episode in one line: the policy's turns, with the answers to them in brackets.
 import type { Message } from '../message.ts';
 
-/** @param messages all behind the prompt, where the policy had several turns; else it is the completion alone */
+/** @param messages all messages after the prompt, if the policy had several turns; otherwise only the completion is shown */
 export function conversationLine(completion: string, messages?: readonly Message[]): string {
   if (!messages) return completion;
   return messages

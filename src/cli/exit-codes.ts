@@ -1,4 +1,4 @@
-// The exit codes, one table, and which error leaves with which.
+// The table of exit codes, and the exit code of each error.
 import { type ErrorKind, GradusError } from '../errors.ts';
 
 export const exitCodes = [
@@ -22,7 +22,7 @@ export const ofSignal = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const sati
 
 export type StopSignal = keyof typeof ofSignal;
 
-/** How a run that ended leaves: below a bar, for want of a metric, or stopped by a signal. */
+/** The exit code of a run that ended: a requirement not met, a metric missing, or stopped by a signal. */
 export function exitCodeOfRun({ error }: { readonly error?: { readonly code: string } }, reason?: unknown): ExitCode {
   if (error === undefined) return 0;
   if (error.code === 'BELOW_BAR') return 5;
@@ -32,6 +32,6 @@ export function exitCodeOfRun({ error }: { readonly error?: { readonly code: str
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof GradusError) return ofKind[error.kind];
-  // A damaged or unknown file is data that is wrong.
+  // A damaged or unknown file counts as invalid data.
   return error instanceof Error && error.name === 'FormatError' ? 2 : 1;
 }

@@ -1,4 +1,4 @@
-// Numbers and times as people read them.
+// Formats numbers, times and tables for people.
 
 /** `42 s`, `3:07`, `1:02:09` */
 export function duration(seconds: number): string {
@@ -26,21 +26,21 @@ export function interval95(interval: readonly [number, number] | undefined): str
   return interval === undefined ? '' : `(${interval[0].toFixed(2)}–${interval[1].toFixed(2)})`;
 }
 
-/** Replaces control characters: what a model or a file says must not steer the terminal. */
+/** Replaces control characters, so that the output of models and the contents of files cannot control the terminal. */
 export function withoutControls(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
-/** A text in one line, cut to a width, without control characters. */
+/** A text in one line, without control characters, cut to a width. */
 export function oneLine(text: string, width = 100): string {
   const flat = withoutControls(text.trim().replaceAll(/\s+/g, ' '));
   return flat.length > width ? `${flat.slice(0, width - 1)}…` : flat;
 }
 
-/** Cells longer than this push what follows them to the right in their own row only. */
+/** Longer cells do not widen their column, but shift the rest of their own row to the right. */
 const widestColumn = 48;
 
-/** Rows of cells, in columns that line up. */
+/** Rows of cells in aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number) =>
     Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widestColumn), 0);

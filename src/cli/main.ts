@@ -1,4 +1,4 @@
-// The `gradus` command: reads arguments, runs one command, answers with its exit code.
+// The `gradus` command: parses arguments, runs one command, and returns its exit code.
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
@@ -10,14 +10,14 @@ import { Output, type Stream } from './output.ts';
 import { ownStdout } from './own-stdout.ts';
 import { watchForNoAnswer } from './unanswered.ts';
 
-/** What commands are given; their work answers with the exit code. */
+/** What every command receives. */
 export interface Cli {
   readonly output: Output;
-  /** What the process is told while a command runs. */
+  /** Opens standard input. */
   readonly stdin: () => Readable;
   /** The whole command line, without the program's name. */
   readonly argv: readonly string[];
-  /** Turns what a command does into commander's action. */
+  /** Wraps the work of a command, which returns the exit code, as commander's action. */
   action<A extends unknown[]>(
     work: (...args: A) => Promise<ExitCode | undefined> | ExitCode | undefined,
   ): (...args: A) => Promise<void>;
@@ -30,7 +30,7 @@ export interface Streams {
   readonly stderr: Stream;
 }
 
-/** Makes the commands, in the order of the help. Each is loaded when it is made. */
+/** The functions that make the commands, in the order of the help. Each loads its module when it is called. */
 const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   train: async (cli) => (await import('./commands/train.ts')).trainCommand(cli),
   eval: async (cli) => (await import('./commands/eval.ts')).evalCommand(cli),
@@ -82,7 +82,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   let exitCode: ExitCode = 0;
   const cli: Cli = {
     output,
-    // The process's own is opened by looking at it.
+    // A function, since accessing `process.stdin` opens it.
     stdin: () => (streams ? (streams.stdin ?? Readable.from([])) : process.stdin),
     argv,
     action:
@@ -93,11 +93,11 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   };
   const program = await createProgram(cli, command, help);
   const subject = named(program, words);
-  // As results call it: `runs show`. Of a command that there is not, its first word.
-  const asked = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
+  // The name in results, such as `runs show`; for an unknown command, its first word.
+  const commandName = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
   const watches = [showDownloads(output), tellDownloads(output)];
-  // A program that gives its own streams handles its own failures.
-  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, asked)));
+  // A caller with its own streams also handles its own failures.
+  if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, commandName)));
   const showHelp = () => {
     const helped = command === 'help' ? named(program, words.slice(1)) : subject;
     if (help.length > 0) output.result(helpResult(help.join(''), helped), help.join('').trimEnd());
@@ -112,13 +112,13 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       return 0;
     }
     output.trace(error);
-    return output.failure(error instanceof CommanderError ? usageError(error, subject) : error, asked);
+    return output.failure(error instanceof CommanderError ? usageError(error, subject) : error, commandName);
   } finally {
     for (const end of watches) end();
   }
 }
 
-/** @param name of the command that is asked for */
+/** @param name of the requested command */
 async function createProgram(cli: Cli, name: string | null, help: string[]): Promise<Command> {
   const program = new Command('gradus')
     .description('GRPO fine-tuning of language models from TypeScript')
@@ -131,7 +131,7 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });
-  // Help lists all commands, and so does the answer to a name that none has.
+  // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
   const makes = isKnown ? [commands[name]!] : Object.values(commands);
   for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
@@ -139,7 +139,7 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   return program;
 }
 
-/** Errors are thrown, and help, which comes in pieces, is collected. */
+/** Makes commander throw its errors, and collects the help, which it writes in pieces. */
 function settle(command: Command, help: string[]): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => help.push(text),
@@ -149,14 +149,14 @@ function settle(command: Command, help: string[]): void {
   for (const child of command.commands) settle(child, help);
 }
 
-/** The result of help: the commands of the program or of a group such as `runs`, or what one command takes. */
+/** The result of help: the commands of the program or of a group such as `runs`, or the usage of one command. */
 function helpResult(text: string, subject: Command): object {
   const prefix = subject.parent ? `${subject.name()} ` : '';
   const more = subject.commands.length > 0 ? { commands: listCommands(subject, prefix) } : commandUsage(subject);
   return { ok: true, schema: 'help.result/1', command: 'help', text, ...more };
 }
 
-/** The command that a line names, down to `runs show`. */
+/** The command that a command line names, including one in a group such as `runs show`. */
 function named(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {
@@ -172,10 +172,10 @@ function fullName(command: Command): string {
   return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
 }
 
-/** Commander's complaint about a command as ours: `error: unknown option '--x'\n(Did you mean --y?)`. */
+/** Converts commander's error, such as `error: unknown option '--x'\n(Did you mean --y?)`, to ours. */
 function usageError({ code, message }: CommanderError, command: Command): GradusError {
   const name = fullName(command);
-  // What commander throws for a group of commands, such as `runs`, without one of them.
+  // Commander throws this for a group of commands, such as `runs`, without a command.
   if (code === 'commander.help') {
     const own = command.commands.map((known) => known.name()).join(', ');
     return new GradusError('USAGE', `${name} needs a command of its own`, { hint: `one of ${own}` });

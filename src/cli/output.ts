@@ -1,4 +1,4 @@
-// Who may write where: results on stdout, everything else on stderr; under --json stdout holds one object and nothing else.
+// The output of commands: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
 import { codeOf, GradusError, messageOf } from '../errors.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { withoutControls } from './formatting.ts';
@@ -10,14 +10,14 @@ export interface Stream {
   readonly columns?: number;
 }
 
-/** How a command answers: for people, as one JSON object, or as one object a line while it goes on. */
+/** The form of the output: text for people, one JSON object, or a stream of events, one object per line. */
 export type OutputMode = 'text' | 'json' | 'events';
 
 export class Output {
   readonly mode: OutputMode;
   readonly stdout: Stream;
   readonly stderr: Stream;
-  /** Whether stderr is a terminal that wants colours: NO_COLOR is honoured. */
+  /** Whether to use colours: stderr is a terminal, and NO_COLOR is not set. */
   readonly color: boolean;
   #run: BegunRun | undefined;
 
@@ -33,14 +33,14 @@ export class Output {
     this.color = stderr.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
   }
 
-  /** A command's one result: the object, or for people its text. */
+  /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
     if (this.mode === 'json') this.line(result);
     else if (this.mode === 'events') this.line({ type: 'result', result });
     else this.stdout.write(`${text}\n`);
   }
 
-  /** A result that has something to show where it is a failure, too. */
+  /** Writes a result that has content even if the command failed. */
   outcome<R extends { readonly ok: boolean; readonly error?: DescribedError }>(
     result: R,
     text: string,
@@ -51,27 +51,27 @@ export class Output {
     return exit_code;
   }
 
-  /** Something that happened; only those who asked for events are told. */
+  /** Writes an event, in mode `events` only. */
   event(event: object): void {
     if (this.mode === 'events') this.line(event);
   }
 
-  /** From now on failures name this run. */
+  /** From now on, failures name this run. */
   began({ id, dir }: BegunRun): void {
     this.#run = { id, dir };
   }
 
-  /** A line for people. */
+  /** Writes a line for people to stderr. */
   note(text: string): void {
     this.stderr.write(`${text}\n`);
   }
 
-  /** Shows where an error happened, if GRADUS_DEBUG is set. */
+  /** Writes the stack of an error, if GRADUS_DEBUG is set. */
   trace(error: unknown): void {
     if (process.env.GRADUS_DEBUG && error instanceof Error) this.note(error.stack ?? '');
   }
 
-  /** Tells what went wrong, in one line, and as the command's one object where that was asked for. */
+  /** Reports an error in one line on stderr and, in JSON modes, as the command's result. Returns the exit code. */
   failure(thrown: unknown, command: string | null): ExitCode {
     const error = systemError(thrown);
     const exit_code = exitCodeOf(error);
@@ -79,7 +79,7 @@ export class Output {
     return exit_code;
   }
 
-  /** Tells of an error that is described already. */
+  /** Like `failure`, for an error that is described already. */
   failed(failure: { command: string | null; error: DescribedError; exit_code: ExitCode }): void {
     if (this.mode !== 'text')
       this.result({ ok: false, schema: 'error/1', ...failure, ...(this.#run && { run: this.#run }) }, '');
@@ -94,7 +94,7 @@ export class Output {
     this.note(`${label} ${message}${hint ? ` (${hint})` : ''}`);
   }
 
-  /** An object on a line of its own, whatever the mode. */
+  /** Writes an object as one line of JSON, in any mode. */
   line(value: object): void {
     this.stdout.write(`${JSON.stringify(value)}\n`);
   }
@@ -112,7 +112,7 @@ export interface DescribedError {
   readonly path?: string;
 }
 
-/** Any error as a code, one line and a hint. */
+/** Describes any error by a code, one line and a hint. */
 export function describeError(error: unknown): DescribedError {
   const { hint } = error as { hint?: unknown };
   const code = codeOf(error);

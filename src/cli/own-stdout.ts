@@ -1,21 +1,21 @@
-// Stdout, kept for the command's own results.
+// Reserves stdout for the command's own results.
 import type { Stream } from './output.ts';
 
-/** Whoever reads it has left, or its terminal was closed. */
+/** The error codes if the reader has exited or the terminal was closed. */
 const gone: readonly (string | undefined)[] = ['EPIPE', 'EIO'];
 
 /**
- * The way to stdout. Whatever else writes there from now on, such as a user's environment or the file of a reward, is told on stderr.
- * That nobody listens is no reason to end what goes on; a result that could not be written, as on a full disk, is exit 1 in the end.
+ * Returns the only stream to stdout. Everything else that is written there from now on, for example by a user's environment or reward, goes to
+ * stderr. A reader that has exited does not end the command; a result that cannot be written, as on a full disk, leads to exit code 1.
  */
 export function ownStdout(): Stream {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
   stderr.on('error', () => {});
-  let isTold = false;
+  let isReported = false;
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-    if (gone.includes(code) || isTold) return;
-    isTold = true;
+    if (gone.includes(code) || isReported) return;
+    isReported = true;
     stderr.write(`error: what was to be written to stdout is lost: ${message}\n`);
     process.once('exit', () => {
       process.exitCode ||= 1;

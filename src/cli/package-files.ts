@@ -1,8 +1,8 @@
-// Files that ship with the package beside its code: guides, templates, the skill.
+// Paths of files that ship with the package beside its code: guides, templates, the skill.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The path of something at the root of the package: two folders up, from the sources as from the build. */
+/** A path at the root of the package, which is two folders up both from the sources and from the build. */
 export function packagePath(...parts: string[]): string {
   return join(import.meta.dirname, '..', '..', ...parts);
 }

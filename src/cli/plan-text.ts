@@ -1,4 +1,4 @@
-// A plan as people read it.
+// Formats the plan of a run for people.
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
 import type { Plan } from '../studio/plan.ts';
@@ -32,7 +32,7 @@ function settingRows({ config, origins }: Plan): string[][] {
   return [...settings.filter((setting) => !isDefault(setting)), ...settings.filter(isDefault)].map(row);
 }
 
-/** What the run consists of and what it takes. */
+/** The parts of the run, with their estimated time and memory. */
 function factRows(plan: Plan): string[][] {
   const { parameters, problems, steps, per_step: step, memory, time, gpu, rental } = plan;
   const largest = Object.entries(memory.parts).sort(([, a], [, b]) => b - a);

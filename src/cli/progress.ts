@@ -1,13 +1,13 @@
-// How far training is: on a terminal one line that is rewritten, elsewhere a plain line now and then.
+// Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
 import type { EvaluationRecord } from '../runs/records.ts';
 import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
 
-/** Plain lines in a whole run, about. */
+/** The approximate number of plain lines in a run. */
 const plainLines = 20;
-/** Steps whose mean duration tells the time left. */
+/** The number of last steps whose mean duration is used to estimate the time left. */
 const recentSteps = 10;
 
 export class Progress {
@@ -126,7 +126,7 @@ function trackerLine({ tracker, fault }: TrackerEvent): string {
   return fault === undefined ? `${tracker} has everything again` : `${tracker} lacks something: ${fault}`;
 }
 
-/** A file of the user's that is not what it was. */
+/** A note about a user's file that has changed. */
 export function changedLine(file: string): string {
   return `changed since the run was trained with it: ${file}`;
 }

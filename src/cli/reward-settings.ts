@@ -1,4 +1,4 @@
-// Settings of a reward as the command line gives them: a JSON object.
+// Parses the settings of a reward on the command line, a JSON object.
 import { GradusError, isObject, messageOf } from '../errors.ts';
 
 /** The value of `--reward-config`. Throws `USAGE`. */

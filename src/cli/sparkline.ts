@@ -1,8 +1,8 @@
-// A row of numbers as a line of small bars: ▁▂▄▆█
+// Draws numbers as a line of small bars: ▁▂▄▆█
 
 const bars = '▁▂▃▄▅▆▇█';
 
-/** @param width the most bars; more values than that are averaged */
+/** @param width the maximum number of bars; if there are more values, neighbours are averaged */
 export function sparkline(values: readonly number[], width = 40): string {
   const columns = Math.min(width, values.length);
   const means = Array.from({ length: columns }, (_, i) => {

@@ -4,7 +4,7 @@ import { faultError, type SystemFault, systemFaults } from '../runs/system-fault
 
 const faults: Readonly<Record<string, SystemFault>> = systemFaults;
 
-/** Returns the error unchanged if it is not about a file. For errors that code which works on files did not expect. */
+/** For errors that code working on files did not expect. Returns the error unchanged if it is not about a file. */
 export function systemError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
   const { code: said = '', path, syscall = 'the system' } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-// Answers for a command whose work can answer no more: it waits for what will never happen, or code of the user's failed where nobody listened.
+// Reports a command that can no longer finish: it waits for a promise that never settles, or an exception in user code was not caught.
 import { GradusError } from '../errors.ts';
 
 const neverEnds = () =>
@@ -8,14 +8,14 @@ const neverEnds = () =>
   });
 
 /**
- * @param answer given the error, tells it and returns the exit code
- * @returns a function that ends the watch, once the command has answered itself
+ * @param answer reports the error and returns the exit code
+ * @returns a function that ends the watch, to be called when the command has finished
  */
 export function watchForNoAnswer(answer: (error: unknown) => number): () => void {
   const idle = () => {
     process.exitCode = answer(neverEnds());
   };
-  // The state of the process is not known any more, so it ends at once.
+  // The state of the process is unknown after an uncaught exception, so it exits at once.
   const crashed = (error: unknown) => process.exit(answer(error));
   process.once('beforeExit', idle);
   process.once('uncaughtException', crashed);

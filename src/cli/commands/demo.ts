@@ -14,10 +14,10 @@ import { rewardLine } from '../reward-line.ts';
 import { withStopSignals } from '../signals.ts';
 import { sampleText } from './sample.ts';
 
-/** At the root of the package, from the sources as from the build. */
+/** At the root of the package, both from the sources and from the build. */
 const bundledConfig = fileURLToPath(new URL('../../../demo/demo.yaml', import.meta.url));
 
-/** Completions that are shown of each policy. */
+/** The number of completions shown of each policy. */
 const shownSamples = 4;
 
 const examples = `Examples:
@@ -114,7 +114,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
   );
 }
 
-/** At the temperature of training, of problems that no stage has seen. */
+/** Sampled at the training temperature, on problems that no stage has seen. */
 function accuracyOf({ metrics, intervals }: EvaluationRecord): Accuracy {
   return { accuracy: metrics['eval/sampled_accuracy']!, interval: intervals['eval/sampled_accuracy']! };
 }

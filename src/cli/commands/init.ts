@@ -16,7 +16,7 @@ const examples = `Examples:
 
 interface Template {
   readonly description: string;
-  /** Commands worth running in the project, the first of them first. */
+  /** Commands worth running in the project, in order. */
   readonly next: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export function initCommand(cli: Cli): Command {
 
 function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   const contents = projectFiles(template, basename(resolve(dir)));
-  // Without these two a folder may be a project already.
+  // An existing project may have the shared files already; they are kept.
   const own = Object.keys(contents).filter((file) => !(shared.includes(file) && existsSync(join(dir, file))));
   const taken = own.find((file) => existsSync(join(dir, file)));
   if (taken !== undefined) {
@@ -88,22 +88,22 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   );
 }
 
-/** What a project has in common with other projects; left alone where it is there. */
+/** Files that any project may have already; existing ones are left alone. */
 const shared = ['package.json', '.gitignore'];
 
-/** The commands where a package is there already, which need not have our script nor depend on this package. */
+/** The commands for an existing package, which may lack our script and the dependency on this package. */
 function nextBeside(packageFile: string, next: readonly string[]): readonly string[] {
   const { type, dependencies, devDependencies } = parsedPackage(packageFile);
   const isDependency = [dependencies, devDependencies].some((names) => isObject(names) && 'gradus' in names);
   const others: Readonly<Record<string, readonly string[]>> = {
     'npm install': isDependency ? ['npm install'] : ['npm install gradus'],
-    // Node itself refuses tests that are ES modules in a CommonJS package.
+    // Node refuses tests that are ES modules in a CommonJS package.
     'npm test': type === 'commonjs' ? [] : ['node --test env.test.ts'],
   };
   return next.flatMap((command) => others[command] ?? [command]);
 }
 
-/** Nothing of a file that is no package: telling so is up to npm. */
+/** Empty for a malformed package.json, which npm will report. */
 function parsedPackage(file: string): Record<string, unknown> {
   try {
     const content: unknown = JSON.parse(readFileSync(file, 'utf8'));

@@ -41,7 +41,7 @@ async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = 
   return 2;
 }
 
-/** A reward that fails on everything is broken. */
+/** A reward that fails on every completion is broken. */
 function faultOf({ completions, failures, errors }: Replay) {
   if (failures < completions || errors.length === 0) return undefined;
   return {

@@ -105,7 +105,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
   }
 }
 
-/** @param refusal why it is shown, if nobody asked for it */
+/** @param refusal why the plan is shown although it was not requested */
 async function showPlan({ output, argv }: Cli, file: string, flags: TrainFlags, refusal?: GradusError) {
   const { name, out, resume, overwrite, require } = flags;
   const { loadConfigFile } = await import('../../config/load.ts');
@@ -136,7 +136,7 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   return 0 as const;
 }
 
-/** What the command line changes in the configuration. */
+/** The changes to the configuration that the command line makes. */
 function settingsOf({ set, backend, compute }: TrainFlags): string[] {
   return [...set, ...(backend ? [`backend=${backend}`] : []), ...(compute ? [`compute=${compute}`] : [])];
 }

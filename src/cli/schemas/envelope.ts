@@ -1,4 +1,4 @@
-// What the object of every command has in common: whether it went well, which schema it follows, which command it answers.
+// The fields that the results of all commands share: whether the command succeeded, the schema, and the command.
 import { z } from 'zod';
 
 /** What went wrong: a stable code, one line, and what to do about it. */
@@ -9,7 +9,7 @@ export const failure = z.strictObject({
   path: z.string().exactOptional().describe('the key of the configuration, or the file'),
 });
 
-/** The result of a command that ended well; its failures follow `error/1`. */
+/** The result of a command that succeeded; its failures follow `error/1`. */
 export function resultSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
   schema: N,
   command: C,
@@ -26,7 +26,7 @@ export function resultSchema<const N extends string, const C extends string, S e
     .describe(description);
 }
 
-/** The result of a command that has something to show where it failed, too: then there is `error` as well, and the exit code. */
+/** The result of a command that has content even if it failed: then `error` and the exit code are added. */
 export function outcomeSchema<const N extends string, const C extends string, S extends z.core.$ZodShape>(
   schema: N,
   command: C,

@@ -1,4 +1,4 @@
-// error/1: what any command answers with when it fails and has nothing else to show.
+// error/1: the result of any command that fails and has nothing else to show.
 import { z } from 'zod';
 import { failure } from './envelope.ts';
 

@@ -1,4 +1,4 @@
-// Every kind of object that the command prints, by the name that the object itself carries in `schema`.
+// The schemas of all objects that the command prints, by the name in the object's `schema`.
 import { z } from 'zod';
 import { agentDocsSchema } from './agent-docs.ts';
 import { configSchemaSchema } from './config-schema.ts';
@@ -39,7 +39,7 @@ import { trainEventSchema } from './train-event.ts';
 import { trainPlanSchema } from './train-plan.ts';
 import { versionSchema } from './version.ts';
 
-/** A change that adds a key keeps the number; one that removes or changes a key raises it. */
+/** Adding a key keeps the number of a schema; removing or changing one raises it. */
 export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'agent-docs.result/1': agentDocsSchema,
   'config-schema.result/1': configSchemaSchema,

@@ -1,4 +1,4 @@
-// What several results hold: the records of a run directory.
+// Schemas that several results share: the records of a run directory.
 import { z } from 'zod';
 import { type Message, roles } from '../../message.ts';
 import { stopReasons } from '../../rl.ts';
@@ -80,7 +80,7 @@ export const changedFiles = z
   .exactOptional()
   .describe('files of rewards, environments, data and models that have changed; absent if none has');
 
-/** run.json, and where it lies. */
+/** run.json, with its path. */
 const runFields = {
   id: z.string().describe('the name of the directory'),
   dir: z.string(),
@@ -122,7 +122,7 @@ export const runWithDirectory: z.ZodType<RunRecord & { readonly dir: string }> =
 
 const window = { before: z.number(), after: z.number() };
 
-/** A run as lists and comparisons have it. */
+/** A run in lists and comparisons. */
 export const runSummaryFields = {
   ...runFields,
   model: z.string().nullable(),

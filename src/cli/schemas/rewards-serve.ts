@@ -1,4 +1,4 @@
-// rewards.serve.result/1 and rewards.score/1: that rewards are ready for questions, and the answer to each.
+// rewards.serve.result/1 and rewards.score/1: the message that rewards are ready, and the answer to each request.
 import { z } from 'zod';
 import type { RewardAnswer } from '../../studio/user-code/rewards/serve-rewards.ts';
 import { resultSchema } from './envelope.ts';

@@ -1,4 +1,4 @@
-// serve.result/1: a server that answers; printed as soon as it does.
+// serve.result/1: a running server; printed as soon as it accepts requests.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 import { openedRun } from './records.ts';

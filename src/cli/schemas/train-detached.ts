@@ -1,4 +1,4 @@
-// train.detached/1: what `train --detach` answers with at once.
+// train.detached/1: the immediate result of `train --detach`.
 import { z } from 'zod';
 import { resultSchema } from './envelope.ts';
 

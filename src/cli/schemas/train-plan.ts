@@ -1,4 +1,4 @@
-// train.plan/1: what training would take, as `train --dry-run` tells.
+// train.plan/1: what training would take, as shown by `train --dry-run`.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
 

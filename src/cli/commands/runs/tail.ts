@@ -98,7 +98,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   );
 }
 
-/** What people read of an event; undefined for those that they need not. */
+/** The text of an event for people; undefined for events that are not shown. */
 function eventLine(event: TimedEvent): string | undefined {
   if (event.type === 'evaluation') return `step ${event.step}: ${evaluationLine(event)}`;
   if (event.type === 'alert') return alertLine(event);
