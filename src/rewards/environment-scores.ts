@@ -57,7 +57,7 @@ export function environmentScores<E extends Example = Example>(
   };
 }
 
-/** One judgement for each trajectory. */
+/** The group scores of each trajectory, or the error. */
 async function scoreGroup<E extends Example>(
   environment: Environment<E>,
   example: E,

@@ -36,7 +36,7 @@ export const llmJudgeConfig: z.ZodType<LlmJudgeConfig> = z.strictObject({
   concurrency: z.int().positive().exactOptional(),
 });
 
-/** The parts of the outside world that a judge needs. */
+/** What a judge needs from outside: the network and environment variables. */
 export interface LlmJudgeOutside {
   readonly fetch: typeof globalThis.fetch;
   /** Environment variables; `api_key_env` names one of them. */
@@ -59,7 +59,7 @@ export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): Rewa
     const known = verdicts.get(question);
     if (known) return known;
     const verdict = askRepeatedly(config, outside.fetch, apiKey, question);
-    // A failure is not remembered: the next call asks again.
+    // Failures are not cached: the next call asks again.
     verdict.catch(() => verdicts.delete(question));
     verdicts.set(question, verdict);
     if (verdicts.size > cachedVerdicts) verdicts.delete(verdicts.keys().next().value!);

@@ -1,4 +1,4 @@
-// Calls a reward function once and returns its scores, or what went wrong.
+// Calls a reward function once and returns its scores or its error.
 import type { Soon } from '../env-call.ts';
 import { kindOf, stackOf } from '../errors.ts';
 import { faultMessage } from '../fault-message.ts';
@@ -30,7 +30,7 @@ export function callReward(score: RewardFunction, judged: Judged): Soon<RewardOu
   }
 }
 
-/** What was thrown, with those lines of its stack that are not in Gradus itself. */
+/** The error, with the lines of its stack outside of Gradus. */
 function faultOf(error: unknown): Fault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
@@ -38,7 +38,7 @@ function faultOf(error: unknown): Fault {
   return { message: faultMessage(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 
-/** Checks what user code returned, which may be anything. Throws a TypeError that says what is wrong with it. */
+/** Checks what user code returned. Throws a TypeError that says what is wrong with it. */
 function checkedScores(answer: unknown, count: number): (number | null | Fault)[] {
   if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);

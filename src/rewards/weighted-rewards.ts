@@ -1,4 +1,4 @@
-// The reward model that sums weighted reward functions, and records whatever goes wrong in them on the trajectories.
+// The reward model that sums weighted reward functions, and records their errors on the trajectories.
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
@@ -60,7 +60,7 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
   });
 }
 
-/** The least time for a completion that is tried alone, in milliseconds: the machine may be busy. */
+/** The minimum time for a completion that is tried alone, in milliseconds, since the machine may be busy. */
 const leastShare = 2000;
 
 /** What one reward function returned for a group. */
@@ -70,7 +70,7 @@ interface Verdict {
   readonly extra?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Scores all that can be scored: a completion on which the function fails costs no other its score. */
+/** Scores as many completions as possible: one on which the function fails does not cost the others their scores. */
 async function judge(score: NamedReward['score'], group: Judged, timeLimit: number): Promise<Verdict> {
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
@@ -116,7 +116,7 @@ function combine(
   i: number,
   metrics: NonNullable<Reward['metrics']>,
 ): Reward {
-  // Entries, since assigning to a property called __proto__ would keep nothing.
+  // Built from entries, since assigning to a property called __proto__ has no effect.
   const parts: [string, number | null][] = [];
   const errors: [string, string][] = [];
   const stacks: [string, string][] = [];
