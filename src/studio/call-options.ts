@@ -1,4 +1,4 @@
-// Checks options of functions that programs call, which TypeScript alone does not hold to their ranges.
+// Checks the options of functions that programs call, since TypeScript does not check ranges.
 import { z } from 'zod';
 import { mostCompletions, mostSamples } from '../config/limits.ts';
 import { GradusError } from '../errors.ts';
@@ -9,7 +9,7 @@ export const sampleSize = z.int().min(1).max(mostSamples);
 export const temperature = z.number().nonnegative();
 export const checkpointName = z.string();
 
-/** Throws `OPTION_INVALID` with the first option that does not fit, or that does not exist. Options that are undefined count as absent. */
+/** Throws `OPTION_INVALID` for the first option that is invalid or unknown. Undefined options count as absent. */
 export function checkOptions(schema: z.ZodObject, options: object): void {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const result = schema.partial().strict().safeParse(given);

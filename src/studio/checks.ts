@@ -5,11 +5,11 @@ export type CheckLevel = 'error' | 'warning' | 'info';
 export interface Check {
   readonly id: string;
   readonly ok: boolean;
-  /** What it means that it is not ok: `error` stops, `warning` does not. `info` is what is ok, or only worth knowing. */
+  /** The severity if it is not ok: `error` stops training, `warning` does not; `info` if it is ok or merely worth knowing. */
   readonly level: CheckLevel;
   /** What was found, with numbers, in one line. */
   readonly detail: string;
-  /** What to do about it; present where it is not ok. */
+  /** What to do about it, if it is not ok. */
   readonly hint?: string;
 }
 
@@ -21,7 +21,7 @@ export function failed(id: string, level: 'error' | 'warning', detail: string, h
   return { id, ok: false, level, detail, hint };
 }
 
-/** The first check that stops, if any does. */
+/** The first check that stops training, if there is one. */
 export function blocking(checks: readonly Check[]): Check | undefined {
   return checks.find(({ ok, level }) => !ok && level === 'error');
 }

@@ -43,12 +43,12 @@ export interface StartEvent {
   readonly step: number;
   readonly max_steps: number;
   readonly parameters: { readonly total: number; readonly trainable: number };
-  /** The type of the weights that completions are sampled with, adapters aside: what `native.rollout_dtype: auto` chose. Absent where the engine decides. */
+  /** The type of the weights that completions are sampled with, adapters aside: what `native.rollout_dtype: auto` chose. Absent if the engine decides. */
   readonly rollout_dtype?: string;
   readonly problems: { readonly train: number; readonly eval: number };
   /** Files of rewards, environments, data and models that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
-  /** What is wrong with later checkpoints, whose steps are made again; absent if nothing is. */
+  /** What is wrong with later checkpoints, whose steps are repeated; absent if nothing is. */
   readonly damaged_checkpoints?: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export interface StageEvent {
   readonly steps: number;
 }
 
-/** A tracker begins to fail, which does not concern the run; without a fault, everything has arrived after all. */
+/** A tracker has begun to fail, which does not affect the run; without a fault, everything has arrived after all. */
 export interface TrackerEvent {
   readonly type: 'tracker';
   readonly step: number;

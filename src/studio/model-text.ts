@@ -1,9 +1,9 @@
-// The tokenizer and the renderer of a configuration's model, loaded on first use; a policy without text has neither.
+// The tokenizer and the renderer of a configuration's model, loaded on first use. A policy without text has neither.
 import type { ModelText } from '../backends/open-renderer.ts';
 import type { Config } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
 
-/** Throws `TOKENIZER_NOT_FOUND` where there is no model, and what `openModelText` throws. */
+/** Throws `TOKENIZER_NOT_FOUND` if there is no model, and the errors of `openModelText`. */
 export async function openConfiguredText({
   model,
   chat_template,

@@ -220,7 +220,7 @@ function timePlan(
   const perCompletion = times.generate / (prompts_per_step * num_generations);
   const every = evaluation?.every_steps ?? steps;
   const count = evaluation ? (evaluation.on_start ? 1 : 0) + Math.ceil(steps / every) : 0;
-  // A greedy answer to each problem, and the samples that the largest pass@k needs.
+  // One greedy answer to each problem, and the samples for the largest pass@k.
   const answers = evaluation ? problems.eval.length * (1 + Math.max(...evaluation.k)) : 0;
   const evaluations = count * answers * perCompletion;
   const training = stages.reduce((sum, { from, to, method, config: own }) => {

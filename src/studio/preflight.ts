@@ -26,18 +26,18 @@ export interface PreflightReport {
   readonly samples: readonly SampleRecord[];
 }
 
-/** The most that are sampled; fewer if a step has fewer. */
+/** The numbers of prompts, of completions of each, and of gold answers to score; a step may have fewer. */
 const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
-/** Nats. Above it, sampler and trainer do not compute the same model: importance ratios would be off by 5 %. */
+/** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
 const widestGap = 0.05;
 /** The fraction of completions cut off above which there is a warning. */
 const bearableTruncation = 0.5;
-/** Learning rates below which 100 steps change little, and those to start with: of a table of logits, and of adapters of a model that a CPU trains. */
+/** Learning rates below which 100 steps change little, and recommended ones, for a table of logits and for adapters of a small model. */
 const slowRates = { table: { below: 0.01, start: '0.5' }, adapters: { below: 3e-5, start: '1e-4' } };
 
-/** Returns `undefined` if it was cancelled. */
+/** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model, rewardModel } = setup;
   const progress = { step: 0, maxSteps: stepCount(config, problems) };

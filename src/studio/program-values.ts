@@ -1,4 +1,4 @@
-// What a program gives in a configuration where a file would give a name: rows, reward functions and environments.
+// Values that a program may put into a configuration in place of names: rows, reward functions and environments.
 import { isProgramReference, programReference } from '../config/references.ts';
 import type { ConfigInput } from '../config/schema.ts';
 import type { Configurable } from '../configurable.ts';
@@ -8,17 +8,17 @@ import type { RewardFunction } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 
 type Rewards = Exclude<NonNullable<ConfigInput['reward']>, string | readonly unknown[]>;
-/** An entry with settings. Functions have names, too, but are none. */
+/** An entry with a name and settings. Functions also have a `name`, but are not entries. */
 type Entry = Omit<Rewards, 'name'> & { readonly name: string | RewardFunction; readonly apply?: never };
 type Reward = string | RewardFunction | Entry;
 type ProgramEnvironment = Environment | Configurable<Environment>;
 
 /** The keys whose values may be more than names. Functions and environments run in this process, where an endless loop cannot be stopped. */
 export interface GivenParts {
-  /** What a file would name, or rows: plain data, as JSON could hold it. */
+  /** A name as in a file, or rows: plain data that JSON can represent. */
   readonly dataset?: string | readonly object[] | null | undefined;
   readonly eval_dataset?: string | readonly object[] | null | undefined;
-  /** Also functions, in the list or as the `name` of an entry with a weight. In metrics they have the names of the functions. */
+  /** Names or functions, in the list or as the `name` of an entry with a weight. Metrics use the names of the functions. */
   readonly reward?: Reward | readonly Reward[] | undefined;
   readonly reward_fn?: string | RewardFunction | null | undefined;
   readonly environment?:
@@ -31,14 +31,14 @@ export interface GivenParts {
 
 type Stage = NonNullable<ConfigInput['stages']>[number];
 
-/** A configuration that a program makes. Stages may have the same parts. */
+/** A configuration made by a program. Stages may contain such values, too. */
 export type ProgramConfig = Omit<ConfigInput, keyof GivenParts | 'stages'> &
   GivenParts & { readonly stages?: readonly (Omit<Stage, keyof GivenParts> & GivenParts)[] | undefined };
 
-/** By the references that stand for them in the configuration. */
+/** Values by their references in the configuration. */
 export type ProgramValues = ReadonlyMap<string, unknown>;
 
-/** The same configuration with a reference in place of each value, and the values. What is neither a value nor a name is left for the schema to refuse. */
+/** Replaces the values in a configuration by references. Anything that is neither a value nor a name is left for the schema to refuse. */
 export function withoutValues(config: ProgramConfig): { readonly config: ConfigInput; readonly values: ProgramValues } {
   if (!isObject(config)) return { config: config as ConfigInput, values: new Map() };
   const values = new Map<string, unknown>();
@@ -88,7 +88,7 @@ export function programValue(reference: string, values: ProgramValues = new Map(
   });
 }
 
-/** The rows that a program gave, if that is what the reference stands for. Throws `PROGRAM_VALUE_MISSING`, `DATASET_EMPTY`, `DATASET_MALFORMED`. */
+/** The rows of a reference; undefined if it is not a reference to rows. Throws `PROGRAM_VALUE_MISSING`, `DATASET_EMPTY`, `DATASET_MALFORMED`. */
 export function programRows(reference: string, values?: ProgramValues): readonly Example[] | undefined {
   if (!isProgramReference(reference)) return undefined;
   const rows = programValue(reference, values) as readonly unknown[];
@@ -109,7 +109,7 @@ export function programRows(reference: string, values?: ProgramValues): readonly
   return rows as readonly Example[];
 }
 
-/** What JSON could not hold; undefined if it can hold all. */
+/** The first part of a value that JSON cannot represent; undefined if there is none. */
 function faultOf(row: unknown): string | undefined {
   if (!isObject(row)) return 'is no object';
   try {
@@ -128,11 +128,11 @@ function faultOf(row: unknown): string | undefined {
   }
 }
 
-/** Names the kind of a value that is no plain object, such as a Date or a Map: copies of it would not be the same. */
+/** Names the class of a value that is not a plain object, such as a Date or a Map, since copies of it would differ. */
 function instanceName(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Plain objects of another realm, such as those of node:vm, have a prototype without a prototype, too.
+  // Plain objects of another realm, such as node:vm, also have a prototype without a prototype.
   if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
   return value.constructor?.name ?? 'class';
 }

@@ -25,10 +25,10 @@ export interface CheckedRequirement extends Requirement {
   readonly met: boolean;
 }
 
-/** What the result of every run has where it could be measured. */
+/** Metrics in the result of every run, if they could be measured. */
 const summaryNames = ['final_success_rate', 'random_baseline', 'lift', 'mean_reward'];
 
-/** What steps are measured by, whatever the configuration. */
+/** Metrics of steps in every configuration. */
 const stepNames = [
   'reward',
   'reward_std',
@@ -47,7 +47,7 @@ const stepNames = [
   'clip_ratio/region_mean',
 ];
 
-/** Names that begin like this may or may not be measured. */
+/** Prefixes of metrics that may or may not be measured. */
 const openNames = /^(clip_ratio|sampling|rewards|eval|tools|stop)\//;
 
 /** @param text such as `mean_reward>=0.5`. Throws `REQUIREMENT_INVALID`. */
@@ -61,7 +61,7 @@ export function parseRequirement(text: string): Requirement {
   });
 }
 
-/** Reads what a run of the configuration is required to reach. Throws `REQUIREMENT_INVALID` and, for metrics that it cannot have, `METRIC_UNKNOWN`. */
+/** Parses the requirements for a run. Throws `REQUIREMENT_INVALID` and, for metrics that the configuration cannot have, `METRIC_UNKNOWN`. */
 export function readRequirements(texts: readonly string[] = [], config: Config): Requirement[] {
   const requirements = texts.map(parseRequirement);
   assertMeasurable(requirements, config);
@@ -81,7 +81,7 @@ function assertMeasurable(requirements: readonly Requirement[], config: Config):
   }
 }
 
-/** @param metrics what was measured, by name */
+/** @param metrics the measured values by name */
 export function checkRequirements(
   requirements: readonly Requirement[],
   metrics: Readonly<Record<string, number>>,
@@ -93,7 +93,7 @@ export function checkRequirements(
   });
 }
 
-/** What is wrong with the first requirement that is not met; undefined if all are. */
+/** The error for the first requirement that is not met; undefined if all are met. */
 export function requirementFailure(
   checked: readonly CheckedRequirement[],
   metrics: Readonly<Record<string, number>>,

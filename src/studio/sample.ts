@@ -17,7 +17,7 @@ import { samplePolicy } from './evaluation/sample-policy.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
 
 export interface SampleOptions {
-  /** How many completions. @default 4 */
+  /** The number of completions. @default 4 */
   readonly n?: number;
   /** @default 0 */
   readonly seed?: number;
@@ -27,11 +27,11 @@ export interface SampleOptions {
   readonly system?: string;
   /** @default the configuration's */
   readonly temperature?: number;
-  /** Sample from the likeliest tokens that together reach this probability. @default the configuration's */
+  /** Sample from the most likely tokens that together reach this probability. @default the configuration's */
   readonly topP?: number;
-  /** Sample from this many of the likeliest tokens; 0: from all. @default the configuration's */
+  /** Sample from this many of the most likely tokens; 0 means all. @default the configuration's */
   readonly topK?: number;
-  /** Sample no token less likely than this fraction of the likeliest. @default the configuration's */
+  /** Sample no token less likely than this fraction of the most likely one. @default the configuration's */
   readonly minP?: number;
   /** @default the configuration's max_completion_length */
   readonly maxTokens?: number;
@@ -116,7 +116,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
   }
 }
 
-/** A model that is open, and what it is asked. */
+/** An open model, and the problems to sample. */
 interface Opened extends FoundSubject {
   readonly model: TrainableModel;
   asked(
@@ -129,7 +129,7 @@ interface Opened extends FoundSubject {
   dispose(): void;
 }
 
-/** Held-out problems, or where there are none those that were trained on. */
+/** Held-out problems or, if there are none, training problems. */
 async function openProblems(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
   const { checkpoint, config: given, signal } = options;
   const { setup, ...found } = await openSubject(subject, { checkpoint, config: given, signal });

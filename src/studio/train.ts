@@ -62,7 +62,7 @@ export async function train(config: string | ProgramConfig, options: TrainOption
       options.onEvent?.(value);
     }
   } finally {
-    // If the listener throws, the run ends as one whose events are left.
+    // If the listener throws, the run ends as if the consumer had left the loop over its events.
     await events.return(undefined as never);
   }
 }
@@ -135,13 +135,13 @@ async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerato
   }
 }
 
-/** The events, after something that is part of the run: where it fails, the run has failed. */
+/** Does something that is part of the run, then yields its events. If it fails, the run has failed. */
 async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   begin();
   yield* events;
 }
 
-/** A run that had only its directory keeps why it never began; one that has begun keeps itself how it ended. */
+/** Records why a reserved run never began. A run that has begun records its end itself. */
 function endIfReserved(directory: string, error: unknown): void {
   if (!isReserved(directory)) return;
   // On a full disk the run counts as interrupted, and the original error is reported.
@@ -165,7 +165,7 @@ const optionSchema = z.object({
   overwrite: z.boolean(),
 } satisfies Record<keyof TrainOptions, z.ZodType>);
 
-/** Throws `OPTION_INVALID`, also for options of which one would have no effect. */
+/** Throws `OPTION_INVALID` for invalid options, and for combinations in which one option would have no effect. */
 function assertOptions(options: TrainOptions): void {
   checkOptions(optionSchema, options);
   const exclusive = [
@@ -181,7 +181,7 @@ function assertOptions(options: TrainOptions): void {
   }
 }
 
-/** Throws `CONFIG_UNSUPPORTED`: values of this process cannot travel. */
+/** Throws `CONFIG_UNSUPPORTED` if the configuration holds values of this process, which cannot be sent to another machine. */
 function assertNamesOnly(values: ProgramValues = new Map()): void {
   const [reference] = values.keys();
   if (reference === undefined) return;
@@ -195,7 +195,7 @@ function assertNamesOnly(values: ProgramValues = new Map()): void {
 async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
   if (options.preflight === false || options.resume) return undefined;
   const [stage] = stagesOf(setup.config);
-  // Nothing is sampled in a supervised stage, and what would be sampled now says nothing of the policy after it.
+  // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.
   if (stage!.method === 'sft') return undefined;
   const report = await preflight(await setup.enter(stage!), options.signal);
   if (report) assertPassed(report);
@@ -215,9 +215,9 @@ async function findProfiler(config: Config): Promise<Profiler> {
   );
 }
 
-/** Throws what a tracker throws that cannot be used. */
+/** Throws the error of a tracker that cannot be used. */
 async function connectTrackers(config: Config, signal?: AbortSignal): Promise<Tracking | undefined> {
-  // A run's own files need no tracker.
+  // `jsonl` stands for the run's own files, which need no tracker.
   if (config.trackers.every((name) => name === 'jsonl')) return undefined;
   const { Tracking } = await import('./training/tracking.ts');
   return Tracking.connect(config, signal);
@@ -228,7 +228,7 @@ async function openProfile(profiler: Profiler, store: RunStore): Promise<StepPro
   return new StepProfile(profiler, store);
 }
 
-/** What `train` is given, with what it holds besides names. */
+/** The configuration, and the values in it that are not names. */
 type Loaded = LoadedConfig & { readonly values?: ProgramValues };
 
 export function loadConfig(config: string | ProgramConfig, settings: readonly string[] = []): Loaded {

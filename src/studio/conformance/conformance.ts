@@ -1,4 +1,4 @@
-// Conformance: computes losses, advantages, KL divergences and entropy control on the published vectors, and compares them with their oracles.
+// Conformance: recomputes losses, advantages, KL divergences and entropy control on the published vectors, and compares them with their oracles.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunTensors } from '../../backends/native/run-tensors.ts';
@@ -28,13 +28,13 @@ import {
 /** One vector, recomputed. */
 export interface ConformanceCheck {
   readonly subject: 'loss' | 'advantages' | 'kl' | 'entropy_control';
-  /** What is computed: a loss type, a way of scaling, an estimator. */
+  /** The subject: a loss type, a way of scaling, an estimator. */
   readonly name: string;
-  /** How it differs from the plain one. */
+  /** The settings that differ from the defaults. */
   readonly variant: string;
   /** The kind of batch. */
   readonly condition: string;
-  /** `TRL`; where it has no counterpart `verl`, and `definition`: the formula of the paper in PyTorch. */
+  /** `TRL`; if it has no counterpart, `verl` or `definition`, the formula of the paper in PyTorch. */
   readonly oracle: string;
   /** The largest |ours − oracle's| / (|oracle's| + 0.01) among all numbers of the vector: loss, metrics and gradients. */
   readonly difference: number;
@@ -42,11 +42,11 @@ export interface ConformanceCheck {
 }
 
 export interface ConformanceReport {
-  /** Versions of what made the vectors. */
+  /** The versions of the software that made the vectors. */
   readonly oracles: Readonly<Record<string, string>>;
   /** The version of ONNX Runtime. */
   readonly onnxruntime: string;
-  /** The largest difference that is ok: with it |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. */
+  /** The largest accepted difference, which implies |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. */
   readonly tolerance: number;
   readonly checks: readonly ConformanceCheck[];
 }
@@ -81,10 +81,10 @@ interface EntropyControlVector {
 }
 
 const TOLERANCE = 1e-4;
-/** Below this a difference counts as such, above it in proportion. */
+/** The magnitude above which differences are measured relative to it. */
 const SMALL = 0.01;
 
-/** Ours beside the oracle's: lists of equal lengths. */
+/** Our numbers and the oracle's: lists of equal lengths. */
 type Compared = readonly [ours: readonly number[], theirs: readonly number[]];
 
 /** Graphs run in ONNX Runtime, as they do in training. */
@@ -241,7 +241,7 @@ function run(
   try {
     using tensors = new RunTensors();
     using binding = session.bind();
-    // What the graph does not depend on is none of the session's inputs.
+    // Values that the graph does not depend on are not inputs of the session.
     for (const name of session.inputs) binding.input(name, tensors.floats(inputs[name]!.shape, inputs[name]!.data));
     const results = Object.entries(outputs).map(([name, { shape }]) => {
       const result = tensors.create('float32', evaluateShape(shape, sizes));

@@ -8,7 +8,7 @@ import type { Tensor } from '../../tensor/graph.ts';
 import { input, stopGradient } from '../../tensor/ops.ts';
 import { size } from '../../tensor/shape.ts';
 
-/** Completions with all that a loss goes by; lists of one completion have equal lengths. */
+/** Completions with everything that a loss depends on; the lists of one completion have equal lengths. */
 export interface LossSequence {
   readonly logprobs: readonly number[];
   readonly old: readonly number[];
@@ -19,7 +19,7 @@ export interface LossSequence {
   readonly advantage: number;
 }
 
-/** A batch as conformance/vectors/batches.json has it; python/fixtures/losses.py says what its lists are. */
+/** A batch in conformance/vectors/batches.json; python/fixtures/losses.py explains its lists. */
 export interface VectorBatch extends Readonly<Record<(typeof perToken)[number], readonly (readonly number[])[]>> {
   readonly rewards: readonly (number | null)[];
   readonly advantages: readonly number[];
@@ -52,9 +52,9 @@ export interface Matrix {
 export interface LossLayout {
   /** @default the longest sequence */
   readonly width?: number;
-  /** What the places hold that no token is at. @default 0 */
+  /** The value at padding. @default 0 */
   readonly padding?: number;
-  /** The sequences of the whole optimiser step, if these are a part of it. @default the given sequences */
+  /** The sequences of the whole optimiser step, if the given ones are only a part of it. @default the given sequences */
   readonly step?: readonly LossSequence[];
 }
 
@@ -76,7 +76,7 @@ export function sequencesOf(batch: VectorBatch): LossSequence[] {
   }));
 }
 
-/** `loss`, `gradient` with respect to the log-probabilities, `entropy_gradient` where there is a bonus, and each metric by its name. */
+/** `loss`, `gradient` with respect to the log-probabilities, `entropy_gradient` if there is a bonus, and the metrics by name. */
 export function lossGraph(settings: LossSettings, onPolicy = false): Record<string, Tensor> {
   const matrix = (name: string) => input(name, 'float32', [size('R'), size('C')]);
   const scalar = (name: string) => input(name, 'float32', []);

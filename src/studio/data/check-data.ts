@@ -99,7 +99,7 @@ export function templateCheck(
   return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
 }
 
-/** Whether prompts that differ are all the same to the model. */
+/** Whether different prompts are all rendered to the same ids. */
 function rendersAllAlike(states: readonly State[], renderer: Renderer): boolean {
   const different = new Map(states.map((state) => [JSON.stringify(state.messages), state]));
   if (different.size < 2) return false;
@@ -145,7 +145,7 @@ function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
   );
 }
 
-/** Repeated prompts of a task set are not a fault: it may have fewer different problems than a run needs. */
+/** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
 function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
   const id = 'prompt_duplicates';
   const different = new Set(rows.map((row) => textOf(prompt(row)))).size;

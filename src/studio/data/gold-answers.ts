@@ -1,4 +1,4 @@
-// Checks whether the right answers of the data earn their reward; if they do not, nothing can be learnt from it.
+// Checks whether the gold answers of the data earn their reward; if they do not, nothing can be learnt.
 import type { Message } from '../../message.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Example } from '../../rl.ts';

@@ -1,11 +1,10 @@
-// The messages of a row whose prompt is a conversation. What is nearly one is an error: as JSON text, it would be trained on unnoticed.
+// The messages of a row whose prompt is a conversation. A malformed conversation is an error; otherwise its JSON would be used as the prompt.
 import { GradusError, isObject, kindOf } from '../../errors.ts';
 import { type Message, type Role, roles, type ToolCall } from '../../message.ts';
 
 /**
- * Copies what is known of messages; other fields are left out. Content in parts and calls of tools may be written as OpenAI writes them. Throws
- * `COLUMN_INVALID`.
- * @param value a list, or an object, which is none
+ * Copies the known fields of messages. Content in parts and tool calls may be in OpenAI's format. Throws `COLUMN_INVALID`.
+ * @param value a list of messages, or an object, which is an error
  * @param column of the prompt
  * @param where the row, for errors
  */
@@ -24,7 +23,7 @@ export function rowMessages(value: object, column: string, where = 'a row'): rea
   });
 }
 
-/** A message, or what is wrong with it. Parquet writes null for fields that are absent. */
+/** A message, or an error message. Parquet has null for absent fields. */
 function messageIn(item: unknown): Message | string {
   if (!isObject(item)) return `is ${kindOf(item)}`;
   const { role, toolCalls: ours = null, tool_calls: theirs = null } = item;
@@ -32,7 +31,7 @@ function messageIn(item: unknown): Message | string {
   const toolCallId = item.toolCallId ?? item.tool_call_id ?? null;
   if (role === undefined) return `has no role, only ${Object.keys(item).join(', ') || 'nothing'}`;
   if (!isRole(role)) return `has the role ${JSON.stringify(role)}`;
-  // What an assistant says besides its calls may be nothing.
+  // The content of an assistant message with calls may be empty.
   const content = toolCalls !== null && (item.content ?? null) === null ? '' : textIn(item.content);
   if (content === undefined) return `has content that is ${kindOf(item.content)}, not a text`;
   if (toolCalls !== null && !isToolCalls(toolCalls)) {
@@ -48,14 +47,14 @@ function isRole(value: unknown): value is Role {
   return roles.some((role) => role === value);
 }
 
-/** Undefined for what is no text: parts with pictures or sound, for example. */
+/** Undefined if it is not text, for example parts with images or audio. */
 function textIn(content: unknown): string | undefined {
   if (!Array.isArray(content)) return typeof content === 'string' ? content : undefined;
   const texts = content.map((part: unknown) => (isObject(part) && part.type === 'text' ? part.text : undefined));
   return texts.every((text) => typeof text === 'string') ? texts.join('') : undefined;
 }
 
-/** From OpenAI's spelling, in which arguments are JSON, or as templates take it, objects, and ids may be missing. What is no call stays what it is. */
+/** Converts a call from OpenAI's format. Arguments may be JSON text or, as for templates, an object; ids may be missing. Other values are returned unchanged. */
 function openAiCalls(calls: unknown): unknown {
   if (!Array.isArray(calls)) return calls;
   return calls.map((call: unknown, i) => {

@@ -7,15 +7,15 @@ import { makeFolder } from '../../runs/make-folder.ts';
 import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
 
 /**
- * Writes rows as JSON lines, each as soon as it comes, so that they need not fit into memory. The folder is made if it is not there; the file appears
- * when all rows are written. A run whose data are in a file can be resumed and evaluated, unlike one whose rows exist only in a program:
+ * Writes rows as JSON lines one by one, so that they need not fit into memory. The folder is created if necessary; the file appears when all rows
+ * have been written. Unlike a run whose rows exist only in a program, a run with a data file can be resumed and evaluated by the command:
  *
  * ```ts
  * const dataset = await saveRows('data/questions.jsonl', questions());
  * await train({ dataset, model, reward: 'exact_match' });
  * ```
  *
- * Throws what the rows throw, and `PATH_NOT_USABLE`, `PATH_NOT_ACCESSIBLE`, `DISK_FULL` and the like if the file cannot be written.
+ * Throws the errors of the iterable, and `PATH_NOT_USABLE`, `PATH_NOT_ACCESSIBLE`, `DISK_FULL` and others if the file cannot be written.
  * @returns the absolute path
  */
 export async function saveRows(path: string, rows: Iterable<Example> | AsyncIterable<Example>): Promise<string> {

@@ -15,12 +15,12 @@ export interface EvaluationOptions {
   readonly rewardModel: RewardModel;
   /** The names of the reward functions. A completion is correct if the first of them gives it at least 1. */
   readonly rewardNames: readonly string[];
-  /** The values of k for which pass@k is measured. Each problem is sampled as often as the largest says. */
+  /** The values of k for which pass@k is measured. Each problem is sampled max(k) times. */
   readonly k: readonly number[];
   /** The temperature of samples. */
   readonly temperature: number;
   readonly seed: number;
-  /** How far training is, for rewards that depend on it. */
+  /** The progress of training, for rewards that depend on it. */
   readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }
@@ -131,7 +131,7 @@ async function answer(
       seed: streamSeed(seed, 'evaluation', start),
       ...(signal && { signal }),
     });
-    // One group after the other: so many at once would exceed the time limits of rewards that start programs or ask a judge.
+    // One group after another: all at once could exceed the time limits of rewards that start programs or query a judge.
     for (const [i, example] of examples.entries()) {
       const rewards = await rewardModel.score(example, trajectories[i]!, progress);
       groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));

@@ -1,4 +1,4 @@
-// Opens a run, or a configuration alone, to be evaluated or sampled from.
+// Opens the subject of an evaluation or of sampling: a run, or a configuration alone.
 import { existsSync, statSync } from 'node:fs';
 import { loadConfigFile, loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
@@ -13,7 +13,7 @@ export interface FoundSubject {
   readonly config: Config;
   /** The run's directory; absent for a configuration. */
   readonly directory?: string;
-  /** What the run learnt; not loaded yet. Absent for a configuration. */
+  /** The run's checkpoint, which is not loaded yet. Absent for a configuration. */
   readonly checkpoint?: Checkpoint;
 }
 
@@ -22,20 +22,20 @@ export interface Subject extends Omit<FoundSubject, 'config'> {
 }
 
 export interface SubjectOptions {
-  /** `best`, `latest` or a step. @default 'best', or 'latest' where there is no best */
+  /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string | undefined;
   /** Changes to the configuration, before it is opened. */
   readonly change?: (config: Config) => Config;
   /** Changes to a config file: `a.b=VALUE`, VALUE in YAML. @default none */
   readonly settings?: readonly string[] | undefined;
-  /** Ends a download. */
+  /** Cancels a download. */
   readonly signal?: AbortSignal | undefined;
   /** The configuration that a program trained the run with, if that held values. */
   readonly config?: ProgramConfig | undefined;
 }
 
 /**
- * Whoever opens a subject disposes of its setup. Throws what `findSubject` and opening a configuration throw.
+ * The caller disposes of the subject's setup. Throws the errors of `findSubject` and of opening a configuration.
  * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
  */
 export async function openSubject(subject: string | ProgramConfig, options: SubjectOptions = {}): Promise<Subject> {
@@ -47,8 +47,8 @@ export async function openSubject(subject: string | ProgramConfig, options: Subj
 }
 
 /**
- * The configuration that is meant, and what a run learnt with it. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, and what loading a configuration
- * throws, `USAGE` for settings of anything but a config file.
+ * The configuration of the subject, and the checkpoint if it is a run. Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, the errors of loading a
+ * configuration, and `USAGE` for settings without a config file.
  */
 export function findSubject(
   subject: string | ConfigInput,
@@ -78,7 +78,7 @@ function isFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile();
 }
 
-/** What looks like a file's name was meant to be one. */
+/** The directory of a run. A missing file that looks like a configuration gets an error of its own. */
 function findRunOrConfig(name: string): string {
   if (!/\.(ya?ml|json)$/.test(name)) return findRun(name);
   throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${name}`, {

@@ -11,12 +11,12 @@ export interface SampleOptions {
   readonly rewardModel: RewardModel;
   readonly samplesPerProblem: number;
   readonly seed: number;
-  /** How far the policy's run is, for rewards that depend on it. */
+  /** The progress of the policy's run, for rewards that depend on it. */
   readonly progress?: Progress;
   readonly signal?: AbortSignal;
 }
 
-/** The completions of each problem in turn; none if it was cancelled. */
+/** The completions of all problems, in order; empty if it was cancelled. */
 export async function samplePolicy(
   problems: readonly Example[],
   step: number,

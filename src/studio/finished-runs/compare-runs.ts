@@ -11,7 +11,7 @@ export interface Comparison {
   readonly runs: readonly ComparedRun[];
   /** Keys of the configuration that are not the same in all runs, with the value of each run; null where a run has no such key. */
   readonly config: readonly { readonly key: string; readonly values: readonly unknown[] }[];
-  /** Each other run against the first; absent for those without evaluations. */
+  /** Each other run compared with the first; absent for runs without evaluations. */
   readonly held_out: readonly HeldOutComparison[];
 }
 
@@ -30,16 +30,16 @@ export interface HeldOutComparison {
   readonly difference: number;
   readonly interval: Interval;
   readonly margin: number;
-  /** `better` and `worse`, the interval lies beyond the margin; `same`, within; else, and where `caveat` says why, `inconclusive`. */
+  /** `better` or `worse` if the interval lies beyond the margin, `same` if it lies within; otherwise, or with a `caveat`, `inconclusive`. */
   readonly conclusion: 'better' | 'worse' | 'same' | 'inconclusive';
-  /** Why the difference says nothing of the runs, whatever its interval; absent where it does. */
+  /** Why the difference cannot be attributed to the runs; absent if it can. */
   readonly caveat?: string;
-  /** Whether both were asked the same problems and judged by the same reward, and are compared problem by problem. */
+  /** Whether both were evaluated on the same problems with the same reward, and are compared problem by problem. */
   readonly paired: boolean;
   readonly problems: number;
 }
 
-/** What decides which problems are held out. */
+/** The keys that decide which problems are held out. */
 const heldOutKeys = [
   'seed',
   'dataset',
@@ -119,13 +119,13 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
   };
 }
 
-/** What decides, with the data and the environment, which completions are correct; its weight does not. */
+/** The reward that decides which completions are correct. Its weight, which has no effect on that, is left out. */
 function decisiveReward(config: Config | undefined): unknown {
   const { weight: _, ...first } = config?.reward[0] ?? { name: config?.reward_fn ?? null };
   return first;
 }
 
-/** What is to be said of a run whose last weights were not evaluated: it was stopped, failed, or still trains. */
+/** The caveat for a run whose last weights were not evaluated, because it was stopped, failed, or still trains. */
 function earlyEvaluation({ record }: InspectedRun, { step }: EvaluationRecord): string | undefined {
   return step === record.step ? undefined : `${record.id} was last evaluated at step ${step} of ${record.step}`;
 }

@@ -19,7 +19,7 @@ import { runCard } from './run-card.ts';
 export type ExportFormat = 'merged' | 'peft';
 
 export interface ExportOptions {
-  /** A folder that does not exist or is empty. */
+  /** The folder to write to, which is empty or does not exist. */
   readonly out: string;
   /** `merged`: a complete model, with the adapter merged into its weights; `peft`: the adapter in PEFT's format. @default 'merged' */
   readonly format?: ExportFormat;
@@ -41,13 +41,13 @@ export interface ExportResult {
   readonly files: readonly string[];
 }
 
-/** Beside the weights, what makes text of tokens and tells how to sample, and the licence. */
+/** Files that are copied beside the weights: the tokenizer, the settings for generation, and the licence. */
 const COMPANIONS =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
 
 /**
- * Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, `EXPORT_EXISTS` where something is there already, and `EXPORT_IMPOSSIBLE` where a run has
- * no model, or no adapter, to give.
+ * Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, `EXPORT_EXISTS` if the folder is not empty, and `EXPORT_IMPOSSIBLE` if the run has no model, or no
+ * adapter.
  * @param subject a run: its directory, its name under `runs/`, or `latest`
  */
 export async function exportRun(subject: string, options: ExportOptions): Promise<ExportResult> {
@@ -101,7 +101,7 @@ function impossible(message: string, hint: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
 }
 
-/** The tokenizer inside a GGUF file, as the files that transformers reads. */
+/** The tokenizer of a GGUF file, as files for transformers. */
 function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
   const { description, config } = ggufTokenizer(metadata);
   for (const [name, value] of Object.entries({
@@ -114,7 +114,7 @@ function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknow
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-/** Where the base has none: the tokens that begin and end a text, as config.json has them. */
+/** Writes a generation_config.json if the base model has none: the tokens that begin and end a text, from config.json. */
 function writeGenerationConfig(folder: string): void {
   const path = join(folder, 'generation_config.json');
   if (existsSync(path)) return;
@@ -124,14 +124,14 @@ function writeGenerationConfig(folder: string): void {
   writeFileSync(path, `${JSON.stringify(generation, null, 2)}\n`);
 }
 
-/** What the base's own card says, in the lines between its first two rules. */
+/** The licence of the base model, from the header of its card, which is between its first two `---`. */
 function licenceOf(base: string): string | undefined {
   const card = join(base, 'README.md');
   const [, header] = (existsSync(card) && /^---\r?\n([\s\S]*?)\r?\n---/.exec(readFileSync(card, 'utf8'))) || [];
   return header && /^license:\s*["']?([\w.-]+)/m.exec(header)?.[1];
 }
 
-/** The header that Hugging Face reads, how to load the folder, and the run's own card: data, rewards, results and what they do not show. */
+/** The model card: a header for Hugging Face, how to load the folder, and the run's own card. */
 function modelCard(
   directory: string,
   config: Config,

@@ -1,4 +1,4 @@
-// Reads everything that a run directory says about a run, which may still be training.
+// Reads the state of a run from its directory; the run may still be training.
 import type { Config } from '../../config/schema.ts';
 import { type DiagnosedAlert, openAlerts, replay } from '../../runs/health.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
@@ -34,11 +34,11 @@ export function inspectRun(directory: string): InspectedRun {
   };
 }
 
-/** `runs list` shows this of each run. */
+/** The row of a run in `runs list`. */
 export interface RunSummary extends RunRecord {
   readonly dir: string;
   readonly model: string | null;
-  /** The mean reward of the first steps and of as many last ones; absent before the first step. */
+  /** The mean reward of the first and of the last steps; absent before the first step. */
   readonly reward?: { readonly before: number; readonly after: number; readonly window: number };
   /** Alerts that still hold, by level. */
   readonly alerts: { readonly error: number; readonly warning: number; readonly info: number };

@@ -11,27 +11,27 @@ import type { RolloutCompletion, RolloutRecord } from '../../runs/records.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 
 export interface ReplayOptions {
-  /** The name of a reward that ships, or `FILE:NAME` of a function of the user's. */
+  /** The name of a built-in reward, or `FILE:NAME` of a user's function. */
   readonly reward: string;
-  /** Settings of one that ships. @default {} */
+  /** Settings of a built-in reward. @default {} */
   readonly rewardConfig?: Readonly<Record<string, unknown>>;
-  /** The last so many steps. @default all */
+  /** The number of last steps to replay. @default all */
   readonly steps?: number;
 }
 
-/** `before` is what the run's own rewards gave in all, `after` what this one gives. */
+/** `before` is the total of the run's own rewards, `after` the score of this reward. */
 export interface Replay {
   readonly run: { readonly dir: string };
   readonly reward: string;
   readonly groups: number;
   readonly completions: number;
-  /** Completions with both scores: what all the following is about. */
+  /** The number of completions with both scores, from which everything below is computed. */
   readonly compared: number;
-  /** Absent where nothing can be compared. */
+  /** Absent if nothing can be compared. */
   readonly mean?: Change;
-  /** The part of the groups whose scores are not all equal: what can be learnt from. */
+  /** The fraction of groups whose scores are not all equal, from which something can be learnt. */
   readonly frac_mixed?: Change;
-  /** Pearson's; absent where one of the two is always the same. */
+  /** Pearson's; absent if one of the two scores is constant. */
   readonly correlation?: number;
   readonly steps: readonly ({ readonly step: number } & Change)[];
   /** The largest differences, at most ten. */
@@ -50,7 +50,7 @@ interface Place {
   readonly step: number;
   /** The group's id. */
   readonly group: string;
-  /** Within the group, from 0. */
+  /** Its index in the group. */
   readonly index: number;
 }
 
@@ -63,7 +63,7 @@ interface Rescored extends Place {
 const shown = 10;
 
 /**
- * Groups are scored whole, as in training, with the example's columns. Of an episode of several turns the reward is given the last.
+ * Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
  * Throws `RUN_NOT_FOUND`, `ROLLOUTS_MISSING`, and what `rewardByName` throws.
  * @param run its directory, its name under `runs/`, or `latest`
  */

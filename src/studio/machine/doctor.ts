@@ -81,7 +81,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
 /** The checks that must be ok to train with a backend, on this machine or on a rented one. */
 export function requirements(backend: Backend, compute: Compute, config?: Config): ReadonlySet<CheckId> {
   const { device } = config?.native ?? {};
-  // A rented machine brings its own engine and downloads the model.
+  // A rented machine has its own engine and downloads the model itself.
   if (compute === 'modal') return new Set([...always, 'uv', 'modal_token']);
   return new Set([
     ...always,

@@ -15,7 +15,7 @@ import { type CheckId, type CheckSubject, findOut } from './machine-checks.ts';
 
 export interface GpuPlace {
   readonly id: PlaceId;
-  /** What would run where, in words. */
+  /** A description of what would run where. */
   readonly description: string;
   /** The changes to the configuration that choose this place, in the form of `--set`. */
   readonly settings: readonly string[];
@@ -52,7 +52,7 @@ interface Place {
   /** The checks that it requires in addition to those of its backend. */
   readonly needs: readonly CheckId[];
   readonly rented?: boolean;
-  /** The other system that trains, from a folder that is written here. */
+  /** The other system that trains, from a hand-off folder. */
   readonly handedOff?: HandoffSystem;
 }
 

@@ -114,7 +114,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // so that Ctrl-C reaches this process only
   });
-  // To the whole group: uvx, and the client that it has started.
+  // Signals the whole process group: uvx and the client that it has started.
   const cancel = () => child.exitCode === null && process.kill(-child.pid!, 'SIGINT');
   signal?.addEventListener('abort', cancel);
   const logFile = join(directory, runFiles.logs, 'modal.log');
@@ -144,7 +144,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
 
 const kinds: Readonly<Record<number, ErrorKind>> = { 2: 'invalid', 3: 'not_ready', 4: 'credentials' };
 
-/** The error of the run there, with the code it would have had here. */
+/** The error of the remote run, with the code that it would have had locally. */
 function failureOf({ exit_code = 1, result }: Report): GradusError {
   const { code, message, hint } = result?.error ?? {
     code: 'MODAL_FAILED',

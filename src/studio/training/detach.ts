@@ -1,4 +1,4 @@
-// Starts training in a process of its own, which continues when this one ends.
+// Starts training in a separate process, which continues when this one ends.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -14,15 +14,15 @@ import { loadConfig } from '../train.ts';
 import { ownVersions } from '../versions.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
 
-/** At the root of the package, from the sources as from the build. */
+/** At the root of the package, both from the sources and from the build. */
 const launcher = fileURLToPath(new URL('../../../bin/gradus', import.meta.url));
 
 export interface DetachOptions extends RunPlace {
   readonly settings: readonly string[];
   readonly require: readonly string[];
-  /** Whether to spend what the plan says, where a machine is rented. @default false */
+  /** Whether to accept the cost in the plan, if a machine is rented. @default false */
   readonly yes?: boolean;
-  /** The whole command line that the process is to run, without the program's name. */
+  /** The command line of the process, without the program's name. */
   readonly argv: readonly string[];
 }
 
@@ -37,14 +37,14 @@ export interface DetachedResult {
     readonly status: 'starting';
     readonly pid: number;
   };
-  /** What the process writes to stderr. */
+  /** The file with the process's stderr. */
   readonly log: string;
   readonly next: readonly string[];
 }
 
 /**
- * Returns at once. What is wrong with the configuration or the directory is thrown here; what goes wrong later, such as a model that is
- * missing, run.json tells, and so `gradus runs wait`.
+ * Returns at once. Errors in the configuration or the directory are thrown here; later ones, such as a missing model, are recorded in run.json and
+ * reported by `gradus runs wait`.
  */
 export function detachTraining(configFile: string, options: DetachOptions): DetachedResult {
   const loaded = loadConfig(configFile, options.settings);
@@ -58,7 +58,7 @@ export function detachTraining(configFile: string, options: DetachOptions): Deta
   const { backend } = loaded.config;
   makeFolder(logs);
   const child = claimed(directory, () => {
-    // Another process may have taken the place meanwhile.
+    // Another process may have reserved the directory meanwhile.
     assertRunPlace(loaded, options);
     if (!options.resume) emptyRun(directory);
     const stderr = openSync(log, options.resume ? 'a' : 'w');

@@ -1,4 +1,4 @@
-// Ends a run in which too many rollouts or rewards fail: a few failures are data, many are a bug that training would hide.
+// Ends a run in which too many rollouts or rewards fail. A few failures are data; many are a bug that training would hide.
 import { GradusError } from '../../errors.ts';
 import type { Group } from '../../rl.ts';
 
@@ -26,7 +26,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
   };
 }
 
-/** What went wrong in each trajectory that failed or whose reward failed. */
+/** The errors of trajectories that failed or whose rewards failed. */
 function faultsOf({ trajectories, rewards }: Group): string[] {
   return trajectories.flatMap(({ error }, i) => {
     if (error) return error.message;

@@ -1,4 +1,4 @@
-// Turns right answers into training sequences, written as the policy would write them, for supervised stages.
+// Turns gold answers into training sequences, in the format of the policy's own completions, for supervised stages.
 import type { Stage } from '../../config/stages.ts';
 import { formatPrompt } from '../../envs/prompt-template.ts';
 import { GradusError } from '../../errors.ts';
@@ -8,7 +8,7 @@ import { promptOf } from '../data/problems.ts';
 import { openConfiguredText } from '../model-text.ts';
 import type { Setup } from '../setup.ts';
 
-/** The function that it answers throws `ANSWER_TOO_LONG`. */
+/** The returned function throws `ANSWER_TOO_LONG`. */
 export async function goldSequences(
   { config, renderer, model }: Setup,
   { completionTemplate }: Stage,
@@ -22,7 +22,7 @@ export async function goldSequences(
     const text = formatPrompt(completionTemplate, example);
     const answered = renderer.render({ messages: [...messages, { role: 'assistant', content: text }] }).ids;
     const [fallback] = renderer.stopIds;
-    // Of several end tokens the one with which the chat template ends a turn.
+    // If there are several end tokens, the one with which the chat template ends a turn.
     const end = answered.slice(promptIds.length).find((id) => renderer.stopIds.has(id)) ?? fallback!;
     const completionIds = [...tokenizer.encode(text, { addSpecialTokens: false }), end];
     if (promptIds.length + completionIds.length > contextLength) throw tooLong(example, config.answer_column);

@@ -1,4 +1,4 @@
-// Opens the directory of a training run: a new one, or that of a run that continues from its latest checkpoint.
+// Opens the directory of a training run: a new run, or one that is resumed from its latest checkpoint.
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -21,13 +21,13 @@ export interface RunPlace {
   readonly name?: string;
   /** @default 'runs' */
   readonly root?: string;
-  /** Go on with the run that is there, from its latest checkpoint. @default false */
+  /** Resume the existing run from its latest checkpoint. @default false */
   readonly resume?: boolean;
-  /** Replace the run that is there. @default false */
+  /** Replace an existing run. @default false */
   readonly overwrite?: boolean;
 }
 
-/** What may change when a run goes on: how long, and what is measured and kept meanwhile. */
+/** Keys that may change when a run is resumed: its length, and what is measured and saved. */
 const changeable = [
   'max_steps',
   'eval',
@@ -42,7 +42,7 @@ const changeable = [
   'modal.secrets',
 ];
 
-/** Throws `USAGE` for a name that would be a path, and for `latest`, by which commands mean whatever run was started last. */
+/** Throws `USAGE` for a name that would be a path, and for `latest`, which commands use for the run that was started last. */
 export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' }: RunPlace): string {
   if (name !== undefined && (name !== basename(name) || /^\.{0,2}$/.test(name))) {
     throw new GradusError('USAGE', `--name ${JSON.stringify(name)} is not the name of a folder in ${root}/`, {
@@ -61,14 +61,14 @@ export function runDirectory({ file }: LoadedConfig, { out, name, root = 'runs' 
   return join(root, own);
 }
 
-/** Whether the run can be written where it should be. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
+/** Checks that the run can be written there. Throws `RUN_EXISTS`, `RUN_ACTIVE`, `RUN_NOT_FOUND`, `RUN_INCOMPLETE`, `RESUME_CONFIG_CHANGED`. */
 export function assertRunPlace(loaded: LoadedConfig, place: RunPlace): void {
   const directory = runDirectory(loaded, place);
   if (place.resume) assertResumable(directory, loaded.config);
   else assertFree(directory, place.overwrite ?? false);
 }
 
-/** Opens what `assertRunPlace` found fit. */
+/** Opens a directory that `assertRunPlace` has accepted. */
 export function openRun(
   loaded: LoadedConfig,
   setup: Pick<Setup, 'problems' | 'versions' | 'values'>,
@@ -111,7 +111,7 @@ function assertResumable(directory: string, config: Config): void {
   assertInactive(directory, readRun(directory));
   if (hasNotBegun(directory)) return;
   const before = readResolvedConfig(directory) as Config;
-  // Without evaluations nothing is held out: the run would go on with problems that it evaluates on, or evaluate on what it has learnt from.
+  // Without evaluations nothing is held out: a change would make the run train on problems that it evaluates on, or the reverse.
   if ((before.eval === null) !== (config.eval === null)) {
     const was = before.eval === null ? 'null' : 'not null';
     throw new GradusError('RESUME_CONFIG_CHANGED', `eval was ${was} when the run began`, {

@@ -78,7 +78,7 @@ async function supervisedTrainer(
   });
 }
 
-/** `undefined` if the score of a completion is simply the reward model's weighted sum. */
+/** `undefined` if scores are simply the reward model's weighted sums. */
 function movingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
   const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
   const schedules = Object.fromEntries(reward.map((part) => [rewardName(part), part.weight]));

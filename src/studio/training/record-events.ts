@@ -9,7 +9,7 @@ import type { TrainResult } from './train-result.ts';
 
 type Outcome = Pick<RunRecord, 'status' | 'stop_reason' | 'error'>;
 
-/** Keeps every event, and how it ended: what waits for the run finds the result as soon as run.json says that it is over. */
+/** Records every event and the end of the run. The result is written before run.json says that the run is over, so that waiting commands find it. */
 export async function* recorded(
   store: RunStore,
   events: AsyncGenerator<TrainEvent, void>,
@@ -48,7 +48,7 @@ function withBatchKept({ code, message, hint, kind, batch }: NotFiniteError, sto
   return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
 }
 
-/** What run.json says of an error. */
+/** An error in the format of run.json. */
 export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
   const { code = 'UNEXPECTED', hint } = error instanceof GradusError ? error : {};
   return { code, message: messageOf(error), ...(hint !== undefined && { hint }) };

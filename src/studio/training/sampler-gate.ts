@@ -1,4 +1,4 @@
-// Stops a run if its sampler differs from the model that is trained, since gradients would then be wrong.
+// Stops a run whose sampler differs from the trained model, since its gradients would be wrong.
 import { roundsWeights } from '../../backends/native/rollout-dtype.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -6,11 +6,11 @@ import type { Metrics } from '../../logging.ts';
 
 const metric = 'sampling/sampling_logp_difference/mean';
 
-/** Nats a token, on average, that come of rounding alone: beyond them there is an alert, beyond five times them the run stops. */
+/** The mean difference per token, in nats, that rounding explains. Above it there is an alert; above five times it the run stops. */
 const tolerances = { exact: 0.05, rounded: 0.5 } as const;
 const stopFactor = 5;
 
-/** Undefined where the two differ for another reason: dropout, which only the trainer has. */
+/** Undefined if the two differ for another reason: dropout, which only the trainer applies. */
 export function samplerTolerance(config: Config): number | undefined {
   const { backend, lora } = config;
   if (lora && lora.dropout > 0) return undefined;

@@ -1,17 +1,17 @@
-// The adapter that a run starts from: its directory keeps a copy, since a run that the adapter comes from may go on, move or be deleted.
+// Copies the adapter that a run starts from into its directory, since the run that the adapter comes from may continue, move or be deleted.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
 import { runFiles } from '../../runs/layout.ts';
 
-/** The configuration with the folder in place of the adapter's name, and what to put into a new run's directory, even if that is overwritten. */
+/** The configuration with the adapter's folder in place of its name, and the files to copy, which are read before a new run may overwrite them. */
 export interface StartAdapter {
   readonly config: Config;
   writeTo(directory: string): void;
 }
 
-/** Throws what finding the adapter throws. */
+/** Throws the errors of finding the adapter. */
 export async function readStartAdapter(config: Config, signal?: AbortSignal): Promise<StartAdapter> {
   if (config.adapter === null) return { config, writeTo() {} };
   const { obtainAdapter } = await import('../../backends/model-files/find-adapter.ts');
@@ -27,7 +27,7 @@ export async function readStartAdapter(config: Config, signal?: AbortSignal): Pr
   };
 }
 
-/** The configuration of a run with its own copy as the adapter, if it has one. */
+/** The configuration of a run, with its own copy of the adapter if it has one. */
 export function withOwnAdapter(config: Config, directory: string): Config {
   const copy = join(directory, runFiles.startAdapter);
   return config.adapter !== null && existsSync(copy) ? { ...config, adapter: copy } : config;

@@ -1,4 +1,4 @@
-// Tells the trackers of a configuration what happens in a run.
+// Passes the events of a run on to the trackers of its configuration.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
@@ -12,22 +12,22 @@ import type { StartTracking, Tracker } from '../../trackers/tracker.ts';
 import { type TrackerName, trackers } from '../../trackers/trackers.ts';
 import type { TimedEvent, TrainEvent } from '../events.ts';
 
-/** The files of a run that trackers may keep, where they exist. */
+/** The files of a run that trackers may upload, if they exist. */
 const keptFiles = ['config', 'resolvedConfig', 'metrics', 'evals', 'alerts', 'samples', 'result'] as const;
 
 export class Tracking {
   readonly #config: Config;
   readonly #connected: ReadonlyMap<TrackerName, StartTracking>;
   readonly #trackers = new Map<TrackerName, Tracker>();
-  /** What was last said of each tracker's fault. */
-  readonly #told = new Map<TrackerName, string | undefined>();
+  /** The last reported fault of each tracker. */
+  readonly #reported = new Map<TrackerName, string | undefined>();
 
   private constructor(config: Config, connected: ReadonlyMap<TrackerName, StartTracking>) {
     this.#config = config;
     this.#connected = connected;
   }
 
-  /** Throws what a tracker throws that cannot be used. */
+  /** Throws the error of a tracker that cannot be used. */
   static async connect(config: Config, signal?: AbortSignal): Promise<Tracking> {
     const connected = new Map<TrackerName, StartTracking>();
     for (const name of config.trackers) {
@@ -38,11 +38,11 @@ export class Tracking {
     return new Tracking(config, connected);
   }
 
-  /** The events of a run, of which the trackers are told, with an event more whenever a tracker begins or ceases to fail. */
+  /** Passes events on to the trackers, and yields them with an additional event whenever a tracker begins or ceases to fail. */
   async *follow(store: RunStore, events: AsyncIterable<TrainEvent>): AsyncGenerator<TrainEvent, void> {
     await this.#start(store);
     for await (const event of events) {
-      for (const tracker of this.#trackers.values()) tell(tracker, event);
+      for (const tracker of this.#trackers.values()) track(tracker, event);
       yield event;
       yield* this.#faults(event.step);
     }
@@ -50,7 +50,7 @@ export class Tracking {
     yield* this.#faults(store.record.step);
   }
 
-  /** Tells the trackers how the run ended, and keeps in run.json which of them could not be told everything. */
+  /** Passes the end of the run on, and records in run.json which trackers did not receive everything. */
   async close(store: RunStore): Promise<void> {
     const { status, verdict, error } = store.record;
     const note = error?.message ?? verdict?.reason;
@@ -63,7 +63,7 @@ export class Tracking {
     if (Array.from(this.#trackers.values()).some(({ fault }) => fault !== undefined)) this.#recordPlaces(store);
   }
 
-  /** A run that goes on is tracked where it was; trackers that know nothing of its earlier steps are told of them. */
+  /** Starts the trackers. A resumed run continues where it was tracked; trackers without its earlier steps receive them now. */
   async #start(store: RunStore): Promise<void> {
     const { directory, record } = store;
     const { id: name, step } = record;
@@ -77,7 +77,7 @@ export class Tracking {
       this.#trackers.set(kind, tracker);
       if (!fresh || step === 0) continue;
       for (const event of latestEvents(readEvents<TimedEvent>(directory), step)) {
-        tell(tracker, event, Date.parse(event.time));
+        track(tracker, event, Date.parse(event.time));
       }
     }
     this.#recordPlaces(store);
@@ -85,8 +85,8 @@ export class Tracking {
 
   *#faults(step: number): Generator<TrainEvent, void> {
     for (const [name, { fault }] of this.#trackers) {
-      if (this.#told.get(name) === fault) continue;
-      this.#told.set(name, fault);
+      if (this.#reported.get(name) === fault) continue;
+      this.#reported.set(name, fault);
       yield { type: 'tracker', step, tracker: name, ...(fault !== undefined && { fault }) };
     }
   }
@@ -100,7 +100,7 @@ export class Tracking {
   }
 }
 
-function tell(tracker: Tracker, event: TrainEvent, time?: number): void {
+function track(tracker: Tracker, event: TrainEvent, time?: number): void {
   const { type, step } = event;
   if (type === 'step') tracker.log(step, { ...event.metrics, ...event.timings, ...speed(event) }, time);
   else if (type === 'evaluation') tracker.log(step, event.metrics, time);
@@ -112,7 +112,7 @@ function speed({ tokens, timings }: Extract<TrainEvent, { type: 'step' }>): Metr
   return tokens > 0 && timings.step_time ? { tokens_per_second: tokens / timings.step_time } : {};
 }
 
-/** Markdown, in which neither prompts nor completions are taken for markup. */
+/** A sample as Markdown, with prompts and completions indented so that they are not interpreted as markup. */
 function sampleText({ prompt, completion, messages, reward, rewards }: SampleRecord): string {
   const turns = [...prompt, ...(messages ?? [{ role: 'assistant', content: completion }])];
   const scores = Object.entries(rewards).map(([name, score]) => `${name} ${score ?? 'none'}`);
@@ -122,7 +122,7 @@ function sampleText({ prompt, completion, messages, reward, rewards }: SampleRec
   ].join('\n\n');
 }
 
-/** Up to a step; of steps that were made twice the later ones. */
+/** The events up to a step. If a step was made twice, its later events count. */
 function latestEvents(events: readonly TimedEvent[], step: number): TimedEvent[] {
   const keyOf = (event: TimedEvent) => `${event.type} ${event.step} ${event.type === 'alert' ? event.rule : ''}`;
   return [...new Map(events.filter((event) => event.step <= step).map((event) => [keyOf(event), event])).values()];

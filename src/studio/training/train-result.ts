@@ -30,14 +30,14 @@ export interface TrainResult {
   readonly metrics: Readonly<Record<string, number>>;
   readonly evals: readonly EvaluationRecord[];
   readonly verdict: Verdict;
-  /** What the checks before the run warned of; absent where they did not, or were skipped. */
+  /** The warnings of the checks before the run; absent if there are none or the checks were skipped. */
   readonly warnings?: readonly Required<Pick<Check, 'id' | 'detail' | 'hint'>>[];
-  /** What the rules of run health found, in the order in which it began. */
+  /** The alerts of the rules of run health, in the order in which they began. */
   readonly alerts: readonly DiagnosedAlert[];
-  /** What was required, and what came of it; absent where nothing was. */
+  /** The requirements and whether they were met; absent if there are none. */
   readonly requirements?: readonly CheckedRequirement[];
   readonly artifacts: Readonly<Record<string, string>>;
-  /** Files of rewards, environments, data and models that had changed when the run went on; absent where there are none. */
+  /** Files of rewards, environments, data and models that had changed when the run was resumed; absent if there are none. */
   readonly changed_files?: readonly string[];
   /** Commands worth running now. */
   readonly next: readonly string[];
@@ -51,11 +51,11 @@ export interface TrainResultOptions {
   readonly record: RunRecord;
   readonly alerts: readonly DiagnosedAlert[];
   readonly requirements?: readonly Requirement[];
-  /** Names and paths of what the run left behind. */
+  /** The paths of the files that the run has written, by name. */
   readonly artifacts: Readonly<Record<string, string>>;
-  /** How a command refers to the run. */
+  /** The run's name or path for commands. */
   readonly reference: string;
-  /** Whether the configuration holds values of this program, which commands do not have. @default false */
+  /** Whether the configuration holds values of this program, which commands cannot load. @default false */
   readonly onlyHere?: boolean;
 }
 
@@ -90,12 +90,12 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   };
 }
 
-/** What changed under a run, where something did. */
+/** The files that changed during a run, if any. */
 export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
   return files.length > 0 && { changed_files: files };
 }
 
-/** Read from the run, since one that goes on is not checked again. */
+/** Read from the run's events, since a resumed run is not checked again. */
 function warningsOf(directory: string) {
   const events = readLines<TrainEvent>(join(directory, runFiles.events));
   const checks = events.flatMap((event) => (event.type === 'preflight' ? event.checks : []));
@@ -118,7 +118,7 @@ function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number
   return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };
 }
 
-/** The evaluation of the weights that the run ended with; a run that was stopped may have none. */
+/** The evaluation of the run's final weights; a run that was stopped may have none. */
 function finalEvaluation(evals: readonly EvaluationRecord[], step: number): EvaluationRecord | undefined {
   const last = evals.at(-1);
   return step > 0 && last?.step === step ? last : undefined;

@@ -25,7 +25,7 @@ import { changesOf } from './train-result.ts';
 
 type Events = AsyncGenerator<TrainEvent, void>;
 
-/** The number of problems whose completions are saved for reading. */
+/** The number of problems whose completions are saved for people to read. */
 const sampledProblems = 4;
 
 export interface TrainingRunOptions {
@@ -99,7 +99,7 @@ export class TrainingRun {
   #restoreCheckpoints(directory: string): void {
     this.#saved = readCheckpointPointer(directory, 'latest');
     if (this.#saved === undefined) return;
-    // A checkpoint with a metric was the best when it was written, but the run may have ended before it was marked as such.
+    // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
     if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#saved);
     this.#prune();
     if (readCheckpointPointer(directory, 'best') === undefined) return;
@@ -114,7 +114,7 @@ export class TrainingRun {
     if (name !== undefined) {
       yield { type: 'stage', step: from, name, method, stage: index + 1, steps: stage.to - stage.from };
     }
-    // A signal may have kept a run that is resumed from finishing its last step.
+    // A signal may have interrupted the last step of a run that is now resumed.
     if (from > stage.from) yield* this.#finishStep(from, stage);
     const steps = this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
@@ -127,7 +127,7 @@ export class TrainingRun {
     }
   }
 
-  /** Makes what is due after a step: the checkpoint last, so that all that was made before is kept with it. */
+  /** Does whatever is due after a step. The checkpoint comes last, so that everything before it is saved with it. */
   async *#finishStep(step: number, stage: Stage): Events {
     const { config } = this.#setup;
     if (this.#isEvaluationDue(step)) yield* this.#evaluate(step);
@@ -151,7 +151,7 @@ export class TrainingRun {
     return step >= this.#store.record.max_steps;
   }
 
-  /** The stages that are not finished: they have steps left, or lack what is due after their last one. */
+  /** The stages that are not finished: they have steps left, or lack something that is due after their last step. */
   #stagesLeft(): readonly Stage[] {
     const { step, max_steps } = this.#store.record;
     const stages = stagesOf(this.#setup.config, max_steps);
