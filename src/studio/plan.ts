@@ -1,7 +1,7 @@
 // Plans a run: what training with a configuration would take. Nothing is compiled, sampled, written or spent.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { TimeEstimate, Workload } from '../backends/backend.ts';
+import type { ModelDescription, TimeEstimate, Workload } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import type { ModelPlace } from '../backends/model-files/find-model.ts';
 import type { LoadedConfig, Origin } from '../config/load.ts';
@@ -129,16 +129,6 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     parameters: model.parameters,
     tokensPerStep: per_step.tokens.mean,
   });
-  const here: Estimates = {
-    device: model.device,
-    memory: stages
-      .map((stage) => memoryPlan(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
-      .reduce((most, other) => (other.estimate > most.estimate ? other : most)),
-    time: timePlan(config, problems, stages, (of, method) =>
-      model.time(workloadOf(of, Math.ceil(lengths.mean), method)),
-    ),
-    spend: { usd: 0, note: 'nothing: it runs on this machine' },
-  };
   return {
     config,
     origins,
@@ -146,7 +136,9 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
     compute: config.compute,
     parameters: model.parameters,
     ...(model.rolloutDtype !== undefined && { rollout_dtype: model.rolloutDtype }),
-    ...(rental && gpu ? { ...rentedEstimates(rental, gpu, steps), rental } : here),
+    ...(rental && gpu
+      ? { ...rentedEstimates(rental, gpu, steps), rental }
+      : localEstimates(config, model, problems, stages, lengths)),
     ...(model.place && !rental && { model: model.place }),
     problems: { train: problems.train.length, eval: problems.eval.length },
     run: { dir, exists },
@@ -161,7 +153,23 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
 
 type Estimates = Pick<Plan, 'device' | 'memory' | 'time' | 'spend'>;
 
-/** The time on the rented machine, without evaluations. */
+/** The estimates for this machine: the memory of the largest stage, and the time of all stages and evaluations. */
+function localEstimates(
+  config: Config,
+  model: ModelDescription,
+  problems: Problems,
+  stages: readonly Stage[],
+  lengths: { readonly mean: number; readonly max: number },
+): Estimates {
+  const memory = stages
+    .map((stage) => memoryPlan(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
+    .reduce((most, other) => (other.estimate > most.estimate ? other : most));
+  const timesOf = (of: Config, method?: Stage['method']) => model.time(workloadOf(of, Math.ceil(lengths.mean), method));
+  const time = timePlan(config, problems, stages, timesOf);
+  return { device: model.device, memory, time, spend: { usd: 0, note: 'nothing: it runs on this machine' } };
+}
+
+/** The estimates for the rented machine. The time is without evaluations. */
 function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, steps: number): Estimates {
   const seconds = rental.hours * 3600;
   const dollars = (usd: number) => `$${usd.toFixed(2)}`;
@@ -179,8 +187,8 @@ function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, 
 
 function stagePlan(stage: Config['stages'][number]): StagePlan {
   const { name, method, steps, keep_optimizer, completion_template, ...changes } = stage;
-  const taught = completion_template === null ? {} : { completion_template };
-  return { name, method, steps, keep_optimizer, changes: { ...taught, ...changes } };
+  const template = completion_template === null ? {} : { completion_template };
+  return { name, method, steps, keep_optimizer, changes: { ...template, ...changes } };
 }
 
 /** A supervised step trains on one completion per prompt, and samples none. */

@@ -132,16 +132,7 @@ export async function explainGpuPath(
       id,
       description: place.description(config),
       settings,
-      command: [
-        'gradus',
-        ...(place.handedOff
-          ? ['handoff', file, '--to', place.handedOff, '--out', `${place.handedOff}-run`]
-          : ['train', file]),
-        ...settings.flatMap((setting) => ['--set', setting]),
-        ...(place.rented ? ['--yes'] : []),
-      ]
-        .map(shellWord)
-        .join(' '),
+      command: commandFor(place, file, settings),
       ready: missing.length === 0 && refused === undefined,
       missing,
       ...(refused !== undefined && { refused }),
@@ -164,6 +155,17 @@ export async function explainGpuPath(
       error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },
     }),
   };
+}
+
+/** The command line that trains there. */
+function commandFor({ handedOff, rented }: Place, file: string, settings: readonly string[]): string {
+  const words = [
+    'gradus',
+    ...(handedOff ? ['handoff', file, '--to', handedOff, '--out', `${handedOff}-run`] : ['train', file]),
+    ...settings.flatMap((setting) => ['--set', setting]),
+    ...(rented ? ['--yes'] : []),
+  ];
+  return words.map(shellWord).join(' ');
 }
 
 function dataOf({ dataset, taskset, environment }: Config): string {
