@@ -1,14 +1,14 @@
-// How far downloads are, on stderr: on a terminal one line that is rewritten, elsewhere a line at the start and at every tenth;
-// and the same as events on stdout, for those who asked for them.
+// Shows the progress of downloads on stderr: on a terminal as one line that is rewritten, elsewhere as a line at the start and at every tenth;
+// and as events on stdout, with --events.
 import { type DownloadProgress, onDownload } from '../hub/downloads.ts';
 import type { DownloadEvent } from '../studio/events.ts';
 import { duration } from './formatting.ts';
 import type { Output } from './output.ts';
 
-/** On a terminal, milliseconds between two looks. */
+/** On a terminal, the milliseconds between two updates of the line. */
 const REWRITE_EVERY = 100;
 
-/** Shows every download until what it returns is called. */
+/** Shows every download until the returned function is called. */
 export function showDownloads(output: Output, now: () => number = () => performance.now()): () => void {
   const { stderr } = output;
   let started = 0;
@@ -18,7 +18,7 @@ export function showDownloads(output: Output, now: () => number = () => performa
     const { what, files, bytes, totalBytes, folder } = progress;
     if (totalBytes === 0) return;
     const tenth = Math.floor((10 * bytes) / totalBytes);
-    // The small files of a model come before its weights: a call of their own.
+    // The small files of a model are downloaded before its weights, in a separate call.
     const isNew = what !== shown.what || tenth < shown.tenth;
     if (isNew) {
       started = now();
@@ -36,13 +36,13 @@ export function showDownloads(output: Output, now: () => number = () => performa
   });
 }
 
-/** Tells those who asked for events of every download, at its start, at every tenth and at its end, until what it returns is called. */
-export function tellDownloads(output: Output): () => void {
-  let told = { what: '', tenth: -1 };
+/** Emits events for every download, at its start, at every tenth and at its end, until the returned function is called. */
+export function emitDownloads(output: Output): () => void {
+  let last = { what: '', tenth: -1 };
   return onDownload(({ what, files, bytes, totalBytes, folder }) => {
     const tenth = Math.floor((10 * bytes) / totalBytes);
-    if (totalBytes === 0 || (what === told.what && tenth === told.tenth)) return;
-    told = { what, tenth };
+    if (totalBytes === 0 || (what === last.what && tenth === last.tenth)) return;
+    last = { what, tenth };
     const event: DownloadEvent = { type: 'download', what, files, bytes, total_bytes: totalBytes, folder };
     output.event({ time: new Date().toISOString(), ...event });
   });

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { commandUsage, listCommands, overview } from './command-list.ts';
-import { showDownloads, tellDownloads } from './download-progress.ts';
+import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
 import { ownStdout } from './own-stdout.ts';
@@ -95,7 +95,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   const subject = named(program, words);
   // The name in results, such as `runs show`; for an unknown command, its first word.
   const commandName = subject === program ? command : fullName(subject).slice(`${program.name()} `.length);
-  const watches = [showDownloads(output), tellDownloads(output)];
+  const watches = [showDownloads(output), emitDownloads(output)];
   // A caller with its own streams also handles its own failures.
   if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, commandName)));
   const showHelp = () => {

@@ -13,7 +13,7 @@ export interface PlacedFile {
   readonly split: string;
 }
 
-/** What a file is called that begins like this, up to something that is no letter. */
+/** The splits by the first word in a file's name. */
 const words: Readonly<Record<string, string>> = {
   train: 'train',
   test: 'test',
@@ -104,9 +104,9 @@ function placedByCard(files: readonly string[], entry: Readonly<Record<string, u
 function patternsOf(given: unknown): { readonly split: string; readonly patterns: readonly string[] }[] {
   const bySplit = isObject(given) && !('split' in given);
   const entries = bySplit ? Object.entries(given).map(([split, path]) => ({ split, path })) : [given].flat();
-  const told = entries.filter(isObject).map(({ split, path }) => ({ split: String(split), patterns: [path].flat() }));
-  const untold = { split: 'train', patterns: entries.filter((entry) => typeof entry === 'string') };
-  return [...told, untold].map(({ split, patterns }) => ({ split, patterns: patterns.map(String) }));
+  const named = entries.filter(isObject).map(({ split, path }) => ({ split: String(split), patterns: [path].flat() }));
+  const unnamed = { split: 'train', patterns: entries.filter((entry) => typeof entry === 'string') };
+  return [...named, unnamed].map(({ split, patterns }) => ({ split, patterns: patterns.map(String) }));
 }
 
 /** `*` and `?` do not match slashes, `**` does. */

@@ -60,7 +60,7 @@ export type RunProgram = (program: Program) => Promise<ProgramEnd>;
 /**
  * 1 if the code passes all tests, or with `partial_credit` the fraction that pass; `null` for a row without tests. The code is the last
  * fenced block of the completion, or all of it. Tests run after the code, in the same process: code that exits early passes none, and it
- * is not told the random mark that reports a passed test. Logs `code_tests/passed` (the fraction), `code_tests/timeouts` and
+ * does not know the random mark that reports a passed test. Logs `code_tests/passed` (the fraction), `code_tests/timeouts` and
  * `code_tests/floods` (output beyond the limit).
  */
 export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunction {

@@ -85,7 +85,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
     });
   }
   const open = prompt === undefined ? openProblems : openPrompt;
-  const { config, model, directory, checkpoint, asked, dispose } = await open(subject, options);
+  const { config, model, directory, checkpoint, sampleOptions, dispose } = await open(subject, options);
   try {
     if (checkpoint) await model.load(checkpoint.folder, { weightsOnly: true });
     const sampling = {
@@ -96,9 +96,9 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       maxTokens: options.maxTokens ?? config.max_completion_length,
     };
     const step = checkpoint?.state.step ?? 0;
-    const { rows, ...how } = asked(sampling, { n, step });
+    const { rows, ...others } = sampleOptions(sampling, { n, step });
     const samples = await samplePolicy(rows, step, {
-      ...how,
+      ...others,
       policy: model.policy(),
       seed: streamSeed(seed, 'sample'),
       ...(signal && { signal }),
@@ -116,12 +116,13 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
   }
 }
 
-/** An open model, and the problems to sample. */
+/** An open model, and what to sample from it. */
 interface Opened extends FoundSubject {
   readonly model: TrainableModel;
-  asked(
+  /** The rows to sample, and the remaining options of `samplePolicy`. */
+  sampleOptions(
     sampling: RolloutOptions,
-    how: { readonly n: number; readonly step: number },
+    request: { readonly n: number; readonly step: number },
   ): { readonly rows: readonly Example[] } & Pick<
     Parameters<typeof samplePolicy>[2],
     'generator' | 'rewardModel' | 'samplesPerProblem' | 'progress'
@@ -140,7 +141,7 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
     config,
     model,
     dispose: () => setup.dispose(),
-    asked: (sampling, { n, step }) => ({
+    sampleOptions: (sampling, { n, step }) => ({
       rows: Array.from({ length: n }, (_, i) => heldOut[i % heldOut.length]!),
       generator: setup.generator(sampling),
       rewardModel,
@@ -162,7 +163,7 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
     ...found,
     model,
     dispose: () => model.dispose(),
-    asked: (sampling, { n }) => ({
+    sampleOptions: (sampling, { n }) => ({
       rows: [{}],
       generator: new RolloutGenerator(environment, renderer, sampling),
       rewardModel: noRewards,

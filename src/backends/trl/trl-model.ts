@@ -162,9 +162,12 @@ export class TrlModel implements TrainableModel {
     texts: readonly (readonly number[])[],
     { topLogprobs: count = 0, signal }: TextLogprobsOptions = {},
   ): Promise<TextLogprobs[]> {
-    const told = await this.#ask(read, 'text_logprobs', { texts, top_logprobs: count }, signal && { signal });
+    const results = await this.#ask(read, 'text_logprobs', { texts, top_logprobs: count }, signal && { signal });
     signal?.throwIfAborted();
-    return told.map(({ logprobs, top_logprobs: topLogprobs }) => ({ logprobs, ...(topLogprobs && { topLogprobs }) }));
+    return results.map(({ logprobs, top_logprobs: topLogprobs }) => ({
+      logprobs,
+      ...(topLogprobs && { topLogprobs }),
+    }));
   }
 
   async #ask<T>(schema: z.ZodType<T>, call: string, params: object, options?: CallOptions): Promise<T> {

@@ -62,8 +62,8 @@ function stopped(output: Output, reason: string): ExitCode {
 
 function summary({ checks, samples }: PreflightReport): string {
   const shown = samples.slice(0, shownSamples).map(({ prompt, completion, messages, reward, stop_reason }) => {
-    const asked = oneLine(prompt.at(-1)?.content ?? '', 50);
-    return `  ${asked} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
+    const question = oneLine(prompt.at(-1)?.content ?? '', 50);
+    return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });
   return [...checkLines(checks), 'completions of the untrained policy:', ...shown].join('\n');
 }

@@ -19,14 +19,14 @@ export function schemaCommand(cli: Cli): Command {
     .action(cli.action((name?: string) => showSchema(cli, name)));
 }
 
-async function showSchema({ output }: Cli, asked: string | undefined): Promise<undefined> {
+async function showSchema({ output }: Cli, given: string | undefined): Promise<undefined> {
   const { jsonSchemaOf, publishedSchemas } = await import('../schemas/published.ts');
   const names = Object.keys(publishedSchemas);
   const common = { ok: true, schema: 'schema.result/1', command: 'schema' };
-  if (asked === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
-  const name = [asked, `${asked}/1`, `${asked.replaceAll(' ', '.')}.result/1`].find((known) => names.includes(known));
+  if (given === undefined) return output.result({ ...common, schemas: names }, names.join('\n')) as undefined;
+  const name = [given, `${given}/1`, `${given.replaceAll(' ', '.')}.result/1`].find((known) => names.includes(known));
   if (name === undefined) {
-    throw new GradusError('USAGE', `there is no schema ${asked}`, { hint: existingNames(asked, names) });
+    throw new GradusError('USAGE', `there is no schema ${given}`, { hint: existingNames(given, names) });
   }
   const json_schema = jsonSchemaOf(name);
   output.result({ ...common, name, json_schema }, JSON.stringify(json_schema, null, 2));

@@ -132,10 +132,10 @@ function follow(context: Context, directory: string, pause: number): Response {
   return streamSSE(context, async (stream) => {
     const stop = new AbortController();
     stream.onAbort(() => stop.abort());
-    for await (const told of followRun(directory, from, { signal: stop.signal, pause })) {
+    for await (const update of followRun(directory, from, { signal: stop.signal, pause })) {
       if (stream.aborted) break;
-      const data = JSON.stringify('data' in told ? told.data : {});
-      await stream.writeSSE({ event: told.event, data, ...('id' in told && { id: told.id }) });
+      const data = JSON.stringify('data' in update ? update.data : {});
+      await stream.writeSSE({ event: update.event, data, ...('id' in update && { id: update.id }) });
     }
   });
 }

@@ -20,7 +20,7 @@ import { type ProgramValues, programRows } from '../program-values.ts';
 import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
 import { rowMessages } from './row-messages.ts';
 
-/** The maximum number of problems that a task set may be asked for, since all are made at the start and kept in memory. */
+/** The maximum number of problems of a task set, since all are made at the start and kept in memory. */
 const MOST_PROBLEMS = 4_000_000;
 
 export interface Problems {
@@ -235,15 +235,15 @@ export function stepCount(config: Config, { train }: Problems): number {
 export function promptOf(config: Config): (row: Example) => readonly Message[] {
   const { system_prompt, few_shot } = config;
   const { prompt_column, prompt_template } = config;
-  const asked = (row: Example): readonly Message[] =>
+  const rowPrompt = (row: Example): readonly Message[] =>
     conversationIn(row, config) ?? [
       { role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) },
     ];
   const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
-  // Cached, since each completion of a group asks for it.
+  // Cached, since every completion of a group needs it.
   const known = new WeakMap<Example, readonly Message[]>();
   return (row) => {
-    const messages = known.get(row) ?? [...system, ...few_shot, ...asked(row)];
+    const messages = known.get(row) ?? [...system, ...few_shot, ...rowPrompt(row)];
     known.set(row, messages);
     return messages;
   };

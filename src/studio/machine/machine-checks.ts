@@ -264,11 +264,11 @@ async function trlEnvironment(environment: CheckSubject['environment']): Promise
   try {
     const { stdout } = await run(python, ['-c', script], { timeout: pythonTimeout });
     const versions = Object.entries(JSON.parse(stdout) as Record<string, string>);
-    const told = versions.map(
+    const details = versions.map(
       ([name, version]) =>
         `${name} ${version}${version.startsWith(tested[name]!) ? '' : ` (tested with ${tested[name]})`}`,
     );
-    return { ok: true, detail: told.join(', ') };
+    return { ok: true, detail: details.join(', ') };
   } catch (error) {
     const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
     const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;

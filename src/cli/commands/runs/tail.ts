@@ -1,4 +1,4 @@
-// gradus runs tail: the latest steps, and what comes.
+// gradus runs tail: the latest steps of a run, and new ones as they come.
 import { Command } from 'commander';
 import type { TimedEvent } from '../../../studio/events.ts';
 import { alertLine } from '../../alert-line.ts';
@@ -16,7 +16,7 @@ const examples = `Examples:
   gradus runs tail small --follow --events     the same as one JSON object a line
 `;
 
-/** Steps that are shown without --since. */
+/** The number of steps shown without --since. */
 const latestSteps = 10;
 
 interface TailFlags {
@@ -53,7 +53,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   const from = since ?? Math.max(0, lastStep - latestSteps);
 
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
-  const tell = () => {
+  const showNewEvents = () => {
     for (const event of events.next()) {
       if (!('step' in event) || event.step <= from) continue;
       output.event(event);
@@ -64,20 +64,20 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   const { record, stoppedBy } = await withStopSignals(async (signal) => ({
     record: await waitForRun(directory, {
       signal,
-      onLook: tell,
+      onLook: showNewEvents,
       ...(follow ? timeout !== undefined && { timeout } : { timeout: 0 }),
     }),
     stoppedBy: signal.reason as StopSignal | undefined,
   }));
-  tell();
+  showNewEvents();
 
   const later = <T extends { readonly step: number }>(records: readonly T[]) =>
     records.filter(({ step }) => step > from);
   const metrics = later(reader.readMetrics(directory));
-  const isStill = follow && reader.isActive(record);
+  const isStillRunning = follow && reader.isActive(record);
   return output.outcome(
     {
-      ok: !isStill,
+      ok: !isStillRunning,
       schema: 'runs.tail.result/1',
       command: 'runs tail',
       run: { ...record, dir: directory },
@@ -85,7 +85,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       evals: later(reader.readEvaluations(directory)),
       alerts: later(reader.readAlerts(directory)),
       next_since: metrics.at(-1)?.step ?? from,
-      ...(isStill && {
+      ...(isStillRunning && {
         error: {
           code: 'STILL_RUNNING',
           message: `still ${record.status} at step ${record.step}`,
@@ -94,7 +94,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       }),
     },
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
-    isStill ? (stoppedBy ? ofSignal[stoppedBy] : 6) : 0,
+    isStillRunning ? (stoppedBy ? ofSignal[stoppedBy] : 6) : 0,
   );
 }
 
