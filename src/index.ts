@@ -1,10 +1,10 @@
 // The public surface of the package: explicit named re-exports, nothing else.
 
-// The schemas of settings and of tools' arguments are zod's: this one, so that all are of one version.
+// Schemas of settings and of tools' arguments are made with zod. It is re-exported so that all of them use one version.
 
 export { z } from 'zod';
 
-// From a configuration, as the command does.
+// Training, evaluating and sampling with a configuration, as the command does.
 
 export type { Config, ConfigInput } from './config/schema.ts';
 export { type ServeOptions, type Serving, serve } from './server/serve.ts';
@@ -15,7 +15,7 @@ export { type SampleOptions, type SampleResult, sample } from './studio/sample.t
 export { type TrainOptions, train, trainEvents } from './studio/train.ts';
 export type { TrainResult } from './studio/training/train-result.ts';
 
-// From parts: the protocols, the generator of rollouts and the trainers.
+// Training from parts: the protocols, the generator of rollouts and the trainers.
 
 export { type CurriculumOptions, curriculum } from './curriculum.ts';
 export { type DataLoader, shuffledExamples } from './data.ts';
@@ -79,7 +79,7 @@ export type {
 } from './trackers/tracker.ts';
 export { trainingSequence } from './training-sequence.ts';
 
-// The algorithm, and statistics of what came of it.
+// The algorithm, and statistics of its results.
 
 export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './grpo/advantages.ts';
 export type { GroupPolicy } from './grpo/group-policy.ts';

@@ -24,7 +24,7 @@ export interface ModelText {
 }
 
 /**
- * The tokenizer is that of tokenizer.json, or where there is none, that inside a GGUF file.
+ * The tokenizer comes from tokenizer.json or, if there is none, from a GGUF file.
  * Throws `MODEL_NOT_FOUND`, `TOKENIZER_NOT_FOUND`, `TOKENIZER_INVALID`, `GGUF_TOKENIZER_UNSUPPORTED`, `MODEL_FILE_INVALID`,
  * `CHAT_TEMPLATE_NOT_FOUND`, `CHAT_TEMPLATE_MISSING`, `CHAT_TEMPLATE_FAILED`.
  * @param modelPath a model's folder, or a file in it

@@ -125,7 +125,7 @@ async function readArray(cursor: ByteCursor, type: number): Promise<unknown> {
   const scalar = scalarTypeOf(type);
   const count = await readCount(cursor, 'array elements', scalar.bytes);
   const bytes = await cursor.bytes(count * scalar.bytes);
-  // A copy, which Buffer.slice is not: the bytes may lie in the middle of others, and anywhere.
+  // A copy, since the bytes may have any alignment; Buffer.slice would not copy them.
   return scalar.array ? scalar.array(new Uint8Array(bytes).buffer) : Array.from(bytes, (byte) => byte !== 0);
 }
 

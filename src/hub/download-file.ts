@@ -100,7 +100,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
       }
     }
     await handle.truncate(file.size);
-    // A blob is never looked into again, so that its bytes must be on the disk before it has its name.
+    // Blobs are never verified again, so the bytes must have reached the disk before the blob gets its name.
     await handle.sync();
   } finally {
     await handle.close();

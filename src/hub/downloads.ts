@@ -1,4 +1,4 @@
-// The progress of downloads. They happen deep inside other operations, so whoever shows progress subscribes here.
+// The progress of downloads. They happen deep inside other operations, so code that shows progress subscribes here.
 import { channel } from 'node:diagnostics_channel';
 
 /** The progress of the files that one call fetches; in the last message `bytes` equals `totalBytes`. */

@@ -54,7 +54,7 @@ export async function openSetup(config: Config, { signal, values }: SetupOptions
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
   const stages = stagesOf(config);
-  // Errors in later stages should show now, not after the stages before them.
+  // Errors in later stages should be reported now, not after the stages before them.
   for (const stage of stages) {
     backend.check?.(stage.config);
     if (stage.name !== undefined) await openStageTask(stage, parts);

@@ -51,7 +51,7 @@ export interface Operators {
   cast: None;
   /** The identity, through which no gradient flows. */
   stopGradient: None;
-  /** The identity; the backward pass keeps it, and computes what lies between two of them again: see recompute.ts. */
+  /** The identity. The backward pass keeps checkpoints and recomputes everything between two of them: see recompute.ts. */
   checkpoint: { again: 'all' | 'cheap' };
 
   // Element-wise, two operands, broadcast.

@@ -14,7 +14,7 @@ import { type Dimension, evaluateShape, formatDimension, formatShape, namesIn, t
 
 /** The domain of ONNX Runtime's own operators. */
 export const MICROSOFT = 'com.microsoft';
-/** The domain of our own: kernels/. */
+/** The domain of our custom operators, in kernels/. */
 export const GRADUS = 'gradus';
 
 /** The dimensions in a size vector, which depend on the shapes of the model's other inputs. */

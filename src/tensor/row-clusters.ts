@@ -69,8 +69,8 @@ export interface RowCluster {
 }
 
 /**
- * All tensors that `outputs` depend on, operands before the operators that use them: on their own, or those of a cluster together, between
- * which nothing else lies.
+ * All tensors that `outputs` depend on, operands before the operators that use them: single tensors, or the tensors of a cluster, with no other
+ * tensor between them.
  */
 export function rowClusters(outputs: readonly Tensor[]): (Tensor | RowCluster)[] {
   const order = topologicalOrder(outputs);

@@ -47,7 +47,7 @@ export async function answerCall(
   }
 }
 
-/** Tells the model what it did wrong. */
+/** The answer to a call that the model got wrong. */
 export function complaint(message: string, limits?: AnswerLimits): Pick<ToolAnswer, 'content' | 'truncated'> {
   return limited(`Error: ${message}`, limits);
 }

@@ -30,7 +30,7 @@ export interface DecodingStep {
   readonly ids: readonly number[];
   /** The position of each row's last token in its sequence, [rows]. */
   readonly last: readonly number[];
-  /** The indices in `ids` of the tokens behind which the next one is scored. @default the last of each row */
+  /** The indices in `ids` of the tokens after which the next one is scored. @default the last of each row */
   readonly scored?: readonly number[];
   /** For each row another one whose cache begins with the same tokens, or itself, and the number of these tokens. */
   readonly twins: readonly (readonly [row: number, count: number])[];

@@ -194,7 +194,7 @@ export class RowBatch implements Disposable {
     });
   }
 
-  /** Removes rows that have ended, and keeps the caches of dialogues that may go on. */
+  /** Removes rows that have ended, and keeps the caches of dialogues that may continue. */
   #removeEnded(): SampledRow[] {
     const ended = this.#active.filter(({ hasEnded }) => hasEnded);
     for (const row of ended) {

@@ -1,4 +1,4 @@
-// gradus agent-docs: the guides for agents, which ship with the package.
+// gradus agent-docs: prints the guides for agents, which ship with the package.
 import { readdirSync } from 'node:fs';
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-// gradus config-schema: the JSON Schema of configurations, for editors and agents.
+// gradus config-schema: prints the JSON Schema of configurations, for editors and agents.
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 

@@ -1,4 +1,4 @@
-// gradus conformance: losses and advantages recomputed on this machine, beside what TRL made of the same numbers.
+// gradus conformance: recomputes losses and advantages on this machine, and compares them with TRL's numbers.
 import { Command } from 'commander';
 import type { ConformanceReport } from '../../studio/conformance/conformance.ts';
 import { table } from '../formatting.ts';

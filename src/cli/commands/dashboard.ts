@@ -1,4 +1,4 @@
-// gradus dashboard: a page that shows runs.
+// gradus dashboard: serves a page that shows runs.
 import { Command } from 'commander';
 import { portNumber } from '../arguments.ts';
 import type { Cli } from '../main.ts';

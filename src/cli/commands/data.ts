@@ -1,4 +1,4 @@
-// gradus data: what is wrong with the data of a configuration, before a model is run.
+// gradus data: checks the data of a configuration before a model is run.
 import { Command } from 'commander';
 import type { DataCheck } from '../../studio/data/check-data.ts';
 import { collect } from '../arguments.ts';

@@ -1,4 +1,4 @@
-// gradus demo: GRPO on a tiny transformer that comes along, before and after.
+// gradus demo: trains a tiny transformer that ships with the package, and compares it before and after.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// gradus doctor: whether this machine is ready, for a backend or for a configuration.
+// gradus doctor: checks whether this machine is ready for a backend or for a configuration.
 import { Command, Option } from 'commander';
 import type { Config } from '../../config/schema.ts';
 import type { CheckResult, DoctorOptions } from '../../studio/machine/doctor.ts';

@@ -1,4 +1,4 @@
-// gradus env: whether an environment does what it should, before a model plays it.
+// gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';

@@ -1,4 +1,4 @@
-// gradus eval: how good a run, or an untrained model, is on held-out problems.
+// gradus eval: evaluates a run, or an untrained model, on held-out problems.
 import { Command, Option } from 'commander';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
 import { collect, given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';

@@ -1,4 +1,4 @@
-// gradus export: what a run learnt, as a model's folder or as an adapter.
+// gradus export: exports the model of a run as a folder or as an adapter.
 import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { ExportOptions } from '../../studio/finished-runs/export.ts';

@@ -1,4 +1,4 @@
-// gradus gpu-train: the ways to train a configuration on a GPU, explained; it starts and spends nothing.
+// gradus gpu-train: explains the ways to train a configuration on a GPU; it starts and spends nothing.
 import { Command } from 'commander';
 import type { GpuPathResult, GpuPlace } from '../../studio/machine/gpu-path.ts';
 import type { ExitCode } from '../exit-codes.ts';

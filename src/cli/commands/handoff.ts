@@ -1,4 +1,4 @@
-// gradus handoff: a folder with which another system runs the same training.
+// gradus handoff: writes a folder with which another system runs the same training.
 import { Command, Option } from 'commander';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';

@@ -1,4 +1,4 @@
-// gradus help: the help of a command, or a topic.
+// gradus help: prints the help of a command, or about a topic.
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';

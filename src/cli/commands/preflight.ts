@@ -1,4 +1,4 @@
-// gradus preflight: would training learn anything? A few completions, their rewards, and whether sampler and trainer agree.
+// gradus preflight: checks whether training would learn anything: a few completions, their rewards, and whether sampler and trainer agree.
 import { Command } from 'commander';
 import type { PreflightReport } from '../../studio/preflight.ts';
 import { collect } from '../arguments.ts';

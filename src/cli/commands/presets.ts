@@ -1,4 +1,4 @@
-// gradus presets: settings that belong together, with their values, their sources and when to use them.
+// gradus presets: lists presets of settings, with their values, their sources and when to use them.
 import { Command } from 'commander';
 import type { PresetName } from '../../config/presets.ts';
 import { GradusError } from '../../errors.ts';

@@ -1,4 +1,4 @@
-// gradus replay: what a run sampled, scored again with another reward.
+// gradus replay: scores the rollouts of a run again with another reward.
 import { Command } from 'commander';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';
 import { given, positiveInteger } from '../arguments.ts';

@@ -1,4 +1,4 @@
-// gradus rewards: the rewards that ship, what a reward makes of given completions, and scores for other programs.
+// gradus rewards: lists the built-in rewards, scores given completions with a reward, and serves scores to other programs.
 import { Command } from 'commander';
 import type { z } from 'zod';
 import type { RewardTest } from '../../studio/user-code/rewards/test-reward.ts';

@@ -1,4 +1,4 @@
-// gradus runs: what the run directories say, and what can be done with runs in the background.
+// gradus runs: the group of commands about run directories and runs in the background.
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 import { compareCommand } from './runs/compare.ts';

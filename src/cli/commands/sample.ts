@@ -1,4 +1,4 @@
-// gradus sample: completions with their rewards.
+// gradus sample: samples completions with their rewards.
 import { Command } from 'commander';
 import type { SampleRecord } from '../../runs/records.ts';
 import type { SampleOptions } from '../../studio/sample.ts';

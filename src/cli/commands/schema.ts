@@ -1,4 +1,4 @@
-// gradus schema: the JSON Schema of what `--json` prints.
+// gradus schema: prints the JSON Schema of `--json` output.
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';

@@ -1,4 +1,4 @@
-// gradus serve: a model behind OpenAI's interface.
+// gradus serve: serves a model behind OpenAI's API.
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { ServeOptions } from '../../server/serve.ts';

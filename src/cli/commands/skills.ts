@@ -1,4 +1,4 @@
-// gradus skills: the skill that teaches a coding agent to use this command.
+// gradus skills: installs the skill that teaches a coding agent to use this command.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';

@@ -1,4 +1,4 @@
-// gradus train: trains as a configuration says.
+// gradus train: trains according to a configuration.
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../studio/training/train-result.ts';

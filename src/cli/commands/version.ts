@@ -1,4 +1,4 @@
-// gradus version: what is installed.
+// gradus version: prints the installed versions.
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 

@@ -19,7 +19,7 @@ export interface GpuWorkload {
 
 export interface GpuEstimate {
   readonly gpu: string;
-  /** The memory of the GPU, and what training needs of it, in bytes. */
+  /** The memory of the GPU, and the memory that training needs, in bytes. */
   readonly memory: number;
   readonly needed: number;
   readonly fits: boolean;
@@ -41,7 +41,7 @@ const gpus: Readonly<Record<string, number>> = {
   H200: 141 * GIBIBYTE,
 };
 
-/** Bytes for CUDA's context, kernels and workspaces. For everything else, the allocator takes more than is used, by a fraction of it. */
+/** Bytes for CUDA's context, kernels and workspaces; and the fraction by which the allocator takes more than is used for everything else. */
 const CONTEXT = 1.2 * GIBIBYTE;
 const UNUSED = 0.1;
 

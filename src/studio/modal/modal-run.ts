@@ -53,7 +53,7 @@ const report = z.strictObject({
 type Report = z.output<typeof report>;
 
 /**
- * Trains at Modal and yields the events of the run as they are copied here. With `resume`, it finds a run that goes on there after the connection
+ * Trains at Modal and yields the events of the run as they are copied here. With `resume`, it finds a run that continues there after the connection
  * was lost. Throws `MODAL_CLIENT_MISSING`, `CREDENTIALS_MISSING`, `RUN_EXISTS`, `MODAL_FAILED`, and the error with which the run there failed.
  */
 export async function* trainAtModal(

@@ -1,4 +1,4 @@
-// gradus runs compare: runs beside one another.
+// gradus runs compare: compares runs.
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';

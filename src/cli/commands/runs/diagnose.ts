@@ -1,4 +1,4 @@
-// gradus runs diagnose: what the rules of run health find.
+// gradus runs diagnose: shows what the rules of run health find.
 import { Command } from 'commander';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
 import { alertLine } from '../../alert-line.ts';

@@ -1,4 +1,4 @@
-// gradus runs list: all runs, the latest first.
+// gradus runs list: lists all runs, the latest first.
 import { Command } from 'commander';
 import { messageOf } from '../../../errors.ts';
 import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';

@@ -1,4 +1,4 @@
-// gradus runs show: how a run fared, or its card.
+// gradus runs show: shows the results of a run, or its card.
 import { Command } from 'commander';
 import type { RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';

@@ -1,4 +1,4 @@
-// gradus runs snapshot: everything around one step.
+// gradus runs snapshot: shows everything around one step.
 import { Command } from 'commander';
 import { GradusError } from '../../../errors.ts';
 import type { RolloutRecord } from '../../../runs/records.ts';

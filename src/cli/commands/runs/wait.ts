@@ -1,4 +1,4 @@
-// gradus runs wait: until a run is over, or for so long.
+// gradus runs wait: waits until a run is over, or for a limited time.
 import { Command } from 'commander';
 import type { RunRecord } from '../../../runs/records.ts';
 import { shellWord } from '../../../shell-word.ts';
