@@ -21,13 +21,32 @@ export interface Stage {
   readonly config: Config;
 }
 
-/** The keys that supervised stages use. */
+/** The keys that supervised stages use: data, prompts and the optimiser, but nothing about sampling and rewards. */
 const supervisedKeys: readonly StageKey[] = [
-  ...(['dataset', 'dataset_config', 'dataset_split', 'columns', 'filter', 'train_limit'] as const),
-  ...(['taskset', 'taskset_config', 'prompt_column'] as const),
-  ...(['answer_column', 'prompt_template', 'system_prompt', 'few_shot', 'overlong_prompts'] as const),
-  ...(['max_prompt_tokens', 'prompts_per_step', 'learning_rate', 'lr_scheduler_type', 'warmup_ratio'] as const),
-  ...(['weight_decay', 'adam_beta1', 'adam_beta2', 'adam_epsilon', 'max_grad_norm'] as const),
+  'dataset',
+  'dataset_config',
+  'dataset_split',
+  'columns',
+  'filter',
+  'train_limit',
+  'taskset',
+  'taskset_config',
+  'prompt_column',
+  'answer_column',
+  'prompt_template',
+  'system_prompt',
+  'few_shot',
+  'overlong_prompts',
+  'max_prompt_tokens',
+  'prompts_per_step',
+  'learning_rate',
+  'lr_scheduler_type',
+  'warmup_ratio',
+  'weight_decay',
+  'adam_beta1',
+  'adam_beta2',
+  'adam_epsilon',
+  'max_grad_norm',
 ];
 
 /** @param steps of the whole run, if there are no stages */

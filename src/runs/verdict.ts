@@ -160,11 +160,11 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
 function heldOutReason(change: HeldOutChange): string {
   const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${change.problems} problems`;
-  return `${what} ${span(change)}; ${where}${whatWouldTell(change)}`;
+  return `${what} ${span(change)}; ${where}${hintOf(change)}`;
 }
 
-/** The settings that decide the number of problems: how many are held out, and how many of these are used. */
-function whatWouldTell({ learning, problems }: HeldOutChange): string {
+/** A hint at the settings that would give more problems, if the result is inconclusive. */
+function hintOf({ learning, problems }: HeldOutChange): string {
   if (learning !== 'inconclusive') return '';
   if (problems >= fewestProblems) return '; more problems (eval_fraction or eval_dataset, eval.limit) would tell';
   return `; fewer than ${fewestProblems} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;

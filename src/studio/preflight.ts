@@ -12,7 +12,7 @@ import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed 
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
-import { goldAnswers, templateCheck } from './data/check-data.ts';
+import { goldAnswersCheck, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
@@ -31,9 +31,9 @@ const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
-const widestGap = 0.05;
+const largestAllowedGap = 0.05;
 /** The fraction of completions cut off above which there is a warning. */
-const bearableTruncation = 0.5;
+const toleratedTruncation = 0.5;
 /** Learning rates below which 100 steps change little, and recommended ones, for a table of logits and for adapters of a small model. */
 const slowRates = { table: { below: 0.01, start: '0.5' }, adapters: { below: 3e-5, start: '1e-4' } };
 
@@ -75,11 +75,11 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       templateCheck(setup.template, answered, opening, setup.renderer),
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
-      failingRewards(groups),
-      constantReward(groups),
+      rewardErrorsCheck(groups),
+      rewardSpreadCheck(groups),
       groupsCheck(reasons),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
-      ...(config.environment === null ? [] : [await playedGold(setup, answered)]),
+      ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
       learningRateCheck(config),
@@ -91,7 +91,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   };
 }
 
-async function playedGold(setup: Setup, rows: readonly Example[]): Promise<Check> {
+async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {
   const { goldEpisodes } = await import('./user-code/environments/check-environment.ts');
   return goldEpisodes(setup, setup.config, rows);
 }
@@ -121,11 +121,11 @@ function truncationCheck(trajectories: readonly Trajectory[], { max_completion_l
   const id = 'truncation';
   const cut = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
   const detail = `${share(cut, trajectories.length)} completions are cut off at ${max_completion_length} tokens`;
-  if (cut <= bearableTruncation * trajectories.length) return passed(id, detail);
+  if (cut <= toleratedTruncation * trajectories.length) return passed(id, detail);
   return failed(id, 'warning', detail, 'raise max_completion_length, or ask for shorter answers');
 }
 
-function failingRewards(groups: readonly Group[]): Check {
+function rewardErrorsCheck(groups: readonly Group[]): Check {
   const id = 'rewards';
   const rewards = groups.flatMap((group) => group.rewards);
   const errors = rewards.flatMap(({ errors }) => (errors ? [errors] : []));
@@ -136,7 +136,7 @@ function failingRewards(groups: readonly Group[]): Check {
   return failed(id, level, detail, `${name}: ${message.replaceAll(/\s+/g, ' ')}`);
 }
 
-function constantReward(groups: readonly Group[]): Check {
+function rewardSpreadCheck(groups: readonly Group[]): Check {
   const id = 'reward_spread';
   const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
   if (scores.length === 0) return passed(id, 'no completion has a score');
@@ -163,7 +163,7 @@ function groupsCheck(reasons: readonly GroupReason[]): Check {
 
 /** A user's function is also judged by its scores of the samples, since it may reward something other than the answer. */
 function goldCheck(verdict: GoldVerdict, groups: readonly Group[], config: Config): Check {
-  const check = goldAnswers(verdict, config.max_error_fraction);
+  const check = goldAnswersCheck(verdict, config.max_error_fraction);
   if (check.ok || verdict.compares) return check;
   const parts = groups.flatMap(({ rewards }) => rewards.flatMap((reward) => reward.parts[verdict.reward] ?? []));
   const earned = parts.some((part) => part > 0);
@@ -178,8 +178,8 @@ function masksCheck(
 ): Check {
   const id = 'masks';
   const wrong = sequences.filter(({ completionIds, mask }, i) => {
-    const learnt = trajectories[i]!.steps.filter(({ state }) => state.trained !== false);
-    const sampled = learnt.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
+    const trained = trajectories[i]!.steps.filter(({ state }) => state.trained !== false);
+    const sampled = trained.reduce((sum, { tokens }) => sum + tokens.completionIds.length, 0);
     const lengths = [mask.length, logprobs[i]!.length, completionIds.length];
     return new Set(lengths).size > 1 || mask.filter(Boolean).length !== sampled;
   }).length;
@@ -192,7 +192,7 @@ function masksCheck(
 function gapCheck(gap: number, config: Config): Check {
   const id = 'logprob_gap';
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
-  if (gap <= widestGap) return passed(id, detail);
+  if (gap <= largestAllowedGap) return passed(id, detail);
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
     const hint =
       'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';

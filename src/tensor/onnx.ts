@@ -117,7 +117,7 @@ const reduction =
  * Custom operators of ours. Without their library, models build the same from other operators.
  * @param least results that a node has, whichever are read
  */
-const own =
+const customOperator =
   (op: string, least = 1) =>
   (
     node: TensorOf<'segmentAttention' | 'segmentAttentionGradient' | 'tokenScores'>,
@@ -226,8 +226,8 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], emit) =>
     emit.node('RotaryEmbedding', [x!, positions!, cos!, inverse ? emit.node('Neg', [sin!]) : sin!], {}, MICROSOFT),
   cachedAttention: lowerCachedAttention,
-  segmentAttention: own('SegmentAttention'),
-  segmentAttentionGradient: own('SegmentAttentionGradient', 3),
-  tokenScores: own('TokenScores', 2),
+  segmentAttention: customOperator('SegmentAttention'),
+  segmentAttentionGradient: customOperator('SegmentAttentionGradient', 3),
+  tokenScores: customOperator('TokenScores', 2),
   part: ({ attributes: { index } }, parts) => parts[index]!,
 };

@@ -20,7 +20,7 @@ export interface DataCheck {
 
 /** The maximum number of answers that are scored. Fewer are, if a reward may be slow: one that runs code, or a function of the user's. */
 const scoredAnswers = 5000;
-const scoredSlowly = 64;
+const slowlyScoredAnswers = 64;
 /** The maximum number of problems in each split whose episodes are started, since an environment may be slow. */
 const openedEpisodes = 500;
 
@@ -28,7 +28,7 @@ const openedEpisodes = 500;
 export async function checkData(config: Config): Promise<DataCheck> {
   const { goldEpisodes } = await import('../user-code/environments/check-environment.ts');
   const task = await openTask(config);
-  const problems = openedProblems(task.problems, config);
+  const problems = problemsToOpen(task.problems, config);
   const backend = await backendOf(config);
   const { renderer, template, contextLength } = await backend.describe(config);
   const rows = [...problems.train, ...problems.eval];
@@ -37,25 +37,25 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const measured = promptLengths(rows, opening, renderer);
   const lengths = measured && measured.max > 0 ? measured : undefined;
   const isSlow = task.rewards.some(({ judges }) => judges === 'unknown');
-  const scored = rows.slice(0, isSlow ? scoredSlowly : scoredAnswers);
+  const scored = rows.slice(0, isSlow ? slowlyScoredAnswers : scoredAnswers);
   const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
     checks: [
       templateCheck(template, rows, opening, renderer),
-      emptyPrompts(rows, prompt),
-      duplicatePrompts(problems.train, prompt, config),
-      leakage(problems, prompt, config),
-      ...(lengths ? [longPrompts(lengths, room, config)] : []),
-      ...verdicts.map((verdict) => goldAnswers(verdict, config.max_error_fraction)),
-      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, scoredSlowly))]),
+      emptyPromptsCheck(rows, prompt),
+      duplicatePromptsCheck(problems.train, prompt, config),
+      leakageCheck(problems, prompt, config),
+      ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
+      ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
+      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, slowlyScoredAnswers))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },
     ...(lengths && { prompt_lengths: lengths }),
   };
 }
 
-function openedProblems(problems: Problems, { environment }: Config): Problems {
+function problemsToOpen(problems: Problems, { environment }: Config): Problems {
   if (environment === null) return problems;
   const { train, eval: heldOut } = problems;
   return { train: train.slice(0, openedEpisodes), eval: heldOut.slice(0, openedEpisodes) };
@@ -77,7 +77,7 @@ export function templateCheck(
   renderer: Renderer,
 ): Check {
   const id = 'chat_template';
-  if (template === 'applied' && rendersAllAlike(rows.slice(0, comparedPrompts).map(opening), renderer)) {
+  if (template === 'applied' && areRenderedAlike(rows.slice(0, comparedPrompts).map(opening), renderer)) {
     const hint = 'the template must write messages: set chat_template to one that does, or to none for plain text';
     return failed(
       id,
@@ -100,7 +100,7 @@ export function templateCheck(
 }
 
 /** Whether different prompts are all rendered to the same ids. */
-function rendersAllAlike(states: readonly State[], renderer: Renderer): boolean {
+function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean {
   const different = new Map(states.map((state) => [JSON.stringify(state.messages), state]));
   if (different.size < 2) return false;
   let first: string | undefined;
@@ -116,7 +116,7 @@ function rendersAllAlike(states: readonly State[], renderer: Renderer): boolean 
  * Judges how a reward scored the right answers.
  * @param tolerated the fraction of rollouts whose reward may fail in training
  */
-export function goldAnswers({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
+export function goldAnswersCheck({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
   const id = `gold_answers/${reward}`;
   const { full, zero, failed: errors, example } = counts;
   if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
@@ -133,7 +133,7 @@ export function goldAnswers({ reward, compares, rows, ...counts }: GoldVerdict, 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
+function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt): Check {
   const id = 'prompt_empty';
   const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
   if (empty === 0) return passed(id, 'no prompt is empty');
@@ -146,7 +146,7 @@ function emptyPrompts(rows: readonly Example[], prompt: Prompt): Check {
 }
 
 /** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
-function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
+function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
   const id = 'prompt_duplicates';
   const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
   const repeated = share(rows.length - different, rows.length);
@@ -161,7 +161,7 @@ function duplicatePrompts(rows: readonly Example[], prompt: Prompt, { taskset }:
 }
 
 /** Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. */
-function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
+function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
   const id = 'leakage';
   const { train, eval: heldOut, leftOut = 0 } = problems;
   if (heldOut.length === 0) return passed(id, 'nothing is held out');
@@ -176,7 +176,7 @@ function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Conf
   if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
   const apart = 'take them out of one of the two, or give an eval_dataset with others';
   if (leaked > 0) return failed(id, 'error', detail, apart);
-  const alike = taskset === null ? among(shown, loosely) : 0;
+  const alike = taskset === null ? among(shown, withoutPunctuation) : 0;
   if (alike > 0) {
     return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
   }
@@ -184,7 +184,7 @@ function leakage(problems: Problems, prompt: Prompt, { taskset, few_shot }: Conf
   return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
 }
 
-function loosely(text: string): string {
+function withoutPunctuation(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/["'.,;:!?]+(?=\s|$)/g, '')
@@ -192,7 +192,7 @@ function loosely(text: string): string {
     .trim();
 }
 
-function longPrompts({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {
+function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {
   const id = 'prompt_length';
   if (room < 1) {
     const detail = 'max_completion_length leaves no room for a prompt in the context';
