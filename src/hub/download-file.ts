@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 import { GradusError } from '../errors.ts';
 import {
   ATTEMPTS,
+  abortAfterSilence,
   anyOf,
-  breakAfterSilence,
   type HubSubject,
   hubRequest,
   keyOf,
@@ -129,12 +129,12 @@ async function* chunksOf(
   settings: HubSettings,
   connection: AbortController,
 ): AsyncGenerator<Uint8Array> {
-  let silence = breakAfterSilence(settings, connection);
+  let silence = abortAfterSilence(settings, connection);
   try {
     for await (const chunk of body) {
       clearTimeout(silence);
       yield chunk;
-      silence = breakAfterSilence(settings, connection);
+      silence = abortAfterSilence(settings, connection);
     }
   } finally {
     clearTimeout(silence);

@@ -20,7 +20,7 @@ export interface HubRequestOptions {
 
 /** Number of attempts. */
 export const ATTEMPTS = 5;
-/** The longest wait that the hub may ask for, in seconds. */
+/** The longest `Retry-After` that is accepted, in seconds. */
 const LONGEST_WAIT = 60;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -34,11 +34,11 @@ export async function hubRequest(
   { headers = {}, signal, whole = false }: HubRequestOptions = {},
 ): Promise<Response> {
   const { token, endpoint } = settings;
-  const isOurs = new URL(url).origin === new URL(endpoint).origin;
-  const authorization = token && isOurs ? { authorization: `Bearer ${token}` } : {};
+  const isHub = new URL(url).origin === new URL(endpoint).origin;
+  const authorization = token && isHub ? { authorization: `Bearer ${token}` } : {};
   for (let attempt = 1; ; attempt++) {
     const broken = new AbortController();
-    const silence = breakAfterSilence(settings, broken);
+    const silence = abortAfterSilence(settings, broken);
     const outcome = await fetch(url, { headers: { ...headers, ...authorization }, signal: anyOf(broken, signal) })
       .then(async (response) =>
         whole && response.ok ? new Response(await response.arrayBuffer(), response) : response,
@@ -57,12 +57,12 @@ export async function hubRequest(
   }
 }
 
-/** Breaks a connection off that has been silent for too long from now on, unless the timer is cleared. */
-export function breakAfterSilence({ silence }: HubSettings, connection: AbortController): NodeJS.Timeout {
+/** Aborts a connection after a period of silence, unless the timer is cleared before. */
+export function abortAfterSilence({ silence }: HubSettings, connection: AbortController): NodeJS.Timeout {
   return setTimeout(() => connection.abort(new Error('the connection went silent')), silence);
 }
 
-/** The signal of a connection that is also given up with `signal`. */
+/** A signal that is aborted with the connection or with `signal`. */
 export function anyOf(connection: AbortController, signal: AbortSignal | undefined): AbortSignal {
   return signal ? AbortSignal.any([signal, connection.signal]) : connection.signal;
 }
@@ -111,7 +111,7 @@ export function unreachable(settings: HubSettings, subject: HubSubject, error: u
 }
 
 async function refusal(settings: HubSettings, subject: HubSubject, response: Response): Promise<GradusError> {
-  // Frees the connection.
+  // Releases the connection.
   await response.body?.cancel();
   const { code, message, hint, kind } = meaningOf(response, settings, subject);
   return new GradusError(code, message, { hint, kind, path: keyOf(subject) });
@@ -124,7 +124,7 @@ interface Refusal {
   readonly kind: ErrorKind;
 }
 
-/** What the hub's status and its own code of an error mean. */
+/** Translates the hub's status and error code. */
 function meaningOf(response: Response, { endpoint, token }: HubSettings, subject: HubSubject): Refusal {
   const { status, headers } = response;
   const reason = headers.get('x-error-code');

@@ -45,7 +45,7 @@ export async function writeCheckpoint(
   const folder = checkpointFolder(directory, state.step);
   const temporary = `${folder}.tmp`;
   rmSync(temporary, { recursive: true, force: true });
-  makeAgain(dirname(folder));
+  recreateFolder(dirname(folder));
   mkdirSync(temporary);
   try {
     await write(temporary);
@@ -63,8 +63,8 @@ export async function writeCheckpoint(
   }
 }
 
-/** Makes a folder of a run in case it was removed meanwhile, but not the run's directory itself. */
-export function makeAgain(folder: string): void {
+/** Creates a folder of a run if somebody has removed it, but not the run's directory itself. */
+export function recreateFolder(folder: string): void {
   if (!existsSync(folder)) mkdirSync(folder);
 }
 
@@ -96,7 +96,7 @@ export function readCheckpointPointer(directory: string, pointer: CheckpointPoin
 
 /**
  * Finds a checkpoint. Throws `CHECKPOINT_NOT_FOUND`, and `CHECKPOINT_DAMAGED` if it is no longer what was written.
- * @param which `latest`, `best`, or a step as `100` or `step_000100`; by default `best`, or `latest` where there is no best
+ * @param which `latest`, `best`, or a step as `100` or `step_000100`; by default `best`, or `latest` if there is no best
  */
 export function findCheckpoint(
   directory: string,
@@ -123,14 +123,14 @@ export function findCheckpoint(
 
 /**
  * The last complete checkpoint, regardless of pointers.
- * @param passOver called with what is wrong with each later one
+ * @param onDamaged called with what is wrong with each later one
  */
-export function lastCheckpoint(directory: string, passOver?: (damage: string) => void): Checkpoint | undefined {
+export function lastCheckpoint(directory: string, onDamaged?: (damage: string) => void): Checkpoint | undefined {
   for (const step of checkpointSteps(directory).reverse()) {
     const folder = checkpointFolder(directory, step);
     const { state, damage } = inspect(folder);
     if (state) return { folder, state };
-    passOver?.(`${stepName(step)}: ${damage}`);
+    onDamaged?.(`${stepName(step)}: ${damage}`);
   }
   return undefined;
 }

@@ -23,7 +23,7 @@ export function assertFree(directory: string, overwrite: boolean): void {
   const isNothing = (name: string) =>
     name === runFiles.logs || name === runFiles.claim || isTemporaryOf(runFiles.run, name);
   if (readdirSync(directory).every(isNothing)) return;
-  // As the error about it says. Nothing tells then that a process still writes the run.
+  // The error for a damaged run suggests --overwrite. Whether a process still writes the run cannot be known then.
   if (overwrite && isDamaged(directory)) return;
   if (isReserved(directory) || hasNotBegun(directory)) return;
   if (!existsSync(join(directory, runFiles.run))) {

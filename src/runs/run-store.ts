@@ -20,8 +20,8 @@ import {
   amendCheckpoint,
   checkpointSteps,
   forgetCheckpointsAfter,
-  makeAgain,
   readCheckpointPointer,
+  recreateFolder,
   removeCheckpoint,
   writeCheckpoint,
 } from './checkpoints.ts';
@@ -204,7 +204,7 @@ export class RunStore {
 
   rollouts(step: number, groups: readonly GroupOutcome[]): void {
     const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
-    makeAgain(join(this.directory, runFiles.rollouts));
+    recreateFolder(join(this.directory, runFiles.rollouts));
     // A step that was interrupted is repeated, so that an incomplete file is always replaced.
     writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
   }

@@ -28,7 +28,7 @@ export async function openTrainer(setup: Setup, stage: Stage): Promise<StageTrai
     maxSteps: stage.to,
     learningRate: (step: number) => rate(step - from),
   };
-  const rewardWeights = movingWeights(setup, from);
+  const rewardWeights = changingWeights(setup, from);
   const trainer =
     stage.method === 'sft'
       ? await supervisedTrainer(setup, stage, common)
@@ -79,7 +79,7 @@ async function supervisedTrainer(
 }
 
 /** `undefined` if scores are simply the reward model's weighted sums. */
-function movingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
+function changingWeights({ config, rewardWeights }: Setup, from: number): RewardWeights | undefined {
   const { reward, adaptive_reward_scaling: adaptive, multi_objective_aggregation } = config;
   const schedules = Object.fromEntries(reward.map((part) => [rewardName(part), part.weight]));
   const moves = adaptive || Object.values(schedules).some((weight) => typeof weight !== 'number');

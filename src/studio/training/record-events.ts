@@ -34,7 +34,7 @@ export async function* recorded(
     return result;
   } catch (error) {
     const failure =
-      error instanceof NotFiniteError ? withBatchKept(error, store) : storageError(error, store.directory);
+      error instanceof NotFiniteError ? withSavedBatch(error, store) : storageError(error, store.directory);
     outcome = { status: 'failed', error: failureOf(failure) };
     throw failure;
   } finally {
@@ -43,7 +43,7 @@ export async function* recorded(
   }
 }
 
-function withBatchKept({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
+function withSavedBatch({ code, message, hint, kind, batch }: NotFiniteError, store: RunStore): GradusError {
   const path = store.failedBatch(batch);
   return new GradusError(code, message, { hint: `${hint}; the batch is in ${path}`, path, kind });
 }
