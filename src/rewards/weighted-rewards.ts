@@ -61,7 +61,7 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
 }
 
 /** The minimum time for a completion that is tried alone, in milliseconds, since the machine may be busy. */
-const leastShare = 2000;
+const minimumShare = 2000;
 
 /** What one reward function returned for a group. */
 interface Verdict {
@@ -75,18 +75,18 @@ async function judge(score: NamedReward['score'], group: Judged, timeLimit: numb
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
-  const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, leastShare));
+  const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, minimumShare));
   const alone = rows.length > 1 ? await Promise.all(rows.map((i) => call(score, part(group, [i]), each))) : [together];
-  const innocent = rows.filter((i) => !('fault' in alone[i]!));
-  if (innocent.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };
-  const again = await call(score, part(group, innocent), timeLimit);
+  const succeeding = rows.filter((i) => !('fault' in alone[i]!));
+  if (succeeding.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };
+  const rescored = await call(score, part(group, succeeding), timeLimit);
   const scores = alone.map((outcome, i) => {
     if ('fault' in outcome) return outcome.fault;
-    return 'fault' in again ? again.fault : again.scores[innocent.indexOf(i)]!;
+    return 'fault' in rescored ? rescored.fault : rescored.scores[succeeding.indexOf(i)]!;
   });
-  if ('fault' in again) return { scores, metrics: {} };
-  const { metrics, extra = {} } = again;
-  const spread = Object.entries(extra).map(([name, values]) => [name, rows.map((i) => values[innocent.indexOf(i)])]);
+  if ('fault' in rescored) return { scores, metrics: {} };
+  const { metrics, extra = {} } = rescored;
+  const spread = Object.entries(extra).map(([name, values]) => [name, rows.map((i) => values[succeeding.indexOf(i)])]);
   return { scores, metrics, extra: Object.fromEntries(spread) };
 }
 

@@ -55,7 +55,7 @@ export async function loadProblems(
     ? makeProblems(made, config)
     : dataset !== null
       ? await readProblems(dataset, config, values)
-      : await bringProblems(environment, config);
+      : await problemsOfEnvironment(environment, config);
   const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
   for (const rows of [problems.train, problems.eval]) {
     requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data');
@@ -96,7 +96,7 @@ function makeProblems({ rows }: Taskset, config: Config): Problems {
 }
 
 /** The problems that the environment itself brings, for configurations without a data set or task set. */
-async function bringProblems(environment: Environment | undefined, config: Config): Promise<Problems> {
+async function problemsOfEnvironment(environment: Environment | undefined, config: Config): Promise<Problems> {
   if (!environment?.buildDataset) {
     throw new GradusError('CONFIG_MISSING', 'dataset or taskset is missing: the environment brings no problems', {
       hint: 'add dataset or taskset, or give the environment buildDataset()',
@@ -117,7 +117,7 @@ async function bringProblems(environment: Environment | undefined, config: Confi
     });
   }
   if (!config.eval) return { train, eval: [] };
-  return heldOut ? apart(train, heldOut, config) : split(train, config);
+  return heldOut ? withoutOverlap(train, heldOut, config) : split(train, config);
 }
 
 async function readProblems(dataset: string, config: Config, values?: ProgramValues): Promise<Problems> {
@@ -136,7 +136,7 @@ async function readProblems(dataset: string, config: Config, values?: ProgramVal
   if (!config.eval) return { train: limited(rows, config), eval: [] };
   if (eval_dataset === null && eval_split === null) return split(rows, config);
   const others = await load(eval_dataset ?? dataset, eval_split === null ? {} : { split: eval_split });
-  return apart(rows, others, config);
+  return withoutOverlap(rows, others, config);
 }
 
 function split(rows: readonly Example[], config: Config): Problems {
@@ -148,7 +148,7 @@ function split(rows: readonly Example[], config: Config): Problems {
 }
 
 /** The training and held-out rows of a data set that has both; rows that occur in both are only held out. */
-function apart(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
+function withoutOverlap(rows: readonly Example[], heldOut: readonly Example[], config: Config): Problems {
   const identity = identityOf(config);
   const train = without(rows, identity, new Set(heldOut.map(identity)));
   const leftOut = rows.length - train.length;
