@@ -150,7 +150,7 @@ test('what is wrong with a later stage is known before the first begins', async 
 });
 
 test('what a stage cannot say is an error with its place', () => {
-  const refuses = (stage: Record<string, unknown>, code: string, message: RegExp, hint = /./) =>
+  const refuses = (stage: object, code: string, message: RegExp, hint = /./) =>
     assert.throws(() => loadConfig({ ...config, stages: [{ name: 'a', steps: 1 }, stage] } as ConfigInput), {
       code,
       message,

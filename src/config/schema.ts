@@ -396,8 +396,11 @@ export const configSchema = z.strictObject({
     .describe('trained one after another, each with its own values for some keys; the weights carry over'),
 });
 
+/** Read-only all the way down, so that a caller may write a configuration `as const`. */
+type Frozen<Value> = Value extends object ? { readonly [Key in keyof Value]: Frozen<Value[Key]> } : Value;
+
 /** A configuration as written in a file or by a caller: keys with a default may be left out. */
-export type ConfigInput = z.input<typeof configSchema>;
+export type ConfigInput = Frozen<z.input<typeof configSchema>>;
 
 /** A configuration in which every key has its value. */
 export type Config = z.output<typeof configSchema>;

@@ -52,6 +52,12 @@ test('rows and functions of a program train, like those of files', async () => {
   assert.deepEqual(readMetrics(out), readMetrics(files));
 });
 
+test('a configuration may be constant and frozen', async () => {
+  const given = { dataset: rows, reward: [digits, { name: short, weight: 0.5 }], trackers: ['jsonl'] } as const;
+  const config: ProgramConfig = Object.freeze({ ...common, ...given });
+  assert.ok((await train(config, { out: join(folder, 'constant'), ...options })).ok);
+});
+
 test('a run of a program goes on, and is evaluated and sampled, with the configuration of the program', async () => {
   const out = join(folder, 'goes-on');
   const config: ProgramConfig = { ...common, dataset: rows, eval_dataset: rows.slice(0, 5), reward_fn: digits };
