@@ -1,4 +1,6 @@
 // The public surface of the package: explicit named re-exports, nothing else.
+/// <reference lib="esnext.disposable" preserve="true" />
+// Its types name Disposable, which programs for older targets have no declaration of.
 
 // Schemas of settings and of tools' arguments are made with zod. It is re-exported so that all of them use one version.
 

@@ -89,6 +89,17 @@ export async function train(model: TrainableModel): Promise<void> {
 }
 `;
 
+/** What a program with neither Node's types nor new libraries says: a configuration that nobody is to change. */
+const program = `
+import { type ProgramConfig, train } from 'gradus';
+const config = {
+  model: 'a/model', dataset: [{ question: 'a', answer: 'b' }], reward: [({ completions }) => completions.map(() => 1), 'contains'],
+  few_shot: [{ role: 'user', content: 'a' }], trackers: ['jsonl'], lora: { target_modules: ['q_proj'] }, eval: { k: [1, 8] }, loss_type: 'dapo',
+  stages: [{ name: 'one', steps: 2, reward: ['contains'] }],
+} as const satisfies ProgramConfig;
+export const run = () => train(config);
+`;
+
 interface PackedFile {
   path: string;
 }
@@ -115,6 +126,8 @@ test('the tarball installs into an empty folder and runs the demo there', { time
     const options = `--noEmit --strict --exactOptionalPropertyTypes --target es2024 ${resolution}`.split(' ');
     run(folder, compiler, ...options, ...nodeTypes, 'types.ts');
   }
+  writeFileSync(join(folder, 'program.ts'), program);
+  run(folder, compiler, ...'--noEmit --strict --target es2022 --module nodenext program.ts'.split(' '));
   const required = "const { GradusError } = require('gradus'); console.log(new GradusError('A', 'b').code)";
   assert.equal(run(folder, process.execPath, '--input-type=commonjs', '-e', required).trim(), 'A');
 

@@ -58,7 +58,10 @@ export async function hubRequest(
 }
 
 /** Aborts a connection after a period of silence, unless the timer is cleared before. */
-export function abortAfterSilence({ silence }: HubSettings, connection: AbortController): NodeJS.Timeout {
+export function abortAfterSilence(
+  { silence }: HubSettings,
+  connection: AbortController,
+): ReturnType<typeof setTimeout> {
   return setTimeout(() => connection.abort(new Error('the connection went silent')), silence);
 }
 

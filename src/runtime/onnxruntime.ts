@@ -10,7 +10,7 @@ import { libraryPath } from './library-path.ts';
 
 /** A native address. */
 export type Pointer = bigint;
-type Argument = Pointer | number | string | null | NodeJS.TypedArray | readonly string[] | readonly Pointer[];
+type Argument = Pointer | number | string | null | ArrayBufferView | readonly string[] | readonly Pointer[];
 
 type FunctionName = keyof typeof C_API;
 type ReleaseName = Extract<FunctionName, `Release${string}`>;
