@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startHubServer } from '../../../test/hub-server.ts';
-import { findModel, obtainModel } from './find-model.ts';
+import { findModel, nameForOthers, obtainModel } from './find-model.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'gradus-models-'));
 after(() => rmSync(root, { recursive: true }));
@@ -39,6 +39,13 @@ test('an id is found in $GRADUS_MODELS, whole or by its last part, letter case a
   assert.equal(findModel('HuggingFaceTB/SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('SmolLM2-135M-Instruct', environment), smol);
   assert.equal(findModel('Org/Tiny', environment), tiny);
+});
+
+test('others are told the id, or the path where a name is hardly an id', () => {
+  const same = ['HuggingFaceTB/SmolLM2-135M-Instruct', 'Org/Tiny@v2', 'Org/Cached', 'Org/Absent', 'absent', smol];
+  for (const name of same) assert.equal(nameForOthers(name, environment), name);
+  assert.equal(nameForOthers('SmolLM2-135M-Instruct', environment), smol);
+  assert.equal(nameForOthers('SmolLM2-135M-Instruct', { HF_HUB_CACHE: cache }), 'SmolLM2-135M-Instruct');
 });
 
 test('half a download is not a model', () => {

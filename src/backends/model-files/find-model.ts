@@ -31,6 +31,22 @@ export function findModel(name: string, environment: Environment = process.env):
   });
 }
 
+/** The same, but `undefined` for what is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
+export function modelHere(name: string, environment: Environment = process.env): string | undefined {
+  const found = lookFor(name, environment);
+  return typeof found === 'string' ? found : undefined;
+}
+
+/**
+ * The name under which other programs find the model: the same, but for a folder of `$GRADUS_MODELS` that is named without its organisation. That
+ * is hardly an id on the hub, where others would look for it, so that its path stands in place of it.
+ */
+export function nameForOthers(name: string, environment: Environment = process.env): string {
+  const id = existsSync(name) || isAbsolute(name) ? undefined : parseHubId(name);
+  if (id === undefined || id.name.includes('/') || cachedModel(hubSettings(environment).cache, id)) return name;
+  return modelHere(name, environment) ?? name;
+}
+
 export interface ObtainModelOptions extends FetchModelOptions {
   readonly environment?: Environment;
 }

@@ -6,7 +6,7 @@ import { kernelVersion } from '../../runtime/kernels.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
 import { startRecording, stopRecording, takeRecording } from '../../runtime/recording.ts';
 import type { Backend } from '../backend.ts';
-import { describableModel, obtainModel } from '../model-files/find-model.ts';
+import { describableModel, nameForOthers, obtainModel } from '../model-files/find-model.ts';
 import { loraSettings } from '../model-files/lora-settings.ts';
 import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
@@ -52,12 +52,12 @@ function productOptions({ native }: Config) {
 }
 
 async function openModel(config: Config, modelPath: string, signal?: AbortSignal): Promise<NativeModel> {
-  const { native, model: modelName, temperature, seed, trainable } = config;
+  const { native, model, temperature, seed, trainable } = config;
   const architecture = await readArchitecture(modelPath);
   const adapter = await startAdapter(config, architecture, signal);
   return openNativeModel({
     modelPath,
-    modelName: modelName!,
+    modelName: nameForOthers(model!),
     lora: loraSettings(config),
     ...(adapter !== undefined && { adapter }),
     trainable,

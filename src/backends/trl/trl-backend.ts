@@ -7,7 +7,7 @@ import type { Architecture } from '../../models/families.ts';
 import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
-import { describableModel, obtainModel } from '../model-files/find-model.ts';
+import { describableModel, nameForOthers, obtainModel } from '../model-files/find-model.ts';
 import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText } from '../open-renderer.ts';
@@ -55,7 +55,7 @@ export async function openArguments(config: Config, folder: string, signal?: Abo
   const architecture = await readArchitecture(folder);
   return {
     model: folder,
-    name: config.model!,
+    name: nameForOthers(config.model!),
     grpo: grpoArguments(config),
     lora: loraArguments(config),
     quantization: quantizationArguments(config),

@@ -78,6 +78,7 @@ test('the card tells licence, data, rewards and results', async () => {
   assert.match(card, /^# model after 2 steps of GRPO$/m);
   for (const section of ['Data', 'Rewards', 'Results']) assert.match(card, new RegExp(`^### ${section}$`, 'm'));
   assert.match(card, /arithmetic/);
+  assert.match(card, /```python\nfrom transformers import .*\n\nmodel = AutoModelForCausalLM/);
 });
 
 test('a model in GGUF is exported with the tokenizer that is in it', async () => {

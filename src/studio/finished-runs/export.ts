@@ -1,7 +1,7 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { obtainModel } from '../../backends/model-files/find-model.ts';
+import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import type { WrittenDtype } from '../../backends/model-files/merge.ts';
 import { loadConfigObject } from '../../config/load.ts';
@@ -92,7 +92,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     run: { dir: directory, step: state.step },
     dir: out,
     format,
-    base_model: config.model,
+    base_model: nameForOthers(config.model),
     files: readdirSync(out).sort(),
   };
 }
@@ -139,7 +139,7 @@ function modelCard(
   format: ExportResult['format'],
   licence: string | undefined,
 ): string {
-  const base = config.model!;
+  const base = nameForOthers(config.model!);
   const id = existsSync(base) ? undefined : parseHubId(base);
   const header = [
     ...(id ? [`base_model: ${id.name}`] : []),
@@ -152,12 +152,17 @@ function modelCard(
   const source = `${JSON.stringify(id?.name ?? base)}${revision}`;
   const load =
     format === 'peft'
-      ? `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`
-      : 'model = AutoModelForCausalLM.from_pretrained(folder)';
+      ? [
+          'from peft import PeftModel',
+          'from transformers import AutoModelForCausalLM',
+          '',
+          `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`,
+        ]
+      : ['from transformers import AutoModelForCausalLM', '', 'model = AutoModelForCausalLM.from_pretrained(folder)'];
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
   const title = `${basename(base)} after ${step} steps of GRPO`;
   const text = `${base} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
-  const code = `\`\`\`python\n${load}\n\`\`\``;
+  const code = `\`\`\`python\n${load.join('\n')}\n\`\`\``;
   const card = runCard(inspectRun(directory))
     .replace(/^# /, '## ')
     .replaceAll(/^## (?!Run card)/gm, '### ');

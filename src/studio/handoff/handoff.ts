@@ -1,5 +1,6 @@
 // Writes what another system needs to run the same training: `gradus handoff` for programs.
 import { basename, resolve } from 'node:path';
+import { nameForOthers } from '../../backends/model-files/find-model.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -43,9 +44,10 @@ export interface HandoffResult {
  * Writes a folder with data, rewards, settings and a script. Throws `HANDOFF_UNSUPPORTED` for what the system has no counterpart of,
  * `HANDOFF_EXISTS` where something is there already, `DATASET_TOO_SMALL`, and the errors of opening data, rewards and the model's tokenizer.
  */
-export async function handOff({ config, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
+export async function handOff({ config: own, file }: LoadedConfig, options: HandoffOptions): Promise<HandoffResult> {
   const { to, out, overwrite = false } = options;
   const target = handoffTargets[to];
+  const config = { ...own, model: own.model && nameForOthers(own.model) };
   target.assertHandsOver(config);
   assertNew(out, overwrite);
   const { problems, promptTokens, chatTemplate } = await openPrompts(config);
