@@ -2,7 +2,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describableModel } from '../../backends/model-files/find-model.ts';
-import { ggufAt } from '../../backends/model-files/gguf-file.ts';
 import { openModelText } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -18,16 +17,10 @@ export interface HandoffPrompts {
   readonly chatTemplate: string | null;
 }
 
-/** No weights are read or downloaded. Throws `HANDOFF_UNSUPPORTED`, `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
+/** No weights are read or downloaded. Throws `MODEL_CONFIG_INVALID` and the errors of opening data, rewards and tokenizer. */
 export async function openPrompts(config: Config): Promise<HandoffPrompts> {
   const { problems: all } = await openTask(config);
   const { path } = await describableModel(config.model!);
-  if (ggufAt(path)) {
-    throw new GradusError('HANDOFF_UNSUPPORTED', `${config.model} is a GGUF model, which other systems do not train`, {
-      hint: 'give the folder of safetensors that it was made of, or its id on the hub',
-      path: 'model',
-    });
-  }
   const text = await openModelText(path, config.chat_template);
   const prompt = promptOf(config);
   const contextLength = contextOf(path);

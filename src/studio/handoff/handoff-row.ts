@@ -1,4 +1,6 @@
 // What may become of a key of the configuration in a hand-off, and the words for it in the table of each key.
+import { modelHere } from '../../backends/model-files/find-model.ts';
+import { ggufAt } from '../../backends/model-files/gguf-file.ts';
 import type { Config } from '../../config/schema.ts';
 
 type Section = 'lora' | 'eval' | 'save';
@@ -68,6 +70,8 @@ export function notFolder(system: string): (config: Config) => string | undefine
   return ({ model }) => {
     if (model === null) return `${system} trains a language model`;
     const isOther = /\.gguf$|^[^/.][^/]*\/[^/]+@/.test(model);
-    return isOther ? `${system} reads folders of safetensors, and ids without a revision` : undefined;
+    if (isOther) return `${system} reads folders of safetensors, and ids without a revision`;
+    const here = modelHere(model);
+    return here && ggufAt(here) && `${model} is a GGUF model on this machine: name a folder of safetensors`;
   };
 }

@@ -1,6 +1,6 @@
 // What is said about GPUs on a machine without one: every way with what it lacks, estimates where they can be made, nothing spent.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -73,6 +73,11 @@ test('a hand-off to verl needs nothing here, and is refused where verl has no co
   assert.ok(ready);
   const refused = place(await explain({ lr_scheduler_type: 'linear' }), 'verl-handoff');
   assert.deepEqual([refused.ready, /lr_scheduler_type/.test(refused.refused!)], [false, true]);
+
+  const gguf = join(folder, 'gguf');
+  mkdirSync(gguf);
+  writeFileSync(join(gguf, 'tiny.gguf'), '');
+  assert.match(place(await explain({ model: gguf }), 'verl-handoff').refused!, /is a GGUF model/);
 });
 
 test('without the model there is no estimate, and it is missing where it would be trained', async () => {

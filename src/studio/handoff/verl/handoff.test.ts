@@ -160,7 +160,22 @@ test('what verl has no counterpart of is one error that names every key', async 
     });
   }
   await assert.rejects(handedOver({ prompts_per_step: 19 }), { code: 'DATASET_TOO_SMALL' });
-  await assert.rejects(handedOver({ model: './gguf' }), { code: 'HANDOFF_UNSUPPORTED', path: 'model' });
+  await assert.rejects(handedOver({ model: './gguf' }), {
+    code: 'HANDOFF_UNSUPPORTED',
+    path: 'model',
+    message: /\/gguf is a GGUF model on this machine: name a folder of safetensors/,
+  });
+});
+
+test('a model of $GRADUS_MODELS that has no organisation is handed over as a folder', async (t) => {
+  const { GRADUS_MODELS } = process.env;
+  t.after(() => {
+    if (GRADUS_MODELS === undefined) delete process.env.GRADUS_MODELS;
+    else process.env.GRADUS_MODELS = GRADUS_MODELS;
+  });
+  process.env.GRADUS_MODELS = folder;
+  const { result } = await handedOver({ model: 'Chat' });
+  assert.equal(result.overrides['actor_rollout_ref.model.path'], join(folder, 'chat'));
 });
 
 test('an environment is refused before its code is run', async () => {
