@@ -12,7 +12,7 @@ import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed 
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { blocking, type Check, failed, passed, share } from './checks.ts';
-import { goldAnswersCheck, templateCheck } from './data/check-data.ts';
+import { goldAnswersCheck, heldOutCheck, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
@@ -83,6 +83,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
       learningRateCheck(config),
+      ...heldOutCheck(problems, config),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
     samples: groups.flatMap(({ example, trajectories, rewards }) =>

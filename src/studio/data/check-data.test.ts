@@ -66,6 +66,18 @@ test('repeated prompts are a warning; those of a task set are expected', async (
   assert.ok((await checkData(config)).checks.every(({ ok }) => ok));
 });
 
+test('too few held-out problems for a verdict are a warning, which says which setting is short', async () => {
+  const held = rowsFile(Array.from({ length: 12 }, (_, i) => sum(9, i)));
+  const [few, unasked, enough] = [
+    await found('held_out', sums, { eval: {}, eval_dataset: rowsFile([sum(7, 1)]) }),
+    await found('held_out', sums, { eval: { limit: 9 }, eval_dataset: held }),
+    await found('held_out', sums, { eval: {}, eval_dataset: held }),
+  ];
+  assert.deepEqual([few.level, unasked.level, enough.level], ['warning', 'warning', 'ok']);
+  assert.match(few.hint!, /eval_fraction or eval_dataset/);
+  assert.match(unasked.hint!, /eval\.limit/);
+});
+
 test('held-out prompts: left out of training where they are the same, a warning where nearly, an error as examples', async () => {
   const held = rowsFile([sum(7, 1), { ...sum(1, 2), answer: 'three, that is 3' }]);
   const same = await found('leakage', sums, { eval: {}, eval_dataset: held });

@@ -5,6 +5,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
+import { fewestProblems } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
@@ -46,6 +47,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
       emptyPromptsCheck(rows, prompt),
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),
+      ...heldOutCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
       ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, slowlyScoredAnswers))]),
@@ -182,6 +184,17 @@ function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_shot }:
   }
   const note = leftOut > 0 ? `, for which ${leftOut} rows are left out of training` : '';
   return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
+}
+
+/** Whether evaluations ask enough problems for a verdict; nothing if nothing is held out, where it rests on the training reward. */
+export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check[] {
+  const id = 'held_out';
+  const asked = heldOut.length;
+  if (config.eval === null || asked === 0) return [];
+  if (asked >= fewestProblems) return [passed(id, `evaluations ask ${asked} held-out problems`)];
+  const detail = `evaluations ask ${asked} held-out problems: with fewer than ${fewestProblems} every verdict is inconclusive`;
+  const more = config.eval.limit <= asked ? 'raise eval.limit' : 'hold out more: eval_fraction or eval_dataset';
+  return [failed(id, 'warning', detail, more)];
 }
 
 function withoutPunctuation(text: string): string {
