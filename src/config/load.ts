@@ -1,6 +1,6 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
@@ -234,8 +234,12 @@ function readBytes(file: string): Uint8Array {
   try {
     return readFileSync(file);
   } catch (cause) {
+    // The documents name `configs/toy-grpo.yaml`, which is beside the code where the package is installed, and not where it is used.
+    const shipped = join(import.meta.dirname, '..', '..', 'configs', basename(file));
     throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${file}`, {
-      hint: 'give the path of a YAML or JSON file; configs/ has examples',
+      hint: existsSync(shipped)
+        ? `the package has it: ${shipped}`
+        : 'give the path of a YAML or JSON file; gradus init makes one',
       path: file,
       cause,
     });
