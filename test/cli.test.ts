@@ -158,7 +158,20 @@ describe('bad input is one line, a code, a hint and exit 2', () => {
   });
 
   test('missing config', async () => {
-    assertFailure(await spawned(['train', 'nowhere.yaml', '--json']), 2, 'CONFIG_NOT_FOUND');
+    const { hint } = assertFailure(await spawned(['train', 'nowhere.yaml', '--json']), 2, 'CONFIG_NOT_FOUND');
+    assert.match(hint!, /gradus init/);
+  });
+
+  test('a configuration that is in the package and not in this folder', async () => {
+    const { hint } = assertFailure(await run(['train', 'configs/toy-grpo.yaml', '--json']), 2, 'CONFIG_NOT_FOUND');
+    const [, path] = /^the package has it: (.*)$/.exec(hint!)!;
+    assert.ok(existsSync(path!));
+  });
+
+  test('doctor ends with what it means', async () => {
+    const { code, stdout } = await run(['doctor', '--backend', 'builtin']);
+    assert.equal(code, 0);
+    assert.match(stdout, /\nready: training with backend builtin on this machine needs nothing that says no\n$/);
   });
 
   test('people get the line on stderr and nothing on stdout', async () => {

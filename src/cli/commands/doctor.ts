@@ -1,7 +1,7 @@
 // gradus doctor: checks whether this machine is ready for a backend or for a configuration.
 import { Command, Option } from 'commander';
 import type { Config } from '../../config/schema.ts';
-import type { CheckResult, DoctorOptions } from '../../studio/machine/doctor.ts';
+import type { CheckResult, DoctorOptions, DoctorResult } from '../../studio/machine/doctor.ts';
 import { given } from '../arguments.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
@@ -30,7 +30,13 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   const onCommand = (command: string) => output.note(`running: ${command}`);
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
   const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
-  return output.outcome(result, table(result.checks.map(row)), exitCode);
+  return output.outcome(result, [table(result.checks.map(row)), ...conclusion(result)].join('\n'), exitCode);
+}
+
+/** What a person looks for after a dozen lines, most of which may say no. An error says the opposite by itself. */
+function conclusion({ ok, backend, compute }: DoctorResult): string[] {
+  const where = compute === 'local' ? 'on this machine' : `at ${compute}`;
+  return ok ? [`ready: training with backend ${backend} ${where} needs nothing that says no`] : [];
 }
 
 function row({ id, ok, required, detail, fix }: CheckResult): string[] {
