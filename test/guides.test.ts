@@ -125,6 +125,14 @@ test('the environment of the guide can be played, and passes its check', async (
   assert.ok(ok);
 });
 
+test('the problems that the guide generates are answered in one turn', async () => {
+  const code = blocks(texts.environments!, 'ts').find((block) => block.includes('reversal'))!;
+  const file = join(folder, 'reversal.ts');
+  writeFileSync(file, code);
+  const { ok, players } = JSON.parse(await stdoutOf('env', 'check', `${file}:reversal`, '--json'));
+  assert.deepEqual([ok, players.gold.score, players.gold.turns, players.empty.score], [true, 1, 1, 0]);
+});
+
 test('the skill says in its head what it is for', () => {
   assert.match(texts.SKILL!, /^---\nname: gradus\ndescription: .{40,1000}\n---\n\n# /);
 });
