@@ -47,6 +47,11 @@ const evaluation: TrainEvent = {
   intervals: { 'eval/accuracy': [0.4, 0.6], 'eval/sampled_accuracy': [0.15, 0.35] },
 };
 
+test('a run that is resumed after its last step says that nothing is trained', () => {
+  assert.match(shown([{ ...start, step: 100 }]), /all 100 steps were made before.*max_steps/);
+  assert.doesNotMatch(shown([{ ...start, step: 99 }]), /were made before/);
+});
+
 test('without a terminal: a plain line every few steps', () => {
   const events = [start, ...Array.from({ length: 100 }, (_, i) => step(i + 1)), evaluation];
   const lines = shown(events).trimEnd().split('\n');

@@ -35,6 +35,8 @@ export class Progress {
         for (const file of event.changed_files ?? []) this.#say(changedLine(file));
         for (const damage of event.damaged_checkpoints ?? [])
           this.#say(`passed over a damaged checkpoint, ${damage}; training goes on from step ${event.step}`);
+        if (event.step >= event.max_steps)
+          this.#say(`all ${event.max_steps} steps were made before: nothing is trained; a larger max_steps goes on`);
         break;
       }
       case 'preflight':

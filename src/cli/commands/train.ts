@@ -150,7 +150,7 @@ function trainSummary({ run, metrics, evals, verdict, alerts, artifacts, next }:
     `${run.dir}: ${run.status} at step ${run.step} after ${duration(seconds)}`,
     ...(metrics.mean_reward === undefined
       ? []
-      : [`mean reward of the last 10 steps: ${metrics.mean_reward.toFixed(3)}`]),
+      : [`mean reward of the last ${Math.min(10, run.step)} steps: ${metrics.mean_reward.toFixed(3)}`]),
     ...(after === undefined
       ? []
       : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
