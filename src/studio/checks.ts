@@ -23,7 +23,11 @@ export function failed(id: string, level: 'error' | 'warning', detail: string, h
 
 /** The first check that stops training, if there is one. */
 export function blocking(checks: readonly Check[]): Check | undefined {
-  return checks.find(({ ok, level }) => !ok && level === 'error');
+  return checks.find(isBlocking);
+}
+
+export function isBlocking({ ok, level }: Check): boolean {
+  return !ok && level === 'error';
 }
 
 /** `3 of 8 (38 %)` */

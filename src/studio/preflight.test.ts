@@ -128,6 +128,10 @@ describe('ends', () => {
     assertBlocked(withTemplate, 'end_token', /none of 16 completions ends by itself within 2 tokens/);
     assert.equal(of(withTemplate, 'truncation'), 'warning');
   });
+  test('what else is wrong is said in the same error', async () => {
+    const both = await report({ ...own('throwing'), chat_template: chatty, max_completion_length: 2, seed: 3 });
+    assertBlocked(both, 'end_token', /end_token: none of 16 .*; rewards: scoring fails on 16 of 16/);
+  });
   test('the same of a base model is a warning', async () => {
     const plain = await report({ max_completion_length: 2, seed: 3 });
     assert.equal(of(plain, 'end_token'), 'warning');

@@ -11,7 +11,7 @@ import { streamSeed } from '../random.ts';
 import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
-import { blocking, type Check, failed, passed, share } from './checks.ts';
+import { type Check, failed, isBlocking, passed, share } from './checks.ts';
 import { goldAnswersCheck, heldOutCheck, templateCheck } from './data/check-data.ts';
 import { type GoldVerdict, scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
@@ -97,12 +97,13 @@ async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promis
   return goldEpisodes(setup, setup.config, rows);
 }
 
-/** Throws `PREFLIGHT_FAILED` with the first check that makes training pointless. */
+/** Throws `PREFLIGHT_FAILED` with all checks that make training pointless: one that is easily mended may stand before another. */
 export function assertPassed({ checks }: PreflightReport): void {
-  const check = blocking(checks);
-  if (!check) return;
-  throw new GradusError('PREFLIGHT_FAILED', `preflight: ${check.id}: ${check.detail}`, {
-    hint: `${check.hint}; gradus preflight shows all checks, --no-preflight trains regardless`,
+  const wrong = checks.filter(isBlocking);
+  if (wrong.length === 0) return;
+  const details = wrong.map(({ id, detail }) => `${id}: ${detail}`).join('; ');
+  throw new GradusError('PREFLIGHT_FAILED', `preflight: ${details}`, {
+    hint: `${wrong.map(({ hint }) => hint).join('; ')}; gradus preflight shows all checks, --no-preflight trains regardless`,
   });
 }
 
