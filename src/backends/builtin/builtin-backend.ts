@@ -1,5 +1,6 @@
 // The built-in backend: a table of logits for task sets with `answers`. It has no model and no native library, and starts at once.
 import type { Config } from '../../config/schema.ts';
+import { createAt } from '../../configurable.ts';
 import type { AnswerShape } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
@@ -34,7 +35,8 @@ export const builtinBackend: Backend = {
 };
 
 function answersOf({ taskset, taskset_config }: Config): AnswerShape {
-  const shape = taskset === null ? undefined : named(tasksets, taskset)?.create(taskset_config).answers;
+  const known = taskset === null ? undefined : named(tasksets, taskset);
+  const shape = known && createAt(known, taskset_config, 'taskset_config').answers;
   if (shape) return shape;
   throw new GradusError('CONFIG_UNSUPPORTED', `taskset: ${taskset} has no answers of one form for a table to learn`, {
     hint: 'set taskset to digit-sum, or backend to native',

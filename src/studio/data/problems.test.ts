@@ -29,6 +29,16 @@ const configOf = (changes: ConfigInput) =>
 const load = (changes: ConfigInput) => loadProblems(configOf(changes), []);
 const isError = (code: string) => (error: unknown) => error instanceof GradusError && error.code === code;
 
+test('what is wrong with the settings of a task set is said with their place', async () => {
+  const made = { dataset: null, taskset: 'sort', prompt_column: 'question' };
+  await assert.rejects(load({ ...made, taskset_config: { shrtest: 2 } }), {
+    code: 'CONFIG_INVALID',
+    path: 'taskset_config.shrtest',
+    message: 'taskset_config.shrtest: unknown key',
+    hint: /did you mean "shortest"\?/,
+  });
+});
+
 test('columns get other names, and keep their own', async () => {
   const { train } = await load({ columns: { question: 'problem', answer: 'solution' }, prompt_column: 'question' });
   assert.deepEqual(train[3], { ...rows[3], question: '3 + 1', answer: '4' });

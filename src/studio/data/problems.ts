@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
+import { createAt } from '../../configurable.ts';
 import { curriculum } from '../../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../../data.ts';
 import type { Environment } from '../../environment.ts';
@@ -74,7 +75,7 @@ export function openTaskset({ taskset: name, taskset_config }: Config): Taskset 
       path: 'taskset',
     });
   }
-  return taskset.create(taskset_config);
+  return createAt(taskset, taskset_config, 'taskset_config');
 }
 
 function makeProblems({ rows }: Taskset, config: Config): Problems {
