@@ -166,12 +166,18 @@ describe('a trainer that', () => {
     assertBlocked(result, 'logprob_gap', /differ by at most 0\.06 nats/);
     assert.ok(Math.abs(result.metrics.logprob_gap! - 0.06) < 1e-4);
   });
-  test('differs from a sampler that rounds weights does not stop', async () => {
-    const result = await report(
-      { native: { rollout_dtype: 'int8' } },
-      telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - 0.3 : value))),
+  test('differs from a sampler that rounds weights is a warning where nothing corrects that, or too little', async () => {
+    const gapOf = async (nats: number, importance_sampling_correction: boolean) => {
+      const result = await report(
+        { native: { rollout_dtype: 'int8' }, importance_sampling_correction },
+        telling((logprobs) => logprobs.map((value, i) => (i === 1 ? value - nats : value))),
+      );
+      return of(result, 'logprob_gap');
+    };
+    assert.deepEqual(
+      [await gapOf(0.3, true), await gapOf(0.3, false), await gapOf(2, true)],
+      ['ok', 'warning', 'warning'],
     );
-    assert.equal(of(result, 'logprob_gap'), 'warning');
   });
   test('tells what is no number stops', async () => {
     assertBlocked(

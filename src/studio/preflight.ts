@@ -32,6 +32,8 @@ const samplesPerPrompt = 4;
 const goldRows = 16;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
 const largestAllowedGap = 0.05;
+/** In nats, of a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
+const largestCorrectedGap = 1;
 /** The fraction of completions cut off above which there is a warning. */
 const toleratedTruncation = 0.5;
 /** Learning rates below which 100 steps change little, and recommended ones, for a table of logits and for adapters of a small model. */
@@ -196,9 +198,12 @@ function gapCheck(gap: number, config: Config): Check {
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
   if (gap <= largestAllowedGap) return passed(id, detail);
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
-    const hint =
-      'sampling rounds the weights: keep importance_sampling_correction on, or set native.rollout_dtype: float32';
-    return failed(id, 'warning', detail, hint);
+    const corrected = config.importance_sampling_correction;
+    if (corrected && gap <= largestCorrectedGap) {
+      return passed(id, `${detail}: sampling rounds the weights, which importance_sampling_correction makes up for`);
+    }
+    const own = corrected ? '' : 'set importance_sampling_correction: true, or ';
+    return failed(id, 'warning', detail, `sampling rounds the weights: ${own}set native.rollout_dtype: float32`);
   }
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
 }
