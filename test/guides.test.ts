@@ -1,6 +1,6 @@
 // What the guides and the skill tell agents to do: every command and option exists, every configuration is valid, the code runs.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -58,6 +58,12 @@ test('commands and options exist', async () => {
     }
   }
   assert.deepEqual(unknown, []);
+});
+
+test('the list of guides says where the other documents are', async () => {
+  const { topics, documents } = JSON.parse(await stdoutOf('agent-docs', '--json'));
+  assert.equal(topics.length, guideTopics().length);
+  for (const name of ['data.md', 'programs.md']) assert.ok(existsSync(join(documents, name)), name);
 });
 
 test('configurations are valid', () => {

@@ -29,7 +29,9 @@ function showGuide({ output }: Cli, topic: string | undefined): undefined {
   const common = { ok: true, schema: 'agent-docs.result/1', command: 'agent-docs' };
   if (topic === undefined) {
     const titled = topics.map((name) => ({ topic: name, title: titleOf(readGuide(name)) }));
-    output.result({ ...common, topics: titled }, table(titled.map(({ topic, title }) => [topic, title])));
+    const documents = packagePath('docs');
+    const text = `${table(titled.map(({ topic, title }) => [topic, title]))}\nmore, on data, models, programs and so on: ${documents}`;
+    output.result({ ...common, topics: titled, documents }, text);
   } else if (topics.includes(topic)) {
     const text = readGuide(topic);
     output.result({ ...common, topic, text }, text.trimEnd());
