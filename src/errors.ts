@@ -41,6 +41,11 @@ export class GradusError extends Error {
   }
 }
 
+/** The error `CANCELLED`, whose cause is the signal's reason: for the command, the name of the system's signal. */
+export function cancelled(signal: AbortSignal, message: string, hint = 'run it again'): GradusError {
+  return new GradusError('CANCELLED', message, { hint, kind: 'failed', cause: signal.reason });
+}
+
 /** The code of anything that was thrown; `UNEXPECTED` if it has none in our format. */
 export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };

@@ -201,6 +201,21 @@ describe('in the background', () => {
     assert.equal(waited.answer.run.status, 'completed');
   });
 
+  test('a run that is stopped while the code of the user loads is stopped before its first step', async () => {
+    const loaded = join(folder, 'loading');
+    writeFileSync(
+      'endless.ts',
+      `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(loaded)}, '');\nfor (;;);\n`,
+    );
+    await gradus('train slow.yaml --name unloaded --detach --set reward_fn=endless.ts:score');
+    await until(() => existsSync(loaded));
+    const stopped = await gradus('runs stop unloaded');
+    assert.deepEqual([stopped.code, stopped.answer.run.status, stopped.answer.run.step], [0, 'stopped', 0]);
+    const waited = await gradus('runs wait unloaded');
+    assert.deepEqual([waited.code, waited.answer.error!.code], [1, 'RUN_STOPPED']);
+    assert.equal((await gradus('train slow.yaml --name unloaded --overwrite --set max_steps=1')).code, 0);
+  });
+
   test('a process that is killed while the run starts leaves it interrupted', async () => {
     const { answer } = await gradus('train slow.yaml --name early --detach');
     process.kill(answer.run.pid, 'SIGKILL');

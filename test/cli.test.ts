@@ -401,6 +401,29 @@ for (const [signal, exitCode] of [
   });
 }
 
+describe('a signal stops what waits for code of the user that never finishes loading', () => {
+  writeFileSync(join(folder, 'endless.ts'), "process.stderr.write('loading\\n');\nfor (;;);\n");
+  writeFileSync(
+    join(folder, 'endless.py'),
+    "import sys, time\nprint('loading', file=sys.stderr, flush=True)\ntime.sleep(600)\n",
+  );
+  for (const [command, setting] of [
+    ['train', { reward_fn: 'endless.ts:score' }],
+    ['eval', { reward_fn: 'endless.py:score' }],
+    ['sample', { environment: 'endless.ts' }],
+    ['preflight', { environment: 'endless.py' }],
+  ] as const) {
+    test(`${command} ${JSON.stringify(setting)}`, async () => {
+      let sent = false;
+      const stopped = await spawned([command, writeConfig(`${command}.yaml`, setting), '--json'], (stderr, child) => {
+        if (!sent && /loading/.test(stderr)) sent = child.kill('SIGTERM');
+      });
+      const { error, exit_code } = onlyObject(stopped.stdout) as { error: { code: string }; exit_code: number };
+      assert.deepEqual([error.code, exit_code, stopped.code], ['CANCELLED', 143, 143]);
+    });
+  }
+});
+
 test('the demo ends with accuracy before and after', async () => {
   const { code, stdout, stderr } = await run(['demo', '--config', 'tiny.yaml', '--seed', '3']);
   assert.equal(code, 0, stderr);

@@ -9,9 +9,9 @@ export const exitCodes = [
   { code: 4, meaning: 'credentials are missing or were refused' },
   { code: 5, meaning: 'finished below a bar that the caller set' },
   { code: 6, meaning: 'still running when the time to wait ran out' },
-  { code: 129, meaning: 'stopped by SIGHUP (its terminal was closed), checkpoint written' },
-  { code: 130, meaning: 'stopped by SIGINT (Ctrl-C), checkpoint written' },
-  { code: 143, meaning: 'stopped by SIGTERM, checkpoint written' },
+  { code: 129, meaning: 'stopped by SIGHUP (its terminal was closed); a run has written a checkpoint' },
+  { code: 130, meaning: 'stopped by SIGINT (Ctrl-C); a run has written a checkpoint' },
+  { code: 143, meaning: 'stopped by SIGTERM; a run has written a checkpoint' },
 ] as const;
 
 export type ExitCode = (typeof exitCodes)[number]['code'];
@@ -31,7 +31,10 @@ export function exitCodeOfRun({ error }: { readonly error?: { readonly code: str
 }
 
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof GradusError) return ofKind[error.kind];
+  if (error instanceof GradusError) {
+    const stopped = error.code === 'CANCELLED' ? ofSignal[String(error.cause) as StopSignal] : undefined;
+    return stopped ?? ofKind[error.kind];
+  }
   // A damaged or unknown file counts as invalid data.
   return error instanceof Error && error.name === 'FormatError' ? 2 : 1;
 }

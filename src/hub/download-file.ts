@@ -12,6 +12,7 @@ import {
   hubRequest,
   keyOf,
   pause,
+  throwIfCancelled,
   unreachable,
 } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
@@ -93,7 +94,7 @@ async function fill(download: FileDownload, partial: string): Promise<string> {
         }
         if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
       } catch (error) {
-        signal?.throwIfAborted();
+        throwIfCancelled(signal);
         if (attempt >= ATTEMPTS || isOfFiles(error))
           throw isOfFiles(error) ? error : unreachable(settings, subject, error);
         await pause(settings, attempt, 0, signal);

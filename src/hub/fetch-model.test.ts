@@ -359,10 +359,13 @@ test('a signal ends it, and what came is kept', async (t) => {
   });
   t.after(
     onDownload(({ bytes }) => {
-      if (bytes === half) stop.abort(new Error('stopped'));
+      if (bytes === half) stop.abort('SIGINT');
     }),
   );
-  await assert.rejects(fetchModel(settings, id('org/tiny'), { signal: stop.signal }), { message: 'stopped' });
+  await assert.rejects(fetchModel(settings, id('org/tiny'), { signal: stop.signal }), {
+    code: 'CANCELLED',
+    cause: 'SIGINT',
+  });
   const partial = join(settings.cache, 'models--org--tiny', 'blobs', `${sha256(weights)}.incomplete`);
   assert.deepEqual(readFileSync(partial), weights.subarray(0, half));
 });

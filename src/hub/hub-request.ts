@@ -1,6 +1,6 @@
 // One request to the hub, repeated if the hub is busy or the connection breaks, with one clear error if that does not help.
 import { setTimeout as wait } from 'node:timers/promises';
-import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
+import { cancelled, type ErrorKind, GradusError, messageOf } from '../errors.ts';
 import type { HubId, HubRepoType } from './hub-id.ts';
 import type { HubSettings } from './hub-settings.ts';
 
@@ -25,7 +25,7 @@ const LONGEST_WAIT = 60;
 const busyStatuses = new Set([408, 429, 500, 502, 503, 504]);
 
 /**
- * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`.
+ * Returns a successful response. Throws `HUB_UNREACHABLE`, `HUB_BUSY`, `HUB_FAILED`, `HUB_GATED`, `HUB_UNAUTHORIZED`, `HUB_NOT_FOUND`, `CANCELLED`.
  */
 export async function hubRequest(
   settings: HubSettings,
@@ -45,7 +45,7 @@ export async function hubRequest(
       )
       .catch((error: unknown) => ({ error }))
       .finally(() => clearTimeout(silence));
-    signal?.throwIfAborted();
+    throwIfCancelled(signal);
     if (!('error' in outcome) && outcome.ok) return outcome;
     const last = attempt === ATTEMPTS;
     if ('error' in outcome) {
@@ -79,7 +79,13 @@ function isUnknownHost(error: unknown): boolean {
 /** Waits before the next attempt: twice as long each time, or as long as the hub asks for. */
 export async function pause(settings: HubSettings, attempt: number, seconds = 0, signal?: AbortSignal): Promise<void> {
   const wanted = Math.max(settings.firstWait * 2 ** (attempt - 1), seconds * 1000);
-  await wait(wanted, undefined, signal && { signal });
+  await wait(wanted, undefined, signal && { signal }).catch(() => throwIfCancelled(signal));
+}
+
+/** Throws `CANCELLED`. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  throw cancelled(signal, 'the download was stopped; what came is kept', 'the same command goes on with it');
 }
 
 /** Parses `Retry-After`, a number of seconds or a date, as seconds. */

@@ -1,7 +1,7 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
-import { GradusError } from '../errors.ts';
+import { cancelled, GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
@@ -90,7 +90,7 @@ export async function evaluate(
         ...(signal && { signal }),
       });
       if (record) return record;
-      throw new GradusError('CANCELLED', 'the evaluation was stopped', { kind: 'failed' });
+      throw cancelled(signal!, 'the evaluation was stopped');
     };
     const baseline = await measure(0);
     const common = { ok: true, schema: 'eval.result/1', command: 'eval', split } as const;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import { singleTurn } from '../envs/single-turn.ts';
-import { GradusError } from '../errors.ts';
+import { cancelled, GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { streamSeed } from '../random.ts';
 import type { RewardModel } from '../rewards.ts';
@@ -103,7 +103,7 @@ export async function sample(subject: string | ProgramConfig, options: SampleOpt
       seed: streamSeed(seed, 'sample'),
       ...(signal && { signal }),
     });
-    if (signal?.aborted) throw new GradusError('CANCELLED', 'sampling was stopped', { kind: 'failed' });
+    if (signal?.aborted) throw cancelled(signal, 'sampling was stopped');
     return {
       ok: true,
       schema: 'sample.result/1',

@@ -2,6 +2,7 @@
 import type { TrainableModel } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
 import type { TemplateUse } from '../backends/open-renderer.ts';
+import { unlessCancelled } from '../cancellation.ts';
 import { milliseconds } from '../config/durations.ts';
 import type { Config } from '../config/schema.ts';
 import { type Stage, stagesOf } from '../config/stages.ts';
@@ -40,7 +41,7 @@ export interface Setup extends Task {
 }
 
 export interface SetupOptions {
-  /** Cancels a download. */
+  /** Cancels loading the user's code and data, and downloads: `CANCELLED`. */
   readonly signal?: AbortSignal | undefined;
   /** What a program gave in place of names. @default nothing */
   readonly values?: ProgramValues | undefined;
@@ -50,14 +51,14 @@ export interface SetupOptions {
 export async function openSetup(config: Config, { signal, values }: SetupOptions = {}): Promise<Setup> {
   const calls = new PolicyCalls(config);
   const parts = { calls, values };
-  const task = await openTask(config, parts);
+  const task = await cancellable(() => openTask(config, parts), signal);
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
   const stages = stagesOf(config);
   // Errors in later stages should be reported now, not after the stages before them.
   for (const stage of stages) {
     backend.check?.(stage.config);
-    if (stage.name !== undefined) await openStageTask(stage, parts);
+    if (stage.name !== undefined) await cancellable(() => openStageTask(stage, parts), signal);
   }
   const model = await openStagedModel(backend, stages[0]!, signal);
   calls.policy = () => model.opened.model.policy();
@@ -67,6 +68,10 @@ export async function openSetup(config: Config, { signal, values }: SetupOptions
     model.opened.model.dispose();
     throw error;
   }
+}
+
+function cancellable<T>(load: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  return unlessCancelled(load, signal, 'stopped while rewards, environments and data were being loaded');
 }
 
 type Parts = TaskParts & { readonly calls: PolicyCalls };

@@ -144,9 +144,11 @@ async function* after<T>(begin: () => void, events: AsyncGenerator<T, void>): As
 /** Records why a reserved run never began. A run that has begun records its end itself. */
 function endIfReserved(directory: string, error: unknown): void {
   if (!isReserved(directory)) return;
+  const stopped = error instanceof GradusError && error.code === 'CANCELLED';
   // On a full disk the run counts as interrupted, and the original error is reported.
   try {
-    endReserved(directory, { status: 'failed', error: failureOf(error) });
+    if (stopped) endReserved(directory, { status: 'stopped', stop_reason: String(error.cause) });
+    else endReserved(directory, { status: 'failed', error: failureOf(error) });
   } catch {}
 }
 

@@ -60,14 +60,7 @@ export async function obtainModel(name: string, options: ObtainModelOptions = {}
   const settings = hubSettings(environment);
   const found = lookFor(name, environment);
   if (typeof found !== 'object' || settings.offline) return findModel(name, environment);
-  return fetchFromHub(settings, found, options).catch((error) => {
-    if (!options.signal?.aborted) throw error;
-    throw new GradusError('CANCELLED', 'the download was stopped; what came is kept', {
-      hint: 'the same command goes on with it',
-      kind: 'failed',
-      cause: error,
-    });
-  });
+  return fetchFromHub(settings, found, options);
 }
 
 /** Where a model is, or how much there is to download. */

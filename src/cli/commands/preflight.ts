@@ -1,13 +1,12 @@
 // gradus preflight: checks whether training would learn anything: a few completions, their rewards, and whether sampler and trainer agree.
 import { Command } from 'commander';
+import { cancelled } from '../../errors.ts';
 import type { PreflightReport } from '../../studio/preflight.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import { conversationLine } from '../conversation-line.ts';
-import { type ExitCode, ofSignal, type StopSignal } from '../exit-codes.ts';
 import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
-import type { Output } from '../output.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Completions that are shown. */
@@ -36,28 +35,21 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
   const { loadConfigFile } = await import('../../config/load.ts');
   const { openSetup } = await import('../../studio/setup.ts');
   const { preflight } = await import('../../studio/preflight.ts');
-  const setup = await openSetup(loadConfigFile(file, settings).config);
-  try {
-    return await withStopSignals(async (signal) => {
+  return withStopSignals(async (signal) => {
+    const setup = await openSetup(loadConfigFile(file, settings).config, { signal });
+    try {
       const report = await preflight(setup, signal);
-      if (!report) return stopped(output, String(signal.reason));
+      if (!report) throw cancelled(signal, 'the preflight was stopped');
       const error = checkError('PREFLIGHT_FAILED', report.checks);
       const envelope = { ok: !error, schema: 'preflight.result/1', command: 'preflight' };
       output.result({ ...envelope, ...report, ...(error && { error, exit_code: 2 }) }, summary(report));
       if (!error) return 0;
       output.errorLine(error);
       return 2;
-    });
-  } finally {
-    setup.dispose();
-  }
-}
-
-function stopped(output: Output, reason: string): ExitCode {
-  const exit_code = ofSignal[reason as StopSignal];
-  const error = { code: 'CANCELLED', message: `stopped by ${reason}`, hint: 'run it again' };
-  output.failed({ command: 'preflight', error, exit_code });
-  return exit_code;
+    } finally {
+      setup.dispose();
+    }
+  });
 }
 
 function summary({ checks, samples }: PreflightReport): string {

@@ -1,0 +1,29 @@
+// Work that signals cancel.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unlessCancelled } from './cancellation.ts';
+
+const never = () => new Promise<never>(() => {});
+
+test('work ends as it would, with and without a signal', async () => {
+  const { signal } = new AbortController();
+  for (const given of [undefined, signal]) {
+    assert.equal(await unlessCancelled(async () => 1, given, 'stopped'), 1);
+    await assert.rejects(
+      unlessCancelled(() => Promise.reject(new Error('its own')), given, 'stopped'),
+      { message: 'its own' },
+    );
+  }
+});
+
+test('a signal cancels work that goes on, and work that has not begun', async () => {
+  const controller = new AbortController();
+  const expected = { code: 'CANCELLED', kind: 'failed', message: 'stopped', cause: 'SIGTERM' };
+  const working = assert.rejects(unlessCancelled(never, controller.signal, 'stopped'), expected);
+  controller.abort('SIGTERM');
+  await working;
+  await assert.rejects(
+    unlessCancelled(() => assert.fail('it began'), controller.signal, 'stopped'),
+    expected,
+  );
+});
