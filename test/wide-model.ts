@@ -1,4 +1,4 @@
-// A random Llama that is wide enough for our own operators, as a folder on disk without a tokenizer.
+// A random Llama that is wide enough for our custom operators, as a folder on disk without a tokenizer.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { safetensorsHeader } from '../src/formats/safetensors.ts';

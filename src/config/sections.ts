@@ -76,13 +76,13 @@ export const native = z.strictObject({
     .enum(['auto', 'float32', 'bfloat16', 'int8', 'int4'])
     .default('auto')
     .describe(
-      'type of the weights that completions are sampled with; auto: int8 where our own operators compute, else float32',
+      'type of the weights that completions are sampled with; auto: int8 where our custom operators compute, else float32',
     ),
   matmul_precision: z
     .enum(['highest', 'high', 'medium'])
     .default('high')
     .describe(
-      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our own operators compute; medium: operands are rounded to bfloat16 while training, 3e-3, for updates in about two thirds of the time',
+      'of float32 products, as PyTorch names it; highest: a relative error of 1e-6; high: up to 4e-6, where our custom operators compute; medium: operands are rounded to bfloat16 while training, 3e-3, for updates in about two thirds of the time',
     ),
   memory_budget: z
     .string()

@@ -1,4 +1,4 @@
-// Weights that stay in memory as files have them: what our own operators compute from them, against the interpreter, which decodes them all.
+// Weights that stay in memory as files have them: what our custom operators compute from them, against the interpreter, which decodes them all.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -73,13 +73,16 @@ test('which of them are read as they are', () => {
 
 test('nothing else reads them', () => {
   const weight = weightOf(formatNamed('Q8_0'), 192, 160);
-  assert.throws(() => lowerToOnnx({ rows: gatherRows(weight, input('ids', 'int64', [2])) }), /need our own operators/);
+  assert.throws(
+    () => lowerToOnnx({ rows: gatherRows(weight, input('ids', 'int64', [2])) }),
+    /need our custom operators/,
+  );
   const product = matmul(input('x', 'float32', [2, 160]), weight, { transposeB: true });
   assert.throws(() => lowerToOnnx({ product }, { packing: 'whole' }), /only our own product/);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
-  describe(`our own operators, ${unit}`, { skip }, () => {
+  describe(`our custom operators, ${unit}`, { skip }, () => {
     const check = (
       outputs: readonly Tensor[],
       inputs: Record<string, Value>,

@@ -124,7 +124,7 @@ const customOperator =
     operands: readonly string[],
     emit: Emitter,
   ) => {
-    if (emit.packing === undefined) throw new Error(`${node.op} needs our own operators`);
+    if (emit.packing === undefined) throw new Error(`${node.op} needs our custom operators`);
     const { attributes } = node;
     const named =
       'heads' in attributes
@@ -142,7 +142,7 @@ const lowerings: OperatorTable<[operands: readonly string[], emit: Emitter], Row
   constant: ({ attributes: { values }, shape, type }, _, emit) =>
     emit.constant(type, values, shape as readonly number[]),
   stored: (_, [bytes], emit) => {
-    if (emit.packing === undefined) throw new Error('stored numbers need our own operators');
+    if (emit.packing === undefined) throw new Error('stored numbers need our custom operators');
     return bytes!; // which decode them
   },
 

@@ -350,7 +350,7 @@ for (const { name, op, inputs, attributes, output, outputGradient, inputGradient
     for (const [i, result] of interpret(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-6, i === 0 ? 'interpreter, output' : `interpreter, gradient ${i - 1}`);
     }
-    // These need our own operators: see segment-attention.test.ts and token-scores.test.ts.
+    // These need our custom operators: see segment-attention.test.ts and token-scores.test.ts.
     if (op === 'segmentAttention' || op === 'tokenScores') return;
     for (const [i, result] of runOnnx(outputs, given).entries()) {
       assertClose(result, expected[i]!, 1e-5, i === 0 ? 'ONNX Runtime, output' : `ONNX Runtime, gradient ${i - 1}`);

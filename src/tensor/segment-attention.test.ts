@@ -1,4 +1,4 @@
-// Attention of segments of rows: our own operator, for one thread and for several, against the interpreter.
+// Attention of segments of rows: our custom operator, for one thread and for several, against the interpreter.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -46,13 +46,13 @@ function draw({ heads, keyValueHeads, width, rows, segments }: Case): Record<str
   return { query, key, value: value_, gradient, segments: value(segments.flat(), [segments.length, 3]) };
 }
 
-test('without our own operators it cannot be lowered', () => {
+test('without our custom operators it cannot be lowered', () => {
   const [output] = attention({ heads: 1, keyValueHeads: 1, width: 8, rows: 2, segments: [[0, 2, -1]] });
-  assert.throws(() => lowerToOnnx({ output: output! }), /segmentAttention needs our own operators/);
+  assert.throws(() => lowerToOnnx({ output: output! }), /segmentAttention needs our custom operators/);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
-  describe(`our own operator, ${unit}`, { skip }, () => {
+  describe(`our custom operator, ${unit}`, { skip }, () => {
     const run = (outputs: Parameters<typeof compileOnnx>[0], inputs: Record<string, Value>, threads = 2) => {
       using graph = compileOnnx(outputs, { threads, operators: library });
       return graph.run(inputs);

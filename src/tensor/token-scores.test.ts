@@ -1,4 +1,4 @@
-// Log-probabilities and entropies of tokens: our own operator, for one thread and for several, against the interpreter.
+// Log-probabilities and entropies of tokens: our custom operator, for one thread and for several, against the interpreter.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { assertClose } from '../../test/assert-close.ts';
@@ -44,13 +44,13 @@ function draw({ tokens, size, vocabulary }: Sizes): Record<string, Value> {
   };
 }
 
-test('without our own operators it cannot be lowered', () => {
+test('without our custom operators it cannot be lowered', () => {
   const { logprobs } = graph({ tokens: 1, size: 8, vocabulary: 4 }, 1);
-  assert.throws(() => lowerToOnnx({ logprobs }), /tokenScores needs our own operators/);
+  assert.throws(() => lowerToOnnx({ logprobs }), /tokenScores needs our custom operators/);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
-  describe(`our own operator, ${unit}`, { skip }, () => {
+  describe(`our custom operator, ${unit}`, { skip }, () => {
     type Output = keyof ReturnType<typeof graph>;
     interface Settings {
       readonly alpha?: number;

@@ -122,7 +122,7 @@ test('adapters start as the base model, and other seeds start others', async (t)
   const expected = await full!.logprobs(batch.sequences, 'current');
   for (const [i, model] of adapted.entries()) {
     const logprobs = await model.logprobs(batch.sequences, 'current');
-    assert.ok(largestDifference(logprobs.flat(), expected.flat()) <= 1e-5); // with our own operators, that of the output layer differs
+    assert.ok(largestDifference(logprobs.flat(), expected.flat()) <= 1e-5); // with our custom operators, that of the output layer differs
     await model.save(join(folder, String(i)));
   }
   assert.notDeepEqual(contents(join(folder, '0')), contents(join(folder, '1')));

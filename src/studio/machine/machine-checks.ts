@@ -99,8 +99,8 @@ export const machineChecks = {
     const found = kernelLibrary();
     const detail =
       'library' in found
-        ? `our own operators are used: products and attention run on the ${unitNames[found.unit]} of this processor`
-        : `our own operators are not used: ${found.missing}`;
+        ? `our custom operators are used: products and attention run on the ${unitNames[found.unit]} of this processor`
+        : `our custom operators are not used: ${found.missing}`;
     return { ok: true, detail };
   },
   webgpu: () => device('webgpu'),
