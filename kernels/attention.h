@@ -1,7 +1,7 @@
 // Causal attention of segments of rows, and its gradients.
 //
 // A segment is a run of rows. Each of its rows attends to itself and to the rows before it, and to all rows of another segment, its prefix, if it
-// has one: so completions share the keys and values of their prompt. Scores exist only for some rows at a time, and the backward pass computes
+// has one: so completions share the keys and values of their prompt. With a window, it attends to the last of these alone. Scores exist only for some rows at a time, and the backward pass computes
 // them again (Dao et al. 2022, arXiv:2205.14135); their rows are short enough to need no running maximum.
 //
 // Heads lie side by side in a row. Several query heads share a key-value head. What is computed for one key-value head and some rows of one
@@ -28,6 +28,7 @@ enum {
 typedef struct {
   long segment, start, count;
   long prefix_blocks, blocks; // of its keys: those of the prefix, and all
+  long prefix_count;          // keys of the prefix
   long sums;                  // where the sums for its keys begin, in blocks
 } Part;
 
@@ -41,6 +42,7 @@ typedef struct {
   const Segment *segments;
   long segment_count;
   long first_query; // the first row of each segment that has a query
+  long window;      // how many keys a row attends to, its own included; 0 for all
 
   Part *parts;
   long part_count, sum_blocks; // and the blocks of all their keys
@@ -101,7 +103,10 @@ static void multiply_depth(const Attention *a, const Part *part, long head, cons
 /** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
 static inline __mmask16 attended(const Attention *a, const Part *part, long row, long column) {
   const long own = column - part->prefix_blocks * BLOCK;
-  return mask_of(own >= 0 ? row + 1 - own : a->segments[a->segments[part->segment].prefix].count - column);
+  const __mmask16 keys = mask_of(own >= 0 ? row + 1 - own : part->prefix_count - column);
+  if (!a->window) return keys;
+  const long position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
+  return keys & ~mask_of(first - position);
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
@@ -284,10 +289,10 @@ static long divide(const Attention *a, Part *parts) {
   long count = 0, sums = 0;
   for (long segment = 0; segment < a->segment_count; segment++) {
     const Segment *s = a->segments + segment;
-    const long prefix_blocks = s->prefix < 0 ? 0 : ceiling(a->segments[s->prefix].count, BLOCK);
+    const long prefix_count = s->prefix < 0 ? 0 : (long)a->segments[s->prefix].count, prefix_blocks = ceiling(prefix_count, BLOCK);
     for (long start = a->first_query; start < s->count; start += PART, count++) {
       const long rows = least(PART, s->count - start), blocks = prefix_blocks + ceiling(start + rows, BLOCK);
-      if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, sums};
+      if (parts) parts[count] = (Part){segment, start, rows, prefix_blocks, blocks, prefix_count, sums};
       sums += blocks;
     }
   }

@@ -10,7 +10,7 @@ typedef struct {
   const int64_t *last;
   const Twin *twins;
   float *output, *keys, *values, *rotated; // the caches, and rotated queries
-  long rows, steps, heads, shared, size, room, positions;
+  long rows, steps, heads, shared, size, room, positions, window;
 } Cached;
 
 /** The position of the first token that a row reads. A row with fewer tokens than steps begins at 0. */
@@ -66,7 +66,8 @@ static void *read_texts(const Cached *c, float scale, void *context) {
                    .scale = scale,
                    .segments = &all,
                    .segment_count = 1,
-                   .first_query = first};
+                   .first_query = first,
+                   .window = c->window};
     status = compute_attention(&a, context);
   }
   return status;
@@ -84,7 +85,7 @@ static void *compute_cached(Cached *c, float scale, void *context) {
   if (!status && c->steps > 1) status = read_texts(c, scale, context);
   else if (!status) {
     Step step = {.query = c->rotated, .keys = c->keys, .values = c->values, .output = c->output, .last = c->last, .twins = c->twins,
-                 .rows = c->rows, .heads = c->heads, .shared = c->shared, .size = c->size, .room = c->room, .scale = scale};
+                 .rows = c->rows, .heads = c->heads, .shared = c->shared, .size = c->size, .room = c->room, .window = c->window, .scale = scale};
     status = compute_step(&step, context);
   }
   give_back(rotated);
@@ -102,7 +103,7 @@ static int positions_fit(const Cached *c) {
 
 static void *run_cached_attention(void *data, void *context) {
   const AttentionNode *node = data;
-  Cached c = {.heads = node->heads, .shared = node->shared};
+  Cached c = {.heads = node->heads, .shared = node->shared, .window = (long)node->window};
   const float *key_cache, *value_cache;
   int64_t query[2], key[2], value[2], keys[4], values[4], last[1], cos[2], sin[2], twins[2];
   void *status = read_input(context, 0, &c.query, query, 2);

@@ -21,6 +21,7 @@ typedef struct {
   const int64_t *last;        // the position of each row's token
   const Twin *twins;
   long rows, heads, shared, size, room;
+  long window; // how many keys a token attends to, its own included; 0 for all
   float scale;
   long *order;  // rows, those with the same twin side by side
   long *chunks; // where each chunk of them begins, and the end
@@ -134,7 +135,11 @@ static void step_task(void *data, size_t index) {
     const long own = (rows[i] * s->shared + head) * slot + together * s->size, keys = (long)s->last[rows[i]] + 1;
     float *own_scores = scores + i * sharing * stride;
     score(s, query + i * sharing, sharing, s->keys + own, keys - together, own_scores + together, stride);
-    for (long k = 0; k < sharing; k++) normalize(own_scores + k * stride, keys);
+    const long hidden = s->window && s->window < keys ? keys - s->window : 0;
+    for (long k = 0; k < sharing; k++) {
+      memset(own_scores + k * stride, 0, hidden * sizeof(float));
+      normalize(own_scores + k * stride + hidden, keys - hidden);
+    }
   }
   add_values(s, output, queries, s->values + common, together, scores, stride);
   for (long i = 0; i < count; i++) {

@@ -4,13 +4,14 @@
 #include "attention.h"
 #include "onnxruntime.h"
 
-typedef struct { int64_t heads, shared; float scale; } AttentionNode;
+typedef struct { int64_t heads, shared, window; float scale; } AttentionNode;
 
 static void *create_attention(const Operator *operator, Api ignored, const void *info, void **created) {
   AttentionNode *node = calloc(1, sizeof *node);
   if (!node) return out_of_memory();
   void *status = CALL(GET_INTEGER, info, "heads", &node->heads);
   if (!status) status = CALL(GET_INTEGER, info, "key_value_heads", &node->shared);
+  if (!status) status = CALL(GET_INTEGER, info, "window", &node->window);
   if (!status) status = CALL(GET_FLOAT, info, "scale", &node->scale);
   if (status) free(node);
   else *created = node;
@@ -30,6 +31,7 @@ static void *read_attention(const AttentionNode *node, void *context, Attention 
   a->shared = node->shared;
   a->size = query[1] / node->heads;
   a->scale = node->scale;
+  a->window = (long)node->window;
   a->key_stride = a->shared * a->size;
   a->head_stride = a->size;
   a->segment_count = segments[0];

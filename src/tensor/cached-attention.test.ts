@@ -18,12 +18,13 @@ interface Heads {
   heads: number;
   keyValueHeads: number;
   width: number;
+  window?: number;
 }
 
 const LONGEST = 12;
 
 /** Attention with the batch, and the tokens of a call, left open; angles as in a real model. */
-function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = size('S'), hasTwins = false) {
+function attention({ heads, keyValueHeads, width, window }: Heads, steps: Dimension = size('S'), hasTwins = false) {
   const batch = size('B');
   const angles = Array.from({ length: LONGEST }, (_, position) =>
     Array.from({ length: width / 2 }, (_, lane) => position / 100 ** ((2 * lane) / width)),
@@ -45,7 +46,7 @@ function attention({ heads, keyValueHeads, width }: Heads, steps: Dimension = si
         sin: constant(angles.map(Math.sin), [LONGEST, width / 2]),
       },
     },
-    { heads, keyValueHeads, scale: 1 / Math.sqrt(width), steps },
+    { heads, keyValueHeads, scale: 1 / Math.sqrt(width), steps, ...(window !== undefined && { window }) },
   );
   return { ...attended, output: reshape(attended.output, [batch, steps, heads * width]) };
 }
@@ -171,10 +172,11 @@ for (const width of [64, 16, 8, 6, 2]) {
     [4, 2],
     [3, 1],
   ] as const) {
-    for (const padding of [0, 2]) {
-      const shape = { heads, keyValueHeads, width };
+    for (const { padding, window } of [{ padding: 0 }, { padding: 2 }, { padding: 2, window: 4 }]) {
+      const shape = { heads, keyValueHeads, width, ...(window !== undefined && { window }) };
+      const seen = window === undefined ? '' : `, a window of ${window}`;
       for (const { engine, suffix, tolerance, skip } of engines) {
-        test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}: prompts, then steps${suffix}`, {
+        test(`${heads} heads of ${width} over ${keyValueHeads}, padding ${padding}${seen}: prompts, then steps${suffix}`, {
           skip,
         }, () => {
           const calls = conversation(shape, lengths, 5, padding);
@@ -192,9 +194,9 @@ for (const width of [64, 16, 8, 6, 2]) {
   }
 }
 
-for (const width of [64, 16, 8, 6]) {
-  test(`heads of ${width}: what is read in parts is as what is read at once`, () => {
-    const heads = { heads: 4, keyValueHeads: 2, width };
+for (const { width, window } of [{ width: 64 }, { width: 16 }, { width: 8 }, { width: 6 }, { width: 64, window: 4 }]) {
+  test(`heads of ${width}, window ${window}: what is read in parts is as what is read at once`, () => {
+    const heads = { heads: 4, keyValueHeads: 2, width, ...(window !== undefined && { window }) };
     const whole = draw(heads, LONGEST, [LONGEST - 1], randomStream(7));
     const parts = [
       [0, 3],
@@ -245,8 +247,8 @@ test('a row depends neither on its neighbours nor on its padding', () => {
 
 for (const { engine: inOurOperator, unit, skip } of ours)
   test(`our operator reads what twins have in common once, ${unit}`, { skip }, () => {
-    for (const width of [64, 10]) {
-      const heads = { heads: 6, keyValueHeads: 2, width };
+    for (const size of [{ width: 64 }, { width: 10 }, { width: 64, window: 4 }]) {
+      const heads = { heads: 6, keyValueHeads: 2, ...size };
       const random = randomStream(5);
       // Rows 0 to 5, 7 and 8 begin with the same five tokens; row 6 with others.
       const [prompt, other] = [draw(heads, 5, [4], random), draw(heads, 5, [4], random)];

@@ -12,6 +12,8 @@ export interface AttentionHeads {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly scale: number;
+  /** How many tokens each one attends to, the last ones before it and itself. @default all before it */
+  readonly window?: number;
 }
 
 /** How a file stores numbers: in blocks of bytes. */
@@ -124,7 +126,7 @@ export interface Operators {
   /**
    * (query [R, heads·D], key [R, kvHeads·D], value [R, kvHeads·D], segments int64 [S, 3]) → causal attention [R, heads·D]. A segment is a run
    * of rows: its first row, their number, and the index of its prefix, or −1. Each of its rows attends to itself, to the segment's rows before
-   * it, and to all rows of the prefix, a segment that has none itself. Rows outside segments get 0. Segments do not overlap.
+   * it, and to all rows of the prefix, a segment that has none itself; with a window, to the last of these alone. Rows outside segments get 0. Segments do not overlap.
    */
   segmentAttention: AttentionHeads;
   /** The operands of `segmentAttention` and the gradient of its output. Parts: the gradients of 0 query, 1 key, 2 value. */

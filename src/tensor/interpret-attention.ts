@@ -3,7 +3,7 @@ import type { AttentionHeads } from './graph.ts';
 import { checkIndex, dot, fill, strides, type Value } from './value.ts';
 
 export function interpretCachedAttention(
-  { heads, keyValueHeads, scale }: AttentionHeads,
+  { heads, keyValueHeads, scale, window = Number.POSITIVE_INFINITY }: AttentionHeads,
   operands: readonly Value[],
 ): Value[] {
   const [query, key, value_, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
@@ -33,7 +33,9 @@ export function interpretCachedAttention(
   const attended = fill(rotatedQuery.shape, ([row, step, i]) => {
     const head = Math.floor(i! / width);
     const shared = Math.floor((head * keyValueHeads) / heads);
-    const scores = Array.from({ length: positionOf(row!, step!) + 1 }, (_, position) => {
+    const last = positionOf(row!, step!);
+    const scores = Array.from({ length: last + 1 }, (_, position) => {
+      if (position <= last - window) return Number.NEGATIVE_INFINITY;
       let score = 0;
       for (let d = 0; d < width; d++) {
         score +=
@@ -111,7 +113,7 @@ interface Key {
 function attentionRows(
   query: Value,
   segments: Value,
-  { heads, keyValueHeads }: { readonly heads: number; readonly keyValueHeads: number },
+  { heads, keyValueHeads, window = Number.POSITIVE_INFINITY }: Omit<AttentionHeads, 'scale'>,
 ): { at: number; keys: Key[] }[] {
   const width = query.shape[1]! / heads;
   const segment = (index: number) => [...segments.data.subarray(3 * index, 3 * index + 3)] as [number, number, number];
@@ -122,7 +124,7 @@ function attentionRows(
     return rowsOf(first, count).flatMap((row) =>
       rowsOf(0, heads).map((head) => {
         const shared = Math.floor((head * keyValueHeads) / heads);
-        const keys = [...before, ...rowsOf(first, row + 1 - first)];
+        const keys = [...before, ...rowsOf(first, row + 1 - first)].slice(-window);
         return {
           at: (row * heads + head) * width,
           keys: keys.map((key) => ({ at: (key * keyValueHeads + shared) * width, width })),

@@ -10,19 +10,20 @@ const HEAD_MULTIPLE = 8;
 const ROTATED_MULTIPLE = 16;
 
 /** The attributes of our custom operators for attention. */
-export function namedHeads({ heads, keyValueHeads, scale }: AttentionHeads) {
-  return { heads, key_value_heads: keyValueHeads, scale: { float: scale } };
+export function namedHeads({ heads, keyValueHeads, scale, window = 0 }: AttentionHeads) {
+  return { heads, key_value_heads: keyValueHeads, scale: { float: scale }, window };
 }
 
 /** Returns the names of the output and of both caches. Common head sizes need one node; others are rotated first and padded with zeros. */
 export function lowerCachedAttention(
-  { inputs, attributes: { heads, keyValueHeads, scale, steps } }: TensorOf<'cachedAttention'>,
+  { inputs, attributes }: TensorOf<'cachedAttention'>,
   operands: readonly string[],
   emit: Emitter,
 ): string[] {
+  const { heads, keyValueHeads, scale, steps, window } = attributes;
   const [query, key, value, keyCache, valueCache, lastPositions, cos, sin, twins] = operands;
   if (twins !== undefined && emit.packing !== undefined) {
-    return emit.nodeWithResults(3, 'CachedAttention', operands, namedHeads({ heads, keyValueHeads, scale }), GRADUS);
+    return emit.nodeWithResults(3, 'CachedAttention', operands, namedHeads(attributes), GRADUS);
   }
   const batch = inputs[5]!.shape[0]!;
   const width = inputs[3]!.shape[3] as number;
@@ -44,7 +45,13 @@ export function lowerCachedAttention(
       emit.cast(longestRow(emit, lastPositions!, steps), 'int32'),
       ...(rotates ? [cos!, sin!] : []),
     ],
-    { num_heads: heads, kv_num_heads: keyValueHeads, do_rotary: Number(rotates), scale: { float: scale } },
+    {
+      num_heads: heads,
+      kv_num_heads: keyValueHeads,
+      do_rotary: Number(rotates),
+      scale: { float: scale },
+      ...(window !== undefined && { local_window_size: window }),
+    },
     MICROSOFT,
   );
   const flat = emit.node('Reshape', [padding.removeFromHeads(output!, heads), emit.integers([-1, heads * width])]);

@@ -24,6 +24,7 @@ import {
   expand,
   gatherElements,
   gatherRows,
+  geluTanh,
   greater,
   input,
   less,
@@ -113,6 +114,7 @@ const calls: Record<string, (attributes: Attributes) => Call> = {
   tanh: () => tanh,
   abs: () => abs,
   silu: () => silu,
+  geluTanh: () => geluTanh,
   clip:
     ({ min, max }) =>
     (x: Tensor) =>

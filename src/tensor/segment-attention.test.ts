@@ -16,19 +16,20 @@ interface Case {
   readonly heads: number;
   readonly keyValueHeads: number;
   readonly width: number;
+  readonly window?: number;
   readonly rows: number;
   readonly segments: readonly Segment[];
 }
 
 /** The output, and the gradients of query, key and value. */
-function attention({ heads, keyValueHeads, width, rows, segments }: Case) {
+function attention({ heads, keyValueHeads, width, window, rows, segments }: Case) {
   const inputs = {
     query: input('query', 'float32', [rows, heads * width]),
     key: input('key', 'float32', [rows, keyValueHeads * width]),
     value: input('value', 'float32', [rows, keyValueHeads * width]),
     segments: input('segments', 'int64', [segments.length, 3]),
   };
-  const attributes = { heads, keyValueHeads, scale: 1 / Math.sqrt(width) };
+  const attributes = { heads, keyValueHeads, scale: 1 / Math.sqrt(width), ...(window !== undefined && { window }) };
   const gradient = input('gradient', 'float32', inputs.query.shape);
   const gradients = segmentAttentionGradient(inputs, gradient, attributes);
   return [segmentAttention(inputs, attributes), gradients.query, gradients.key, gradients.value];
@@ -117,6 +118,9 @@ for (const { unit, library, skip } of kernelLibraries())
         ],
       },
     };
+    for (const window of [1, 25, 150])
+      cases[`several prompts, a window of ${window}`] = { ...cases['several prompts']!, window };
+    cases['segments of several parts, a window'] = { ...cases['segments of several parts']!, window: 70 };
     for (const [name, settings] of Object.entries(cases)) {
       test(name, () => {
         const [outputs, inputs] = [attention(settings), draw(settings)];
