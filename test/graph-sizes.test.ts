@@ -6,7 +6,7 @@ import { trainingOutputs } from '../src/backends/native/objective.ts';
 import { decodingGraph } from '../src/models/decoding-graph.ts';
 import { loraAdapters } from '../src/models/lora.ts';
 import { int8 } from '../src/models/quantized.ts';
-import { ROTARY_COS, ROTARY_SIN } from '../src/models/rotary-tables.ts';
+import { rotaryValues } from '../src/models/rotary-tables.ts';
 import type { Tensor } from '../src/tensor/graph.ts';
 import { lowerToOnnx } from '../src/tensor/onnx.ts';
 import { fixturePath, LORA, LOSS } from './native-models.ts';
@@ -16,7 +16,10 @@ const architecture = await readArchitecture(fixturePath('tiny-llama-a'));
 const adapters = loraAdapters(architecture.parameters, LORA);
 const trained = [...adapters.values()].flatMap(({ a, b }) => [a.name, b.name]);
 const positions = architecture.config.contextLength;
-const weights = new Set([ROTARY_COS, ROTARY_SIN, ...architecture.parameters.map(({ name }) => name)]);
+const weights = new Set([
+  ...rotaryValues(architecture.config, positions).keys(),
+  ...architecture.parameters.map(({ name }) => name),
+]);
 
 const training = (recompute: boolean) =>
   trainingOutputs({ architecture, adapters, positions, recompute, objective: LOSS, temperature: 1 }, trained);

@@ -1,7 +1,7 @@
 // A model's parameters and rotary tables as tensors, for tests that build sessions of their own.
 import { openModelFiles } from '../src/backends/model-files/model-files.ts';
 import { RunTensors } from '../src/backends/native/run-tensors.ts';
-import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../src/models/rotary-tables.ts';
+import { rotaryValues } from '../src/models/rotary-tables.ts';
 import type { HostTensor } from '../src/runtime/tensor.ts';
 
 export async function loadWeights(modelPath: string) {
@@ -16,8 +16,8 @@ export async function loadWeights(modelPath: string) {
     tensors.set(parameter.name, values);
   }
   await files.close();
-  const { cos, sin } = rotaryValues(config, config.contextLength);
   const shape = [config.contextLength, config.headSize / 2];
-  tensors.set(ROTARY_COS, memory.floats(shape, cos)).set(ROTARY_SIN, memory.floats(shape, sin));
+  for (const [name, values] of rotaryValues(config, config.contextLength))
+    tensors.set(name, memory.floats(shape, values));
   return { architecture, tensors, positions: config.contextLength, [Symbol.dispose]: () => memory[Symbol.dispose]() };
 }

@@ -1,8 +1,8 @@
 # Writes random models of every family in every format that Gradus reads, and what transformers, PyTorch and PEFT make of them.
 #
 # Usage: parity_models.py SEED OUT. Each folder of OUT, `<family>-<format>`, is a model with golden.json, adapter/ and gradients.json as
-# fixtures/tiny_models.py writes them. Sizes, biases, ties, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
-# K-quants need.
+# fixtures/tiny_models.py writes them. Sizes, biases, ties, windows, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
+# K-quants need, and so they are in gemma3_text-wide, which custom operators compute.
 import sys
 from pathlib import Path
 
@@ -17,9 +17,15 @@ import numpy as np
 import tiny_models
 import torch
 from gguf import MODEL_ARCH, GGMLQuantizationType as Type
-from transformers import AutoModelForCausalLM, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
-FAMILIES = {"llama": LlamaConfig, "mistral": MistralConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config}
+FAMILIES = {
+    "llama": LlamaConfig,
+    "mistral": MistralConfig,
+    "qwen2": Qwen2Config,
+    "qwen3": Qwen3Config,
+    "gemma3_text": Gemma3TextConfig,
+}
 ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3}
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
@@ -49,7 +55,17 @@ def random_config(family, random, wide):
         sizes["rope_parameters"] |= choose({}, scaling | {"original_max_position_embeddings": 12})
         sizes["attention_bias"] = choose(True, False)
     if family == "mistral":
-        sizes["sliding_window"] = None
+        sizes["sliding_window"] = None if wide else choose(None, 5)
+    if family in ["qwen2", "qwen3"] and not wide:
+        sizes |= {"use_sliding_window": choose(True, False), "sliding_window": 5, "max_window_layers": 1}
+    if family == "gemma3_text":
+        sizes["num_hidden_layers"] = 3
+        sizes["tie_word_embeddings"] &= not wide  # embeddings that are scaled as much would repeat every token with certainty
+        sizes["sliding_window"] = int(random.integers(2, 9))
+        sizes["layer_types"] = [choose("sliding_attention", "full_attention") for _ in range(2)] + ["sliding_attention"]
+        sizes["query_pre_attn_scalar"] = choose(8, 256)
+        sizes["attention_bias"] = choose(True, False)
+        sizes["rope_parameters"] = {kind: sizes["rope_parameters"] | {"rope_theta": choose(100.0, 1e6)} for kind in ["full_attention", "sliding_attention"]}
     if family == "qwen3":
         sizes["attention_bias"] = choose(True, False) and not wide
     if family == "qwen2":
@@ -65,9 +81,9 @@ def write_goldens(model, folder):
     fixture_file.write(f"{folder}/gradients.json", tiny_models.adapter_gradients(model, out / folder, folder, ids))
 
 
-def write_folder(family, dtype, random):
-    folder = f"{family}-{str(dtype).removeprefix('torch.')}"
-    model = AutoModelForCausalLM.from_config(random_config(family, random, wide=False)).float().eval()
+def write_folder(family, dtype, random, wide=False):
+    folder = f"{family}-{'wide' if wide else str(dtype).removeprefix('torch.')}"
+    model = AutoModelForCausalLM.from_config(random_config(family, random, wide)).float().eval()
     tiny_models.randomise(model)
     model.to(dtype).save_pretrained(out / folder)
     write_goldens(AutoModelForCausalLM.from_pretrained(out / folder, dtype=torch.float32).eval(), folder)
@@ -88,6 +104,7 @@ torch.manual_seed(seed)
 for family in FAMILIES:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
+write_folder("gemma3_text", torch.float32, random, wide=True)
 for family in ARCHITECTURES:
     for type in GGUF_TYPES:
         write_gguf(family, type, random)

@@ -1,6 +1,13 @@
 // Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
 import { GradusError } from '../errors.ts';
+import type { SlidingLayers } from './layers.ts';
 import type { RopeSettings } from './rotary-tables.ts';
+
+const activations = ['silu', 'gelu_pytorch_tanh'] as const;
+/** The activation of feed-forward blocks, under PyTorch's name. */
+export type Activation = (typeof activations)[number];
+
+const attentionType = (isSliding: boolean) => (isSliding ? 'sliding_attention' : 'full_attention');
 
 /** A JSON value for an error message, shortened to 80 characters. */
 export function shown(value: unknown): string {
@@ -64,14 +71,28 @@ export class ConfigReader {
     return list;
   }
 
-  /** Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`. */
-  rope(): RopeSettings {
+  /** Throws `MODEL_UNSUPPORTED`. */
+  activation(field: string, fallback: Activation): Activation {
+    const given = this.text(field, fallback);
+    const known = activations.find((name) => name === given);
+    if (known) return known;
+    throw this.unsupported(field, `only ${activations.join(' and ')} are`);
+  }
+
+  /**
+   * Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`.
+   * @param layers the kind of layers, if newer files have settings for each kind
+   * @param fallback the base of the frequencies if none is given
+   */
+  rope(layers?: 'full_attention' | 'sliding_attention', fallback = 10000): RopeSettings {
     const field = this.#json.rope_scaling ? 'rope_scaling' : 'rope_parameters';
-    const given = this.#json[field] ?? {};
+    let given = this.#json[field] ?? {};
+    if (layers !== undefined && typeof given === 'object') given = (given as Record<string, unknown>)[layers] ?? given;
     if (typeof given !== 'object' || Array.isArray(given)) throw this.#malformed(field, 'an object');
     const nested = given as Readonly<Record<string, unknown>>;
     const reader = new ConfigReader(nested);
-    const theta = nested.rope_theta === undefined ? this.positive('rope_theta', 10000) : reader.positive('rope_theta');
+    const theta =
+      nested.rope_theta === undefined ? this.positive('rope_theta', fallback) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
     if (type === 'default') return { theta };
     if (type !== 'llama3') throw this.unsupported(field, 'only rotary embeddings of type default or llama3 are');
@@ -87,18 +108,28 @@ export class ConfigReader {
   }
 
   /**
-   * Throws `MODEL_UNSUPPORTED` if some layer cannot attend to the whole context.
-   * @param used whether the model uses its sliding window at all
+   * Layers that attend to `sliding_window` tokens: those of `layer_types`, in older files those for which `isSliding` holds. `undefined` if there is
+   * none, or if they differ in nothing from the others. Throws `MODEL_UNSUPPORTED` for other types of layers.
+   * @param rope their rotary embeddings, if they have their own
    */
-  refuseSlidingWindow(used: boolean): void {
-    const layerTypes = this.#json.layer_types;
-    const everyLayerFull = Array.isArray(layerTypes) && layerTypes.every((type) => type === 'full_attention');
-    if (!used || everyLayerFull) return;
-    if (this.number('sliding_window', 4096) >= this.number('max_position_embeddings', 32768)) return;
-    throw this.unsupported(
-      'sliding_window',
-      'attention must see the whole context; choose a model without a window, or set max_position_embeddings to its width',
-    );
+  sliding(isSliding: (layer: number) => boolean, rope?: RopeSettings): SlidingLayers | undefined {
+    if (this.#json.sliding_window === undefined || this.#json.sliding_window === null) return undefined;
+    const window = this.integer('sliding_window');
+    const count = this.layers();
+    const types = this.#json.layer_types ?? Array.from({ length: count }, (_, i) => attentionType(isSliding(i)));
+    if (!Array.isArray(types) || types.length !== count) throw this.#malformed('layer_types', 'a list of all layers');
+    const known: readonly unknown[] = [attentionType(true), attentionType(false)];
+    if (!types.every((type) => known.includes(type)))
+      throw this.unsupported('layer_types', `only ${known.join(' and ')} are`);
+    const layers = types.map((type) => type === attentionType(true));
+    const isWide = window >= this.number('max_position_embeddings', Number.POSITIVE_INFINITY);
+    if (!layers.includes(true) || (isWide && !rope)) return undefined;
+    return { window, layers, ...(rope && { rope }) };
+  }
+
+  /** The number of layers. */
+  layers(): number {
+    return this.integer('num_hidden_layers', undefined, 10_000);
   }
 
   unsupported(field: string, why: string): GradusError {

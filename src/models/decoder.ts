@@ -1,26 +1,61 @@
 // Llama's decoder (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
-// Families differ only in biases and in norms of queries and keys.
+// Families differ in biases, norms, the activation and what attention sees.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, dimensionAt, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
-import type { ConfigReader } from './config-reader.ts';
-import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec } from './layers.ts';
+import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
+import type { Activation, ConfigReader } from './config-reader.ts';
+import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec, type SlidingLayers } from './layers.ts';
+import type { RopeSettings } from './rotary-tables.ts';
 
 export interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
+  readonly activation: Activation;
   readonly rmsNormEpsilon: number;
+  readonly norms: BlockNorms;
+  /** What is added to the weights of norms. */
+  readonly normOffset: number;
+  /** The factor of embeddings. */
+  readonly embeddingScale: number;
   /** Which linear layers have a bias. */
   readonly biases: { readonly queryKeyValue: boolean; readonly output: boolean; readonly mlp: boolean };
   /** Whether the query and key of each head are normalised before rotary embeddings are applied. */
   readonly queryKeyNorm: boolean;
 }
 
+/** Where a block normalises, with the names of the norms in checkpoints. */
+export interface BlockNorms {
+  readonly beforeAttention: string;
+  /** @default none */
+  readonly afterAttention?: string;
+  readonly beforeMlp: string;
+  /** @default none */
+  readonly afterMlp?: string;
+}
+
+const llamaNorms: BlockNorms = { beforeAttention: 'input_layernorm', beforeMlp: 'post_attention_layernorm' };
+
+const activations: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu, gelu_pytorch_tanh: geluTanh };
+
 /** What distinguishes a family. Everything else is in config.json, under the same names for all families. */
 export interface DecoderFamily {
   readonly modelType: string;
   readonly biases: DecoderConfig['biases'];
   readonly queryKeyNorm: boolean;
+  /** @default Llama's */
+  readonly norms?: BlockNorms;
+  /** @default 0 */
+  readonly normOffset?: number;
+  /** @default 1 */
+  readonly embeddingScale?: number;
+  /** @default 1/√headSize */
+  readonly attentionScale?: number;
+  /** @default every layer attends to the whole context */
+  readonly sliding?: SlidingLayers | undefined;
+  /** @default that of all layers, as `ConfigReader.rope` reads it */
+  readonly rope?: RopeSettings;
+  /** @default the field `hidden_act` */
+  readonly activation?: Activation;
   /** Values for fields that config.json may omit. */
-  readonly defaults: { readonly contextLength: number; readonly headSize?: number };
+  readonly defaults: { readonly contextLength: number; readonly headSize?: number; readonly tiedEmbeddings?: boolean };
 }
 
 export function decoderConfig(read: ConfigReader, { defaults, ...family }: DecoderFamily): DecoderConfig {
@@ -31,20 +66,24 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
   if (heads % keyValueHeads !== 0)
     throw read.unsupported('num_key_value_heads', `${heads} attention heads are not a multiple of it`);
   if (headSize % 2 !== 0) throw read.unsupported('head_dim', 'rotary embeddings need an even head size');
-  if (read.text('hidden_act', 'silu') !== 'silu') throw read.unsupported('hidden_act', 'only silu is');
   return {
+    norms: llamaNorms,
+    normOffset: 0,
+    embeddingScale: 1,
+    attentionScale: 1 / Math.sqrt(headSize),
     ...family,
     hiddenSize,
-    layers: read.integer('num_hidden_layers', undefined, 10_000),
+    layers: read.layers(),
     heads,
     keyValueHeads,
     headSize,
     vocabularySize: read.integer('vocab_size'),
     contextLength: read.integer('max_position_embeddings', defaults.contextLength, 2 ** 24),
-    rope: read.rope(),
-    tiedEmbeddings: read.boolean('tie_word_embeddings', false),
+    rope: family.rope ?? read.rope(),
+    tiedEmbeddings: read.boolean('tie_word_embeddings', defaults.tiedEmbeddings ?? false),
     eosIds: read.ids('eos_token_id'),
     intermediateSize: read.integer('intermediate_size'),
+    activation: family.activation ?? read.activation('hidden_act', 'silu'),
     rmsNormEpsilon: read.notNegative('rms_norm_eps', 1e-6),
   };
 }
@@ -55,8 +94,7 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   for (let layer = 0; layer < config.layers; layer++) {
     const norm = (name: string, size = hiddenSize) =>
       specs.push({ name: `model.layers.${layer}.${name}.weight`, shape: [size], kind: 'norm' });
-    norm('input_layernorm');
-    norm('post_attention_layernorm');
+    for (const name of Object.values(config.norms)) norm(name);
     if (config.queryKeyNorm) {
       norm('self_attn.q_norm', headSize);
       norm('self_attn.k_norm', headSize);
@@ -74,32 +112,39 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
 
 export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): Tensor {
   const sizes = linearSizes(config);
-  const norm = (x: Tensor, name: string) =>
-    rmsNorm(x, layers.parameter(`${name}.weight`, [config.hiddenSize]), config.rmsNormEpsilon);
+  const { norms, normOffset } = config;
+  const activate = activations[config.activation];
+  const normWeight = (name: string, size: number) => {
+    const weight = layers.parameter(`${name}.weight`, [size]);
+    return normOffset === 0 ? weight : add(weight, normOffset);
+  };
+  const norm = (x: Tensor, name: string) => rmsNorm(x, normWeight(name, config.hiddenSize), config.rmsNormEpsilon);
   const headNorm = (x: Tensor, name: string, heads: number) => {
     if (!config.queryKeyNorm) return x;
-    const weight = layers.parameter(`${name}.weight`, [config.headSize]);
+    const weight = normWeight(name, config.headSize);
     const perHead = reshape(x, [dimensionAt(x, 0), heads, config.headSize]);
     return reshape(rmsNorm(perHead, weight, config.rmsNormEpsilon), x.shape);
   };
-  let x = embedded;
+  let x = config.embeddingScale === 1 ? embedded : mul(embedded, config.embeddingScale);
   for (let layer = 0; layer < config.layers; layer++) {
     x = layers.checkpoint(x);
     const path = `model.layers.${layer}`;
     const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
+    const before = (y: Tensor, name: string) => norm(y, `${path}.${name}`);
+    const after = (y: Tensor, name: string | undefined) => (name === undefined ? y : norm(y, `${path}.${name}`));
 
-    const attentionInput = norm(x, `${path}.input_layernorm`);
+    const attentionInput = before(x, norms.beforeAttention);
     const attended = layers.attention(
       layer,
       headNorm(linear(attentionInput, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
       headNorm(linear(attentionInput, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
       linear(attentionInput, 'self_attn.v_proj'),
     );
-    x = add(x, linear(attended, 'self_attn.o_proj'));
+    x = add(x, after(linear(attended, 'self_attn.o_proj'), norms.afterAttention));
 
-    const mlpInput = norm(x, `${path}.post_attention_layernorm`);
-    const gated = mul(silu(linear(mlpInput, 'mlp.gate_proj')), linear(mlpInput, 'mlp.up_proj'));
-    x = add(x, linear(gated, 'mlp.down_proj'));
+    const mlpInput = before(x, norms.beforeMlp);
+    const gated = mul(activate(linear(mlpInput, 'mlp.gate_proj')), linear(mlpInput, 'mlp.up_proj'));
+    x = add(x, after(linear(gated, 'mlp.down_proj'), norms.afterMlp));
   }
   return norm(x, 'model.norm');
 }

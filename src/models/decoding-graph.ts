@@ -3,7 +3,7 @@ import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
-import { createLayers, EMBEDDING, outputName } from './layers.ts';
+import { attentionHeads, createLayers, EMBEDDING, outputName } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
 import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
@@ -46,7 +46,7 @@ export interface DecodingGraphOptions {
  * Outputs: `logits` [N, V]; `probabilities` [N, V], after temperature; `log_total` [N, 1], log Σ exp of the logits; and the caches.
  */
 export function decodingGraph({ family, config }: Architecture, options: DecodingGraphOptions): Record<string, Tensor> {
-  const { heads, keyValueHeads, headSize, hiddenSize } = config;
+  const { keyValueHeads, headSize, hiddenSize } = config;
   const tables = rotaryInputs(config, options.positions);
   const lastPositions = input('last_positions', 'int64', [B]);
   const twins = options.customOperators && input('twins', 'int64', [B, 2]);
@@ -63,10 +63,10 @@ export function decodingGraph({ family, config }: Architecture, options: Decodin
           keyCache: cache(keyCacheName(layer)),
           valueCache: cache(valueCacheName(layer)),
           lastPositions,
-          tables,
+          tables: tables(layer),
           ...(twins && { twins }),
         },
-        { heads, keyValueHeads, scale: 1 / Math.sqrt(headSize), steps: S },
+        { ...attentionHeads(config, layer), steps: S },
       );
       outputs[nextCacheName(keyCacheName(layer))] = attended.keyCache;
       outputs[nextCacheName(valueCacheName(layer))] = attended.valueCache;

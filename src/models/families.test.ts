@@ -34,6 +34,7 @@ const withGradients = [
   'tiny-qwen2-untied',
   'tiny-qwen3',
   'tiny-qwen3-untied',
+  'tiny-gemma3',
 ];
 
 const stories = sharedPath('models/stories260K') ?? '';
@@ -137,10 +138,11 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ model_type: 'qwen3_next' }, /qwen3_next.*recurrent/],
     [{ model_type: 'qwen3_moe' }, /qwen3_moe.*mixture of experts/],
     [{ model_type: 'qwen2_5_vl' }, /qwen2_5_vl.*images/],
-    [{ model_type: 'gemma3_text' }, /gemma3_text.*sliding windows/],
+    [{ model_type: 'gemma3' }, /gemma3.*images/],
+    [{ model_type: 'gemma2' }, /gemma2.*only version 3/],
+    [{ ...config('tiny-gemma3'), final_logit_softcapping: 30 }, /final_logit_softcapping 30/],
+    [{ ...config('tiny-gemma3'), layer_types: ['full_attention', 'chunked_attention', 'full_attention'] }, /chunked/],
     [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
-    [{ ...qwen2, ...window }, /sliding_window 16/],
-    [{ ...config('tiny-mistral'), sliding_window: 16 }, /sliding_window 16/],
     [{ ...qwen2, rope_parameters: { rope_type: 'yarn', rope_theta: 1e6, factor: 4 } }, /yarn/],
   ];
   for (const [json, message] of refused) {
@@ -153,10 +155,26 @@ test('what no family can compute is refused, with what to use instead', () => {
     { ...qwen2, rope_parameters: undefined, rope_theta: 1e6, rope_scaling: null },
     { ...qwen2, rope_parameters: undefined, rope_theta: 100, rope_scaling: llama3 },
   ];
-  for (const json of accepted) assert.equal(architectureOf(json).config.modelType, 'qwen2');
+  for (const json of accepted) assert.equal(architectureOf(json).config.sliding, undefined);
+  const slides = (json: Record<string, unknown>) => architectureOf(json).config.sliding;
+  assert.deepEqual(slides({ ...qwen2, ...window }), { window: 16, layers: [false, true] });
+  assert.deepEqual(slides({ ...config('tiny-mistral'), sliding_window: 16 }), { window: 16, layers: [true, true] });
   const { factor: _, ...incomplete } = llama3 as Record<string, unknown>;
   const malformed = { ...config('tiny-llama3'), rope_parameters: incomplete };
   assert.throws(() => architectureOf(malformed), { code: 'MODEL_CONFIG_INVALID', message: /factor must be a number/ });
+});
+
+test('Gemma 3 is read from older files too', () => {
+  const {
+    layer_types: _,
+    rope_parameters: __,
+    ...json
+  } = readJson<Record<string, unknown>>(fixturePath('tiny-gemma3'), 'config.json');
+  const older = { ...json, rope_theta: 1e6, rope_local_base_freq: 10000, sliding_window_pattern: 2 };
+  const { config } = architectureOf(older);
+  assert.deepEqual(config.rope, { theta: 1e6 });
+  assert.deepEqual(config.sliding, { window: 5, rope: { theta: 10000 }, layers: [true, false, true] });
+  assert.deepEqual(config, architectureOf(readJson(fixturePath('tiny-gemma3'), 'config.json')).config);
 });
 
 function logprobsOf(model: NativeModel, promptIds: readonly number[], completions: readonly (readonly number[])[]) {

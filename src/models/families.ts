@@ -1,20 +1,24 @@
 // The supported architectures, by the `model_type` of config.json.
 import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
+import { gemma3 } from './gemma3.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
 import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
 
-const families: ReadonlyMap<string, ModelFamily> = new Map(Object.entries({ llama, mistral, qwen2, qwen3 }));
+const families: ReadonlyMap<string, ModelFamily> = new Map(
+  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3 }),
+);
 
 /** Well-known architectures that are not supported, and why. */
 const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
   [/moe|mixtral|deepseek|gpt_oss|llama4/, 'it is a mixture of experts'],
   [/^qwen3_(next|5)/, 'some of its layers are recurrent, not attention'],
   [/mamba|rwkv|jamba|falcon_h1|lfm2|hybrid/, 'some of its layers are recurrent, not attention'],
-  [/^gemma/, 'it has sliding windows, and norms and activations of its own'],
+  [/^(gemma3|gemma3n.*|gemma4.*)$/, 'it reads images; the text models of 270M and 1B parameters are gemma3_text'],
+  [/^gemma2?$/, 'of Gemma, only version 3 is'],
   [/vl|vision|mllama|llava/, 'it reads images'],
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';

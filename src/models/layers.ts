@@ -1,6 +1,6 @@
 // The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies, so
 // that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
-import type { StorageFormat, Tensor } from '../tensor/graph.ts';
+import type { AttentionHeads, StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
@@ -20,10 +20,24 @@ export interface ModelConfig {
   /** The longest sequence, in tokens. */
   readonly contextLength: number;
   readonly rope: RopeSettings;
+  /** The factor of the scores of attention. */
+  readonly attentionScale: number;
+  /** @default every layer attends to the whole context */
+  readonly sliding?: SlidingLayers | undefined;
   /** Whether the output layer uses the embedding table as its weight. */
   readonly tiedEmbeddings: boolean;
   /** Tokens that end a text, according to config.json. */
   readonly eosIds: readonly number[];
+}
+
+/** Layers that attend to the last tokens alone. */
+export interface SlidingLayers {
+  /** How many tokens each one attends to, itself included. */
+  readonly window: number;
+  /** @default those of the other layers */
+  readonly rope?: RopeSettings;
+  /** Whether each layer of the model is one. */
+  readonly layers: readonly boolean[];
 }
 
 /** A parameter as checkpoints store it. */
@@ -149,6 +163,12 @@ function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropo
   const sum = add(rows, columns);
   const fraction = where(less(sum, 1), sum, sub(sum, 1));
   return mul(x, where(less(fraction, probability), scalar(0), scalar(1 / (1 - probability))));
+}
+
+/** The heads of a layer's attention, and how many tokens they see. */
+export function attentionHeads(config: ModelConfig, layer: number): AttentionHeads {
+  const { heads, keyValueHeads, attentionScale: scale, sliding } = config;
+  return { heads, keyValueHeads, scale, ...(sliding?.layers[layer] && { window: sliding.window }) };
 }
 
 /** Bytes of the keys and values of one token in a cache, over all layers. */

@@ -14,7 +14,11 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   t.after(() => rmSync(root, { recursive: true }));
   const folder = join(root, 'models');
   const names = makeParityModels(seed, folder);
-  assert.equal(names.length, 4 * 3 + 3 * 11, 'families in folders of three types, and in GGUF of eleven');
+  assert.equal(
+    names.length,
+    5 * 3 + 1 + 3 * 11,
+    'families in folders of three types, one of them wide, and in GGUF of eleven',
+  );
   for (const name of names) {
     await t.test(name, async () => {
       const parity = await measureParity(join(folder, name));

@@ -3,7 +3,21 @@
 // Sizes: U prompts of P tokens, each with G completions of C tokens; shorter ones are padded on the right. The rows of all activations
 // are the tokens of prompts [U·P], then those of completions [U·G·C]. K key-value heads, each shared by Q query heads; D is the head size.
 import type { Tensor } from '../tensor/graph.ts';
-import { add, concat, input, matmul, type RotaryTables, reshape, slice, softmax, transpose } from '../tensor/ops.ts';
+import {
+  add,
+  cast,
+  concat,
+  input,
+  less,
+  matmul,
+  type RotaryTables,
+  reshape,
+  slice,
+  softmax,
+  sub,
+  transpose,
+  where,
+} from '../tensor/ops.ts';
 import { type Dimension, plus, size, times } from '../tensor/shape.ts';
 import type { Attention, ModelConfig } from './layers.ts';
 import { rotation } from './rotation.ts';
@@ -17,7 +31,10 @@ const PROMPT_ROWS = times(U, P);
 const COMPLETION_ROWS = times(times(U, G), C);
 export const ROWS = plus(PROMPT_ROWS, COMPLETION_ROWS);
 
-/** Graph inputs: positions, and masks that are 0 where a row may attend to another and a large negative number where it may not. */
+/** A finite substitute for −∞, whose exp is 0. */
+export const HIDDEN = -1e9;
+
+/** Graph inputs: positions, and masks that are 0 where a row may attend to another and `HIDDEN` where it may not. */
 export interface PrefixMasks {
   /** int64 [U·P + U·G·C, 1]: each row's position in its own sequence. */
   positions: Tensor;
@@ -38,6 +55,21 @@ export function prefixMasks(): PrefixMasks {
   };
 }
 
+/** The masks of layers in which a row attends to the last `window` tokens alone. */
+function windowMasks(masks: PrefixMasks, window: number): PrefixMasks {
+  const positions = cast(masks.positions, 'float32');
+  const ofPrompts = slice(positions, 0, 0, PROMPT_ROWS);
+  const ofCompletions = slice(positions, 0, PROMPT_ROWS, ROWS);
+  const queries = reshape(ofCompletions, [U, 1, G, 1, C, 1]);
+  const within = (query: Tensor, key: Tensor, mask: Tensor) => where(less(sub(query, key), window), mask, HIDDEN);
+  return {
+    positions: masks.positions,
+    promptCausal: within(reshape(ofPrompts, [U, 1, 1, P, 1]), reshape(ofPrompts, [U, 1, 1, 1, P]), masks.promptCausal),
+    completionCausal: within(queries, reshape(ofCompletions, [U, 1, G, 1, 1, C]), masks.completionCausal),
+    promptPadding: within(queries, reshape(ofPrompts, [U, 1, 1, 1, 1, P]), masks.promptPadding),
+  };
+}
+
 interface Projections {
   readonly query: Tensor;
   readonly key: Tensor;
@@ -48,11 +80,19 @@ interface HeadSizes {
   readonly K: number;
   readonly Q: number;
   readonly D: number;
+  /** The factor of scores. */
+  readonly alpha: number;
 }
 
-export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables: RotaryTables): Attention {
-  const { heads, keyValueHeads: K, headSize: D } = config;
+export function prefixAttention(
+  config: ModelConfig,
+  masks: PrefixMasks,
+  tables: (layer: number) => RotaryTables,
+): Attention {
+  const { heads, keyValueHeads: K, headSize: D, attentionScale: alpha, sliding } = config;
   const Q = heads / K;
+  const sizes = { K, Q, D, alpha };
+  const slidingMasks = sliding && windowMasks(masks, sliding.window);
 
   const rotated = rotation(masks.positions, tables, { rows: ROWS, size: D });
   const promptPart = (x: Tensor) => slice(x, 0, 0, PROMPT_ROWS);
@@ -60,8 +100,9 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
   const promptKeysOrValues = (x: Tensor) => transpose(reshape(promptPart(x), [U, P, K, D]), [0, 2, 1, 3]);
   const completionKeysOrValues = (x: Tensor) => transpose(reshape(completionPart(x), [U, G, C, K, D]), [0, 3, 1, 2, 4]);
 
-  return (_, query, key, value) => {
-    const [q, k] = [rotated(query, heads), rotated(key, K)];
+  return (layer, query, key, value) => {
+    const [q, k] = [rotated(query, heads, layer), rotated(key, K, layer)];
+    const layerMasks = sliding?.layers[layer] ? slidingMasks! : masks;
     // The query heads that share a key-value head are adjacent, so that one matrix product handles them.
     const prompt: Projections = {
       query: transpose(reshape(promptPart(q), [U, P, K, Q, D]), [0, 2, 3, 1, 4]), // [U, K, Q, P, D]
@@ -73,8 +114,8 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
       key: completionKeysOrValues(k), // [U, K, G, C, D]
       value: completionKeysOrValues(value),
     };
-    const promptOutput = promptAttention(prompt, masks, { K, Q, D });
-    const completionOutput = completionAttention(completion, prompt, masks, { K, Q, D });
+    const promptOutput = promptAttention(prompt, layerMasks, sizes);
+    const completionOutput = completionAttention(completion, prompt, layerMasks, sizes);
     return concat(
       [
         reshape(transpose(promptOutput, [0, 3, 1, 2, 4]), [PROMPT_ROWS, heads * D]),
@@ -86,8 +127,11 @@ export function prefixAttention(config: ModelConfig, masks: PrefixMasks, tables:
 }
 
 /** Prompts attend to themselves: [U, K, Q, P, D]. */
-function promptAttention({ query, key, value }: Projections, masks: PrefixMasks, { K, Q, D }: HeadSizes): Tensor {
-  const alpha = 1 / Math.sqrt(D);
+function promptAttention(
+  { query, key, value }: Projections,
+  masks: PrefixMasks,
+  { K, Q, D, alpha }: HeadSizes,
+): Tensor {
   const scores = reshape(matmul(reshape(query, [U, K, times(Q, P), D]), key, { transposeB: true, alpha }), [
     U,
     K,
@@ -104,9 +148,8 @@ function completionAttention(
   { query, key, value }: Projections,
   prompt: Projections,
   masks: PrefixMasks,
-  { K, Q, D }: HeadSizes,
+  { K, Q, D, alpha }: HeadSizes,
 ): Tensor {
-  const alpha = 1 / Math.sqrt(D);
   const all: Dimension = times(times(G, Q), C);
   const promptScores = matmul(reshape(query, [U, K, all, D]), prompt.key, { transposeB: true, alpha });
   const ownScores = matmul(reshape(query, [U, K, G, times(Q, C), D]), key, { transposeB: true, alpha });

@@ -6,11 +6,13 @@ import type { ModelFamily } from './layers.ts';
 export const qwen2: ModelFamily = {
   config(json) {
     const read = new ConfigReader(json);
-    read.refuseSlidingWindow(read.boolean('use_sliding_window', false));
+    const slides = read.boolean('use_sliding_window', false);
+    const firstSliding = read.notNegative('max_window_layers', 28);
     return decoderConfig(read, {
       modelType: 'qwen2',
       biases: { queryKeyValue: true, output: false, mlp: false },
       queryKeyNorm: false,
+      sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
       defaults: { contextLength: 32768 },
     });
   },

@@ -6,12 +6,14 @@ import type { ModelFamily } from './layers.ts';
 export const qwen3: ModelFamily = {
   config(json) {
     const read = new ConfigReader(json);
-    read.refuseSlidingWindow(read.boolean('use_sliding_window', false));
+    const slides = read.boolean('use_sliding_window', false);
+    const firstSliding = read.notNegative('max_window_layers', 28);
     const attentionBias = read.boolean('attention_bias', false);
     return decoderConfig(read, {
       modelType: 'qwen3',
       biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
       queryKeyNorm: true,
+      sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
       defaults: { contextLength: 32768, headSize: 128 },
     });
   },

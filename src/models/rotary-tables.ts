@@ -16,22 +16,47 @@ export interface RopeSettings {
   };
 }
 
-export const ROTARY_COS = 'rotary.cos';
-export const ROTARY_SIN = 'rotary.sin';
-
-/** Graph inputs for both tables, each [positions, headSize / 2]. */
-export function rotaryInputs(config: ModelConfig, positions: number): RotaryTables {
-  const table = (name: string): Tensor => input(name, 'float32', [positions, config.headSize / 2]);
-  return { cos: table(ROTARY_COS), sin: table(ROTARY_SIN) };
+interface NamedTables {
+  readonly cos: string;
+  readonly sin: string;
+  readonly rope: RopeSettings;
 }
 
-/** The values of both tables in row-major order. Angles are first rounded to float32, as PyTorch's are. */
-export function rotaryValues(config: ModelConfig, positions: number): { cos: Float32Array; sin: Float32Array } {
-  const half = config.headSize / 2;
+/** The tables of most layers, and those of layers with a sliding window if they have their own. */
+function namedTables({ rope, sliding }: ModelConfig): { most: NamedTables; sliding: NamedTables | undefined } {
+  const own = sliding?.rope && { cos: 'rotary.sliding.cos', sin: 'rotary.sliding.sin', rope: sliding.rope };
+  return { most: { cos: 'rotary.cos', sin: 'rotary.sin', rope }, sliding: own };
+}
+
+/** Graph inputs for both tables of a layer, each [positions, headSize / 2]. */
+export function rotaryInputs(config: ModelConfig, positions: number): (layer: number) => RotaryTables {
+  const table = (name: string): Tensor => input(name, 'float32', [positions, config.headSize / 2]);
+  const tables = ({ cos, sin }: NamedTables) => ({ cos: table(cos), sin: table(sin) });
+  const names = namedTables(config);
+  const [most, sliding] = [tables(names.most), names.sliding && tables(names.sliding)];
+  return (layer) => (config.sliding?.layers[layer] && sliding ? sliding : most);
+}
+
+/** The values of all tables, by the names of the inputs, in row-major order. Angles are first rounded to float32, as PyTorch's are. */
+export function rotaryValues(config: ModelConfig, positions: number): Map<string, Float32Array> {
+  const { most, sliding } = namedTables(config);
+  return new Map(
+    [most, ...(sliding ? [sliding] : [])].flatMap(({ cos, sin, rope }) => {
+      const values = tableValues(rope, config.headSize, positions);
+      return [
+        [cos, values.cos],
+        [sin, values.sin],
+      ] as const;
+    }),
+  );
+}
+
+function tableValues({ theta, scaling }: RopeSettings, headSize: number, positions: number) {
+  const half = headSize / 2;
   const cos = new Float32Array(positions * half);
   const sin = new Float32Array(positions * half);
   for (let lane = 0; lane < half; lane++) {
-    const frequency = Math.fround(scaled(1 / config.rope.theta ** ((2 * lane) / config.headSize), config.rope.scaling));
+    const frequency = Math.fround(scaled(1 / theta ** ((2 * lane) / headSize), scaling));
     for (let position = 0; position < positions; position++) {
       const angle = Math.fround(position * frequency);
       cos[position * half + lane] = Math.cos(angle);

@@ -48,7 +48,7 @@ describe('encodes and decodes as Python does', { skip: missing }, () => {
     });
   }
 
-  for (const family of ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2']) {
+  for (const family of ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2', 'gemma3']) {
     const folder = join(root, '.cache', 'tokenizers', family);
     const absent = !existsSync(folder) && `${folder} is not there: run scripts/fetch-tokenizers.ts`;
     test(family, { skip: absent }, () => {

@@ -3,7 +3,7 @@
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/layers.ts';
 import { packedName, type Quantization, quantize, quantizedShapes, scalesName } from '../../models/quantized.ts';
-import { ROTARY_COS, ROTARY_SIN, rotaryValues } from '../../models/rotary-tables.ts';
+import { rotaryValues } from '../../models/rotary-tables.ts';
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
 import { allocate } from '../../runtime/buffers.ts';
@@ -49,11 +49,7 @@ export async function readFrozenWeights(
 }
 
 function addRotaryTables(tensors: Map<string, HostTensor>, { config }: Architecture): void {
-  const tables = rotaryValues(config, config.contextLength);
-  for (const [name, values] of [
-    [ROTARY_COS, tables.cos],
-    [ROTARY_SIN, tables.sin],
-  ] as const) {
+  for (const [name, values] of rotaryValues(config, config.contextLength)) {
     const table = newTensor('float32', [config.contextLength, config.headSize / 2]);
     table.buffer.data.set(values);
     tensors.set(name, table);

@@ -2,6 +2,7 @@
 import type { TrainingSequence } from '../../model.ts';
 import { dropoutColumns } from '../../models/layers.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
+import { HIDDEN } from '../../models/prefix-attention.ts';
 import { randomStream, streamSeed } from '../../random.ts';
 import type { HostTensor } from '../../runtime/tensor.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
@@ -16,9 +17,6 @@ export interface StepInputs {
   /** For each sequence the tokens with the highest entropy, if the loss trains on those alone. */
   readonly entropyMasks?: readonly (readonly boolean[])[];
 }
-
-/** A finite substitute for −∞, whose exp is 0. */
-const HIDDEN = -1e9;
 
 /** The inputs of models/training-graph.ts, models/prefix-attention.ts and models/segment-attention.ts. */
 export function layoutInputs(

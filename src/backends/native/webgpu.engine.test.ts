@@ -116,3 +116,30 @@ test('stories260K samples the same completions, and a step on WebGPU goes on fro
     rmSync(folder, { recursive: true });
   }
 });
+
+test('layers with a sliding window sample and score as on the CPU', { skip: noWebGpu }, async () => {
+  const settings = { modelPath: fixturePath('tiny-gemma3') };
+  const [cpu, gpu] = [await openModel(settings), await openModel({ ...settings, device: 'webgpu' })];
+  try {
+    const requests = [
+      [1, 5, 9, 30, 7, 11, 40, 3],
+      [1, 4],
+    ].map((promptIds, seed) => ({ promptIds, seed }));
+    const options: SamplingOptions = { maxTokens: 5, temperature: 1, stopIds: new Set() };
+    const expected = await cpu.policy().sample(requests, options);
+    for (const [i, { ids, logprobs }] of (await gpu.policy().sample(requests, options)).entries()) {
+      assert.deepEqual(ids, expected[i]!.ids);
+      assert.ok(largestDifference(logprobs, expected[i]!.logprobs) <= 1e-4);
+    }
+    const sequences = expected.map(({ ids: completionIds }, i) => ({
+      promptIds: requests[i]!.promptIds,
+      completionIds,
+      mask: completionIds.map(() => true),
+      advantage: 1 - 2 * i,
+    }));
+    const [here, there] = [await cpu.logprobs(sequences, 'current'), await gpu.logprobs(sequences, 'current')];
+    assert.ok(largestDifference(there.flat(), here.flat()) <= 1e-4);
+  } finally {
+    for (const model of [cpu, gpu]) model.dispose();
+  }
+});

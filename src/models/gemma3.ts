@@ -1,0 +1,42 @@
+// The text models of Gemma 3 (arXiv:2503.19786), 270M and 1B: `model_type: gemma3_text`. Most layers attend to a sliding window, with rotary
+// embeddings of their own; blocks normalise what attention and feed-forward layers add as well.
+import { ConfigReader } from './config-reader.ts';
+import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
+import type { ModelFamily } from './layers.ts';
+
+export const gemma3: ModelFamily = {
+  config(json) {
+    const read = new ConfigReader(json);
+    for (const field of ['attn_logit_softcapping', 'final_logit_softcapping', 'use_bidirectional_attention'])
+      if (json[field]) throw read.unsupported(field, 'the models of Gemma 3 go without');
+    const attentionBias = read.boolean('attention_bias', false);
+    return decoderConfig(read, {
+      modelType: 'gemma3_text',
+      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+      queryKeyNorm: true,
+      norms: {
+        beforeAttention: 'input_layernorm',
+        afterAttention: 'post_attention_layernorm',
+        beforeMlp: 'pre_feedforward_layernorm',
+        afterMlp: 'post_feedforward_layernorm',
+      },
+      normOffset: 1,
+      embeddingScale: Math.sqrt(read.integer('hidden_size')),
+      attentionScale: 1 / Math.sqrt(read.positive('query_pre_attn_scalar', 256)),
+      activation: read.activation('hidden_activation', 'gelu_pytorch_tanh'),
+      rope: read.rope('full_attention', 1e6),
+      sliding: slidingLayers(json, read),
+      defaults: { contextLength: 131072, headSize: 256, tiedEmbeddings: true },
+    });
+  },
+  parameters: decoderParameters,
+  body: decoderBody,
+};
+
+/** Newer files have the type of each layer, older ones the distance between layers that attend to everything. */
+function slidingLayers(json: Readonly<Record<string, unknown>>, read: ConfigReader) {
+  const isOlder = json.rope_local_base_freq !== undefined;
+  const rope = isOlder ? { theta: read.positive('rope_local_base_freq') } : read.rope('sliding_attention');
+  const distance = read.integer('sliding_window_pattern', 6);
+  return read.sliding((layer) => (layer + 1) % distance !== 0, rope);
+}
