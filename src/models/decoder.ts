@@ -3,8 +3,7 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
 import type { Activation, ConfigReader } from './config-reader.ts';
-import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec, type SlidingLayers } from './layers.ts';
-import type { RopeSettings } from './rotary-tables.ts';
+import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec } from './layers.ts';
 
 export interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
@@ -35,25 +34,12 @@ const llamaNorms: BlockNorms = { beforeAttention: 'input_layernorm', beforeMlp: 
 
 const activations: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu, gelu_pytorch_tanh: geluTanh };
 
-/** What distinguishes a family. Everything else is in config.json, under the same names for all families. */
-export interface DecoderFamily {
-  readonly modelType: string;
-  readonly biases: DecoderConfig['biases'];
-  readonly queryKeyNorm: boolean;
-  /** @default Llama's */
-  readonly norms?: BlockNorms;
-  /** @default 0 */
-  readonly normOffset?: number;
-  /** @default 1 */
-  readonly embeddingScale?: number;
-  /** @default 1/√headSize */
-  readonly attentionScale?: number;
-  /** @default every layer attends to the whole context */
-  readonly sliding?: SlidingLayers | undefined;
-  /** @default that of all layers, as `ConfigReader.rope` reads it */
-  readonly rope?: RopeSettings;
-  /** @default the field `hidden_act` */
-  readonly activation?: Activation;
+type Varying = 'norms' | 'normOffset' | 'embeddingScale' | 'attentionScale' | 'sliding' | 'rope' | 'activation';
+
+/** What distinguishes a family; what it leaves out is as in Llama. Everything else is in config.json, under the same names for all families. */
+export interface DecoderFamily
+  extends Pick<DecoderConfig, 'modelType' | 'biases' | 'queryKeyNorm'>,
+    Partial<Pick<DecoderConfig, Varying>> {
   /** Values for fields that config.json may omit. */
   readonly defaults: { readonly contextLength: number; readonly headSize?: number; readonly tiedEmbeddings?: boolean };
 }
