@@ -42,7 +42,7 @@ export function architectureOf(json: Readonly<Record<string, unknown>>): Archite
       `model_type ${shown(json.model_type)} is not supported${why ? `: ${why}` : ''}`,
       {
         path: 'model_type',
-        hint: `supported: ${[...families.keys()].join(', ')}; for example ${INSTEAD}`,
+        hint: `supported: ${[...families.keys()].join(', ')}; for example ${INSTEAD}; backend: trl trains other families too`,
       },
     );
   }

@@ -42,7 +42,7 @@ def sample(model, requests, options, is_cancelled):
 
 def text_logprobs(model, ids, top_logprobs, is_cancelled):
     """The log-probability of each id of a text but the first, under the model itself, and the likeliest tokens in its place."""
-    cache, logprobs, told = DynamicCache(), [], []
+    cache, logprobs, told = DynamicCache(config=model.config), [], []
     for start in range(0, len(ids) - 1, TOKENS):
         if is_cancelled():
             break
@@ -85,7 +85,7 @@ def sample_together(model, rows, options, is_cancelled):
             return
         if len(kept) < len(active):
             places = torch.tensor(kept, device=mask.device)
-            cache.batch_select_indices(places)
+            cache.reorder_cache(places)
             mask, ids = mask[places], ids[places]
             active = [active[place] for place in kept]
         mask = torch.cat([mask, mask.new_ones(len(active), 1)], dim=1)
@@ -99,10 +99,10 @@ def read_prompts(model, prompts):
     width = max(map(len, unique))
     ids = torch.tensor([[0] * (width - len(prompt)) + list(prompt) for prompt in unique], device=model.device)
     mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in unique], device=model.device)
-    cache = DynamicCache()
+    cache = DynamicCache(config=model.config)
     logits = forward(model, ids, mask, cache)
     rows = torch.tensor([place[tuple(prompt)] for prompt in prompts], device=model.device)
-    cache.batch_select_indices(rows)
+    cache.reorder_cache(rows)
     return logits[rows], cache, mask[rows]
 
 

@@ -58,6 +58,25 @@ export async function readArchitecture(path: string): Promise<Architecture> {
   return architecture;
 }
 
+/** The config.json of a folder. Throws `MODEL_CONFIG_INVALID`. */
+export function readConfigOf(folder: string): Promise<Record<string, unknown>> {
+  return readConfig(join(folder, 'config.json'));
+}
+
+/** The shapes of a folder's weights by their names in the files; `undefined` if it has none. Throws the errors of the files. */
+export async function weightShapes(folder: string): Promise<Map<string, readonly number[]> | undefined> {
+  const weights = weightsAmong(await readdir(folder));
+  if (!weights) return undefined;
+  const path = join(folder, weights);
+  await using opened = new AsyncDisposableStack();
+  try {
+    const { tensors } = await openTensors(path, opened);
+    return new Map([...tensors].map(([name, { shape }]) => [name, shape]));
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
 function weightsAmong(files: readonly string[]): string | undefined {
   return (
     files.find((name) => name === 'model.safetensors') ??
@@ -89,7 +108,7 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
         hint: 'give the folder that holds both',
       });
     }
-    const file = path.endsWith('.json') ? await openShards(path, opened) : opened.use(await openTensorFile(path));
+    const file = await openTensors(path, opened);
     const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
     checkLayers(file, architecture, path);
@@ -108,6 +127,10 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
 
 async function configInside(file: TensorFile) {
   return ggufConfig(file, file.tensors.has(ROPE_FACTORS) ? await file.readFloat32(ROPE_FACTORS) : undefined);
+}
+
+async function openTensors(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {
+  return path.endsWith('.json') ? openShards(path, opened) : opened.use(await openTensorFile(path));
 }
 
 async function openShards(path: string, opened: AsyncDisposableStack): Promise<TensorFile> {

@@ -7,8 +7,8 @@ import type { Architecture } from '../../models/families.ts';
 import { trainedParameters } from '../../models/trained-parameters.ts';
 import { startWorker } from '../../workers/worker.ts';
 import type { Backend } from '../backend.ts';
+import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { describableModel, nameForOthers, obtainModel } from '../model-files/find-model.ts';
-import { readArchitecture } from '../model-files/model-files.ts';
 import { startAdapter } from '../model-files/start-adapter.ts';
 import { openModelText } from '../open-renderer.ts';
 import { assertDivides, grpoArguments, loraArguments, quantizationArguments } from './mapping.ts';
@@ -52,7 +52,7 @@ export const trlBackend: Backend = {
 
 /** The parameters of the worker's `open`. */
 export async function openArguments(config: Config, folder: string, signal?: AbortSignal) {
-  const architecture = await readArchitecture(folder);
+  const architecture = await readAnyArchitecture(folder);
   return {
     model: folder,
     name: nameForOthers(config.model!),

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { usesReference } from '../../grpo/loss-settings.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { ModelDescription, Workload } from '../backend.ts';
-import { readArchitecture } from '../model-files/model-files.ts';
+import { readAnyArchitecture } from '../model-files/any-architecture.ts';
 import { parameterCount, parameterCounts } from '../model-files/parameter-counts.ts';
 import { timeEstimate } from '../native/time-estimate.ts';
 import { openModelText } from '../open-renderer.ts';
@@ -32,7 +32,7 @@ const FIGURES = {
 
 /** Estimates are for the CPU; the plan estimates GPUs itself. */
 export async function describeTrlModel(config: Config, folder: string): Promise<ModelDescription> {
-  const architecture = await readArchitecture(folder);
+  const architecture = await readAnyArchitecture(folder);
   const { num_iterations } = config;
   const { total, trainable, full } = parameterCounts(architecture, config);
   return {

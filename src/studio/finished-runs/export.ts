@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import type { WrittenDtype } from '../../backends/model-files/merge.ts';
+import { readArchitecture } from '../../backends/model-files/model-files.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
@@ -67,8 +68,9 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
       path: out,
     });
   }
-  makeFolder(resolve(out));
   const modelPath = await obtainModel(config.model);
+  if (format === 'merged') await assertMergeable(modelPath);
+  makeFolder(resolve(out));
   const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
   const ggufPath = ggufAt(modelPath);
   const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
@@ -95,6 +97,16 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     base_model: nameForOthers(config.model),
     files: readdirSync(out).sort(),
   };
+}
+
+/** Only families with graphs of ours have weights of which all names and layouts are known. */
+async function assertMergeable(modelPath: string): Promise<void> {
+  await readArchitecture(modelPath).catch((error) => {
+    if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
+    const hint =
+      'export the adapter (--format peft) and merge it with PEFT; without adapters, the checkpoint holds the whole model';
+    throw impossible(`the weights of this model are not merged here: ${error.message}`, hint);
+  });
 }
 
 function impossible(message: string, hint: string): GradusError {

@@ -5,8 +5,9 @@ import { statfs } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, homedir, platform, totalmem } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { readAnyArchitecture } from '../../backends/model-files/any-architecture.ts';
 import { findModel } from '../../backends/model-files/find-model.ts';
-import { openModelFiles } from '../../backends/model-files/model-files.ts';
+import { readArchitecture } from '../../backends/model-files/model-files.ts';
 import { installCommand, testedVersions, trlFix, trlPython } from '../../backends/trl/python-environment.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
@@ -228,8 +229,8 @@ interface FoundModel {
 async function modelOf(config: Config): Promise<FoundModel | undefined> {
   if (config.model === null) return undefined;
   const path = findModel(config.model);
-  const { architecture, close } = await openModelFiles(path);
-  await close();
+  const read = config.backend === 'native' ? readArchitecture : readAnyArchitecture;
+  const architecture = await read(path);
   const sizes = architecture.parameters.map(({ shape }) => volume(shape));
   const parameters = sizes.reduce((sum, size) => sum + size, 0);
   return { path, type: architecture.config.modelType, parameters };

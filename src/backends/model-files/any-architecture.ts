@@ -1,0 +1,78 @@
+// Describes models of families that Gradus has no graphs for, which engines in Python train nevertheless: by what most configurations have in
+// common, and by the names and shapes of their weights.
+import { GradusError, isObject } from '../../errors.ts';
+import { ConfigReader } from '../../models/config-reader.ts';
+import type { Architecture } from '../../models/families.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { readArchitecture, readConfigOf, weightShapes } from './model-files.ts';
+
+/** Like `readArchitecture`, but for models of any family. Throws `MODEL_NOT_FOUND` if the family is unknown and the weights are not there. */
+export async function readAnyArchitecture(path: string): Promise<Architecture> {
+  try {
+    return await readArchitecture(path);
+  } catch (error) {
+    if (!(error instanceof GradusError) || error.code !== 'MODEL_UNSUPPORTED') throw error;
+    return unknownArchitecture(path, error);
+  }
+}
+
+async function unknownArchitecture(path: string, unsupported: GradusError): Promise<Architecture> {
+  const json = await readConfigOf(path);
+  const shapes = await weightShapes(path);
+  if (!shapes) {
+    throw new GradusError(
+      'MODEL_NOT_FOUND',
+      `the weights of ${path} are not on this machine, and without them its size is unknown`,
+      {
+        hint: 'download it first (hf download), or train without --dry-run',
+        path: 'model',
+        kind: 'not_ready',
+      },
+    );
+  }
+  const parameters = [...shapes].map(([name, shape]) => ({ name, shape, kind: kindOf(name, shape) }));
+  const config = commonConfig(json);
+  const refuse = () => {
+    throw unsupported;
+  };
+  return { family: { config: refuse, parameters: () => parameters, body: refuse }, config, parameters, json };
+}
+
+/** Other names of some fields, as in GPT-2. */
+const aliases: Readonly<Record<string, string>> = {
+  n_embd: 'hidden_size',
+  n_layer: 'num_hidden_layers',
+  n_head: 'num_attention_heads',
+  n_positions: 'max_position_embeddings',
+};
+
+/** What models for text have in common. Models that read images, too, keep it under `text_config`. */
+function commonConfig(json: Readonly<Record<string, unknown>>): ModelConfig {
+  const given = isObject(json.text_config) ? json.text_config : json;
+  const renamed = Object.entries(aliases).flatMap(([alias, name]) => (alias in given ? [[name, given[alias]]] : []));
+  const read = new ConfigReader({ ...Object.fromEntries(renamed), ...given });
+  const hiddenSize = read.integer('hidden_size');
+  const heads = read.integer('num_attention_heads', 1);
+  const headSize = read.integer('head_dim', Math.max(1, Math.floor(hiddenSize / heads)));
+  return {
+    modelType: read.text('model_type', 'unknown'),
+    hiddenSize,
+    layers: read.layers(),
+    heads,
+    keyValueHeads: read.integer('num_key_value_heads', heads),
+    headSize,
+    vocabularySize: read.integer('vocab_size'),
+    contextLength: read.integer('max_position_embeddings', 2048),
+    rope: { theta: 10000 },
+    attentionScale: 1 / Math.sqrt(headSize),
+    tiedEmbeddings: read.boolean('tie_word_embeddings', true),
+    eosIds: read.ids('eos_token_id'),
+  };
+}
+
+function kindOf(name: string, shape: readonly number[]): ParameterSpec['kind'] {
+  if (name.endsWith('.bias')) return 'bias';
+  if (shape.length !== 2) return 'norm';
+  const isEmbedding = name.endsWith(EMBEDDING) || name.endsWith(OUTPUT) || /\b(wte|wpe|embed_\w+|embed)\b/.test(name);
+  return isEmbedding ? 'embedding' : 'linear';
+}
