@@ -61,6 +61,19 @@ test('held out: the reason says whether problems are too few for any interval, a
   assert.doesNotMatch(reason(correct(40), correct(80)), /fewer|more problems/);
 });
 
+test('held out: where the training reward rises, too, more steps would tell', () => {
+  const evaluations = [evaluation(0, correct(1)), evaluation(60, correct(5))];
+  const reason = (reward: (t: number) => number) => learningVerdict(curve(60, reward, 0.02), evaluations).reason;
+  assert.match(
+    reason((t) => 0.1 + 0.4 * t),
+    /; more steps, or more problems .* would tell$/,
+  );
+  assert.doesNotMatch(
+    reason(() => 0.1),
+    /more steps/,
+  );
+});
+
 test('held out: only problems that both could judge are compared', () => {
   const { difference, before, after, problems, steps } = heldOut([0, null, 1, 0], [1, 1, null, 1])!;
   assert.deepEqual(

@@ -38,7 +38,7 @@ export function learningVerdict(
   const reward = rewardChange(metrics.filter((step) => step.stage === stage));
   const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
   if (heldOut) {
-    return { learning: heldOut.learning, basis: 'held_out', reason: heldOutReason(heldOut), ...evidence };
+    return { learning: heldOut.learning, basis: 'held_out', reason: heldOutReason(heldOut, reward), ...evidence };
   }
   if (reward) {
     return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward), ...evidence };
@@ -157,16 +157,19 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
   return before.flatMap((value, i) => (value === null || after[i] === null ? [] : [[value, after[i]!]]));
 }
 
-function heldOutReason(change: HeldOutChange): string {
+function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined): string {
   const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${change.problems} problems`;
-  return `${what} ${span(change)}; ${where}${hintOf(change)}`;
+  return `${what} ${span(change)}; ${where}${hintOf(change, reward)}`;
 }
 
-/** A hint at the settings that would give more problems, if the result is inconclusive. */
-function hintOf({ learning, problems }: HeldOutChange): string {
+/** A hint at what would tell more, if the result is inconclusive: problems, or steps where the training reward rises, too. */
+function hintOf({ learning, problems, difference }: HeldOutChange, reward: RewardChange | undefined): string {
   if (learning !== 'inconclusive') return '';
-  if (problems >= fewestProblems) return '; more problems (eval_fraction or eval_dataset, eval.limit) would tell';
+  const steps = reward?.learning === 'improved' && difference > 0 ? 'more steps, or ' : '';
+  if (problems >= fewestProblems) {
+    return `; ${steps}more problems (eval_fraction or eval_dataset, eval.limit) would tell`;
+  }
   return `; fewer than ${fewestProblems} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;
 }
 
