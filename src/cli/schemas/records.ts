@@ -75,6 +75,10 @@ const failureRecord = z.strictObject({ code: z.string(), message: z.string(), hi
 
 const status = z.enum(runStatuses).describe('interrupted: the process ended without reporting a reason');
 
+export const preflightWarnings = z
+  .array(z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() }))
+  .exactOptional();
+
 export const changedFiles = z
   .array(z.string())
   .exactOptional()

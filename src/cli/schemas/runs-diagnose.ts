@@ -1,11 +1,19 @@
 // runs.diagnose.result/1: what the rules of run health find.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { diagnosedAlert, runWithDirectory, verdict } from './records.ts';
+import { diagnosedAlert, preflightWarnings, runWithDirectory, verdict } from './records.ts';
 
 export const runsDiagnoseSchema = outcomeSchema(
   'runs.diagnose.result/1',
   'runs diagnose',
   'What the rules of run health find; not ok, with exit code 2, while an alert of level error holds.',
-  { run: runWithDirectory, steps: z.int(), alerts: z.array(diagnosedAlert), verdict },
+  {
+    run: runWithDirectory,
+    steps: z.int(),
+    warnings: preflightWarnings.describe(
+      'what the checks before the run warned of, unless it learnt; absent if nothing',
+    ),
+    alerts: z.array(diagnosedAlert),
+    verdict,
+  },
 );

@@ -1,7 +1,15 @@
 // train.result/1: a training run that ended, or was stopped; also what result.json of its directory holds.
 import { z } from 'zod';
 import { outcomeSchema } from './envelope.ts';
-import { changedFiles, diagnosedAlert, evaluationRecord, numbers, runSummary, verdict } from './records.ts';
+import {
+  changedFiles,
+  diagnosedAlert,
+  evaluationRecord,
+  numbers,
+  preflightWarnings,
+  runSummary,
+  verdict,
+} from './records.ts';
 
 export const trainSchema = outcomeSchema(
   'train.result/1',
@@ -14,10 +22,7 @@ export const trainSchema = outcomeSchema(
     ),
     evals: z.array(evaluationRecord),
     verdict,
-    warnings: z
-      .array(z.strictObject({ id: z.string(), detail: z.string(), hint: z.string() }))
-      .exactOptional()
-      .describe('what the checks before the run warned of; absent if nothing'),
+    warnings: preflightWarnings.describe('what the checks before the run warned of; absent if nothing'),
     alerts: z.array(diagnosedAlert),
     requirements: z
       .array(

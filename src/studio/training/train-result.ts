@@ -1,15 +1,11 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
-import { join } from 'node:path';
 import { mean } from '../../intervals.ts';
-import { readLines } from '../../runs/files.ts';
 import type { DiagnosedAlert } from '../../runs/health.ts';
-import { runFiles } from '../../runs/layout.ts';
 import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict } from '../../runs/verdict.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Check } from '../checks.ts';
-import type { TrainEvent } from '../events.ts';
+import { type PreflightWarning, preflightWarnings } from '../finished-runs/preflight-warnings.ts';
 import { type CheckedRequirement, checkRequirements, type Requirement, requirementFailure } from '../requirements.ts';
 
 export interface TrainResult {
@@ -31,7 +27,7 @@ export interface TrainResult {
   readonly evals: readonly EvaluationRecord[];
   readonly verdict: Verdict;
   /** The warnings of the checks before the run; absent if there are none or the checks were skipped. */
-  readonly warnings?: readonly Required<Pick<Check, 'id' | 'detail' | 'hint'>>[];
+  readonly warnings?: readonly PreflightWarning[];
   /** The alerts of the rules of run health, in the order in which they began. */
   readonly alerts: readonly DiagnosedAlert[];
   /** The requirements and whether they were met; absent if there are none. */
@@ -68,6 +64,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const metrics = { ...trainingMetrics(steps), ...evaluationSummary(evals, final) };
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
+  const warnings = preflightWarnings(directory);
   const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured);
   return {
     ok: error === undefined,
@@ -77,7 +74,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     metrics,
     evals,
     verdict: learningVerdict(steps, evals),
-    ...warningsOf(directory),
+    ...(warnings.length > 0 && { warnings }),
     alerts,
     ...(checked.length > 0 && { requirements: checked }),
     artifacts,
@@ -93,14 +90,6 @@ export function trainResult(options: TrainResultOptions): TrainResult {
 /** The files that changed during a run, if any. */
 export function changesOf({ changed_files: files = [] }: Pick<RunRecord, 'changed_files'>) {
   return files.length > 0 && { changed_files: files };
-}
-
-/** Read from the run's events, since a resumed run is not checked again. */
-function warningsOf(directory: string) {
-  const events = readLines<TrainEvent>(join(directory, runFiles.events));
-  const checks = events.flatMap((event) => (event.type === 'preflight' ? event.checks : []));
-  const warnings = checks.filter(({ ok, level }) => !ok && level === 'warning');
-  return warnings.length > 0 && { warnings: warnings.map(({ id, detail, hint = '' }) => ({ id, detail, hint })) };
 }
 
 function stopFailure({ stop_reason, step, max_steps }: RunRecord) {

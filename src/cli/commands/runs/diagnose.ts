@@ -1,6 +1,7 @@
 // gradus runs diagnose: shows what the rules of run health find.
 import { Command } from 'commander';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
+import type { PreflightWarning } from '../../../studio/finished-runs/preflight-warnings.ts';
 import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../main.ts';
 import { runArgument } from './run-argument.ts';
@@ -22,8 +23,11 @@ export function diagnoseCommand(cli: Cli): Command {
 async function diagnose({ output }: Cli, name: string) {
   const { findRun } = await import('../../../runs/read-run.ts');
   const { inspectRun } = await import('../../../studio/finished-runs/inspect-run.ts');
+  const { preflightWarnings } = await import('../../../studio/finished-runs/preflight-warnings.ts');
   const run = inspectRun(findRun(name));
   const { directory, record, metrics, alerts, verdict } = run;
+  // What was wrong before the first step is the likeliest reason why nothing was learnt.
+  const warnings = verdict.learning === 'improved' ? [] : preflightWarnings(directory);
   const errors = alerts.filter(({ level, resolved_step }) => level === 'error' && resolved_step === undefined);
   return output.outcome(
     {
@@ -32,20 +36,23 @@ async function diagnose({ output }: Cli, name: string) {
       command: 'runs diagnose',
       run: { ...record, dir: directory },
       steps: metrics.length,
+      ...(warnings.length > 0 && { warnings }),
       alerts,
       verdict,
       ...(errors[0] && {
         error: { code: 'RUN_UNHEALTHY', message: `${errors[0].rule}: ${errors[0].text}`, hint: errors[0].suggestion },
       }),
     },
-    diagnosis(run),
+    diagnosis(run, warnings),
     errors.length === 0 ? 0 : 2,
   );
 }
 
-function diagnosis({ metrics, alerts, verdict }: InspectedRun): string {
+function diagnosis({ metrics, alerts, verdict }: InspectedRun, warnings: readonly PreflightWarning[]): string {
+  const before = warnings.flatMap(({ id, detail, hint }) => [`before the first step: ${id}: ${detail}`, `  ${hint}`]);
   const found = alerts.flatMap((alert) => [alertLine(alert), `  ${alert.why}`, `  ${alert.suggestion}`]);
   return [
+    ...before,
     ...(found.length > 0 ? found : [`nothing found in ${metrics.length} steps`]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
   ].join('\n');
