@@ -9,7 +9,7 @@ const introduction = `# Run health
 
 These rules check the metrics of a run, both while it trains and in \`gradus runs diagnose RUN\`. Rules look at windows of steps, never at single
 points, and do not fire if a metric they need was not measured. An alert has the step at which its rule began to hold, a level, the numbers, the
-reason why it matters and what to change. It ends when the rule has not held for 10 steps. Alerts are written to \`alerts.jsonl\`, emitted as
+reason why it matters and what to change. It ends when the rule has not held for 10 steps, or when an evaluation refutes it. Alerts are written to \`alerts.jsonl\`, emitted as
 events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert of level error has not ended, otherwise with 0.
 
 ## Terms

@@ -50,6 +50,12 @@ const groups = (good: number, bad: number) => ({
   'groups/frac_mixed': 1 - good - bad,
   frac_reward_zero_std: good + bad,
 });
+/** Groups that are mixed up to some progress, and then no longer. */
+const mixedUntil = (end: number, { good, bad }: { readonly good: number; readonly bad: number }): Values => ({
+  'groups/frac_mixed': (t) => (t < end ? 0.8 : 0),
+  'groups/frac_all_good': (t) => (t < end ? 0 : good),
+  'groups/frac_all_bad': (t) => (t < end ? 0.2 : bad),
+});
 const noise = (seed: number, mean: number, std: number) => {
   const random = randomStream(seed);
   return () => mean + std * random.normal();
@@ -76,8 +82,9 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   },
   reward_fell: { fires: run(60, { reward: (t) => 0.7 - 0.4 * t }), silent: run(60, { reward: noise(2, 0.5, 0.1) }) },
   reward_spread_gone: {
-    fires: run(40, { reward: flat, reward_std: (t) => 0.4 * (1 - t) ** 3 }),
-    silent: run(40, { reward: rising, reward_std: (t) => 0.4 * (1 - t) ** 3 }),
+    // Half of the problems have the one answer that is still given: over all completions, rewards differ as ever.
+    fires: run(40, { reward: rising, ...mixedUntil(0.5, { good: 0.5, bad: 0.5 }) }),
+    silent: run(40, { reward: rising, ...mixedUntil(0.5, { good: 0.95, bad: 0.05 }) }),
   },
   entropy_collapse: {
     fires: run(40, { entropy: (t) => 0.5 * Math.exp(-8 * t), ...groups(0.1, 0.6) }),
@@ -201,6 +208,33 @@ test('a flat reward is called flat, not hacked', () => {
   assert.deepEqual(found, ['reward_flat']);
 });
 
+test('luck of the first steps that does not come again is no spread that was lost', () => {
+  const metrics = { reward: 0.001, reward_std: (t: number) => (t < 0.1 ? 0.1 : 0), 'groups/frac_mixed': 0 };
+  const lucky = run(40, { ...metrics, ...groups(0, 0.97), 'groups/frac_mixed': (t) => (t < 0.2 ? 0.1 : 0) });
+  assert.ok(!rulesOf(lucky).includes('reward_spread_gone'));
+});
+
+test('a reward that rises from next to nothing is not held against an accuracy that cannot show as little', () => {
+  const evaluations = accuracies(0.01, 0.02);
+  const hard = { reward: (t: number) => 0.003 + 0.025 * t, reward_std: 0.1 };
+  assert.ok(!rulesOf(run(60, hard, { evaluations })).includes('reward_up_accuracy_flat'));
+  assert.ok(rulesOf(run(60, { reward: rising }, { evaluations })).includes('reward_up_accuracy_flat'));
+});
+
+test('what the reward gained since the last evaluation is not held against that evaluation', () => {
+  const late = run(40, { reward: (t) => (t < 0.6 ? 0.2 : 0.8) });
+  const [before, after] = accuracies(0.3, 0.3, 20);
+  assert.ok(!rulesOf({ ...late, evaluations: [before!, after!] }).includes('reward_up_accuracy_flat'));
+});
+
+test('an alert about held-out accuracy is over when the next evaluation refutes it', () => {
+  const [before, down] = accuracies(0.5, 0.2, 40);
+  const [, up] = accuracies(0.5, 0.8, 60);
+  const { alerts } = replay(run(60, { reward: rising }).metrics, [before!, down!, up!]);
+  const alert = alerts.find(({ rule }) => rule === 'reward_up_accuracy_down')!;
+  assert.deepEqual([alert.step, alert.resolved_step], [40, 60]);
+});
+
 test('a task that was soon solved is no failure, however long the run goes on', () => {
   const early = (before: number, after: number) => (t: number) => (t < 0.025 ? before : after);
   const solved: Values = {
@@ -210,6 +244,7 @@ test('a task that was soon solved is no failure, however long the run goes on', 
     kl: 3,
     'groups/frac_all_good': early(0, 1),
     'groups/frac_all_bad': early(0.9, 0),
+    'groups/frac_mixed': early(0.3, 0),
     'completions/clipped_ratio': 1,
   };
   assert.deepEqual([...new Set(rulesOf(run(400, solved)))].sort(), [

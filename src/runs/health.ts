@@ -55,8 +55,10 @@ export class HealthMonitor {
         this.#tracked.push({ alert, quiet: 0 });
         begun.push(alert);
       } else if (tracked) {
+        // No step was added since the rule held: the evaluation has refuted it.
+        const refuted = steps === 0 && tracked.quiet === 0;
         tracked.quiet += steps;
-        if (tracked.quiet >= quietSteps) tracked.alert = { ...tracked.alert, resolved_step: step };
+        if (refuted || tracked.quiet >= quietSteps) tracked.alert = { ...tracked.alert, resolved_step: step };
       }
     }
     return begun;

@@ -18,6 +18,7 @@ export class History {
   /** The change is computed again at this number of steps, since a few more steps would change it little. */
   #rewardUntil = 0;
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
+  #evaluatedReward: RewardChange | undefined;
 
   constructor(settings: HealthSettings = {}) {
     this.settings = settings;
@@ -28,6 +29,7 @@ export class History {
     if (record.stage !== this.#metrics.at(-1)?.stage) {
       this.#metrics.length = 0;
       this.#rewardUntil = 0;
+      this.#evaluatedReward = undefined;
     }
     this.#metrics.push(record);
     if (this.#metrics.length >= this.#rewardUntil) this.#reward = undefined;
@@ -36,6 +38,7 @@ export class History {
   addEvaluation(record: EvaluationRecord): void {
     this.#evaluations.push(record);
     this.#heldOut = undefined;
+    this.#evaluatedReward = this.reward;
   }
 
   /** The number of steps of this stage so far. */
@@ -97,6 +100,11 @@ export class History {
   get heldOut(): HeldOutChange | undefined {
     this.#heldOut ??= { change: heldOutChange(this.#evaluations) };
     return this.#heldOut.change;
+  }
+
+  /** How the training reward had changed by the last evaluation, which says nothing of what was learnt since. */
+  get evaluatedReward(): RewardChange | undefined {
+    return this.#evaluatedReward;
   }
 
   /** The names of the reward functions. */

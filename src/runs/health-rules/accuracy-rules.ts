@@ -27,28 +27,31 @@ export const accuracyRules: readonly HealthRule[] = [
   rule({
     id: 'reward_up_accuracy_flat',
     level: 'warning',
-    thresholds: {},
-    condition: () => 'the training reward improved, and the change of held-out accuracy lies within the margin',
+    thresholds: { share: 0.5 },
+    condition: ({ share }) =>
+      `the training reward had improved by the last evaluation, and the change of held-out accuracy lies within the margin and, even at the upper end of its interval, below ${percent(share)} of what the reward gained`,
     why: 'The reward does not measure what you want, or the policy memorises its training problems.',
     suggestion: 'Read samples with a high reward to see what earns it, and use more varied training problems.',
-    check: (history) => divergence(history, 'flat'),
+    check: (history, { share }) => divergence(history, 'flat', share),
   }),
   rule({
     id: 'reward_up_accuracy_down',
     level: 'error',
     thresholds: {},
-    condition: () => 'the training reward improved, and held-out accuracy fell by more than the margin',
+    condition: () =>
+      'the training reward had improved by the last evaluation, and held-out accuracy fell by more than the margin',
     why: 'The policy exploits the reward (reward hacking): it rises while the accuracy that it stands for falls.',
     suggestion: 'Stop, read samples with a high reward to see what earns it, and fix the reward before you continue.',
     check: (history) => divergence(history, 'regressed'),
   }),
 ];
 
-function divergence(history: History, accuracy: 'flat' | 'regressed'): string | undefined {
-  const { reward } = history;
+/** @param share of the reward's gain that would be no divergence: where few answers are right, a gain of the reward is less than the margin of accuracy */
+function divergence(history: History, accuracy: 'flat' | 'regressed', share = 0): string | undefined {
+  const { evaluatedReward: reward, heldOut } = history;
   if (reward?.learning !== 'improved' || history.isSolved) return undefined;
-  const { heldOut } = history;
   if (heldOut?.metric !== 'eval/sampled_accuracy' || heldOut.learning !== accuracy) return undefined;
+  if (heldOut.interval[1] >= share * reward.difference) return undefined;
   const up = signedDifference(reward.difference, reward.interval);
   return `training reward changed by ${up}, held-out accuracy by ${signedDifference(heldOut.difference, heldOut.interval)}`;
 }

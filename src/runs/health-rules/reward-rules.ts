@@ -62,17 +62,18 @@ export const rewardRules: readonly HealthRule[] = [
   rule({
     id: 'reward_spread_gone',
     level: 'warning',
-    thresholds: { steps: 10, share: 0.1 },
-    condition: ({ share, steps }) =>
-      `reward_std in the last ${steps} steps is below ${percent(share)} of its value in the first ${steps} steps, the reward has not improved, and the task is not solved`,
-    why: 'All completions have nearly the same reward; the policy may have collapsed to a single response.',
-    suggestion: 'Read samples to see whether they are all alike. Raise temperature or beta, or lower learning_rate.',
-    check(history, { steps, share }) {
-      const first = history.firstMean('reward_std', steps);
-      const last = history.lastMean('reward_std', steps);
-      if (first === undefined || last === undefined || last >= share * first) return undefined;
-      if (!history.hasNotImproved) return undefined;
-      return `reward_std fell from ${number(first)} to ${number(last)} (means over ${steps} steps)`;
+    thresholds: { steps: 10, mixed: 0.2, left: 0.05 },
+    condition: ({ mixed, left, steps }) =>
+      `at least ${percent(mixed)} of groups in the first ${steps} steps were mixed, at most ${percent(left)} in the last ${steps}, and the task is not solved`,
+    why: 'The policy answers each problem in one way only, right or wrong, so that nothing more is learnt; often it says the same whatever it is asked.',
+    suggestion:
+      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with more prompts_per_step, a lower learning_rate, or some beta.',
+    check(history, { steps, mixed, left }) {
+      const first = history.firstMean('groups/frac_mixed', steps);
+      const last = history.lastMean('groups/frac_mixed', steps);
+      if (first === undefined || last === undefined || first < mixed || last > left || history.isSolved)
+        return undefined;
+      return `${percent(first)} of groups were mixed in the first ${steps} steps, ${percent(last)} in the last`;
     },
   }),
 ];
