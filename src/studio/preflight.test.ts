@@ -101,7 +101,9 @@ describe('rewards', () => {
     assertPassed(result);
   });
   test('that nothing earns, neither samples nor gold answers, stop', async () => {
-    assertBlocked(await report(own('zero')), 'gold_answers/zero', /none of 16 gold answers/);
+    const result = await report(own('zero'));
+    assertBlocked(result, 'gold_answers/zero', /none of 16 gold answers/);
+    assert.match(result.checks.find(({ id }) => id === 'groups')!.hint!, /supervised steps on right answers/);
   });
   test('that samples earn may have nothing to do with the gold answers', async () => {
     const result = await report(own('tokens'));

@@ -79,7 +79,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       truncationCheck(trajectories, config),
       rewardErrorsCheck(groups),
       rewardSpreadCheck(groups),
-      groupsCheck(reasons),
+      groupsCheck(reasons, config),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
@@ -152,7 +152,7 @@ function rewardSpreadCheck(groups: readonly Group[]): Check {
 }
 
 /** The policy learns only from groups whose scores differ. */
-function groupsCheck(reasons: readonly GroupReason[]): Check {
+function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {
   const id = 'groups';
   const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
   if (comparable.length === 0) return passed(id, 'no group has two scores to compare');
@@ -160,8 +160,12 @@ function groupsCheck(reasons: readonly GroupReason[]): Check {
   const percent = (reason: GroupReason) => `${Math.round(100 * fraction(reason))} %`;
   const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
   if (fraction('mixed') > 0) return passed(id, detail);
+  const supervised =
+    backend === 'builtin' ? '' : 'begin with supervised steps on right answers (a stage with method: sft), ';
   const hint =
-    fraction('all_good') > 0.5 ? 'choose harder problems' : 'choose easier problems, or raise num_generations';
+    fraction('all_good') > 0.5
+      ? 'choose harder problems'
+      : `${supervised}choose easier problems, or raise num_generations`;
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
 }
 
