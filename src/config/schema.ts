@@ -283,7 +283,11 @@ const keys = {
     .describe(
       'choose problems by how often they have been solved so far (first reward at least 1); null: in random order',
     ),
-  learning_rate: z.number().nonnegative().default(1e-5).describe('the peak of its schedule'),
+  learning_rate: z
+    .number()
+    .nonnegative()
+    .default(1e-5)
+    .describe('the peak of its schedule; adapters of small models learn at 1e-4 to 3e-4'),
   lr_scheduler_type: z
     .enum(['constant', 'linear', 'cosine'])
     .default('constant')
