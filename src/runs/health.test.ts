@@ -50,12 +50,16 @@ const groups = (good: number, bad: number) => ({
   'groups/frac_mixed': 1 - good - bad,
   frac_reward_zero_std: good + bad,
 });
-/** Groups that are mixed up to some progress, and then no longer. */
-const mixedUntil = (end: number, { good, bad }: { readonly good: number; readonly bad: number }): Values => ({
-  'groups/frac_mixed': (t) => (t < end ? 0.8 : 0),
-  'groups/frac_all_good': (t) => (t < end ? 0 : good),
-  'groups/frac_all_bad': (t) => (t < end ? 0.2 : bad),
-});
+/** Groups that are all bad at first, then mixed up to some progress, and then no longer. */
+const mixedUntil = (end: number, { good, bad }: { readonly good: number; readonly bad: number }): Values => {
+  const at = (before: number, during: number, after: number) => (t: number) =>
+    t < 0.2 ? before : t < end ? during : after;
+  return {
+    'groups/frac_mixed': at(0, 0.8, 0),
+    'groups/frac_all_good': at(0, 0, good),
+    'groups/frac_all_bad': at(1, 0.2, bad),
+  };
+};
 const noise = (seed: number, mean: number, std: number) => {
   const random = randomStream(seed);
   return () => mean + std * random.normal();
@@ -83,8 +87,8 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   reward_fell: { fires: run(60, { reward: (t) => 0.7 - 0.4 * t }), silent: run(60, { reward: noise(2, 0.5, 0.1) }) },
   reward_spread_gone: {
     // Half of the problems have the one answer that is still given: over all completions, rewards differ as ever.
-    fires: run(40, { reward: rising, ...mixedUntil(0.5, { good: 0.5, bad: 0.5 }) }),
-    silent: run(40, { reward: rising, ...mixedUntil(0.5, { good: 0.95, bad: 0.05 }) }),
+    fires: run(60, { reward: rising, ...mixedUntil(0.5, { good: 0.5, bad: 0.5 }) }),
+    silent: run(60, { reward: rising, ...mixedUntil(0.5, { good: 0.95, bad: 0.05 }) }),
   },
   entropy_collapse: {
     fires: run(40, { entropy: (t) => 0.5 * Math.exp(-8 * t), ...groups(0.1, 0.6) }),

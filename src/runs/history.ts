@@ -19,6 +19,8 @@ export class History {
   #rewardUntil = 0;
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
   #evaluatedReward: RewardChange | undefined;
+  /** For metrics whose highest mean was asked for: that of the windows that begin before `from`. */
+  readonly #peaks = new Map<string, { readonly from: number; readonly mean: number | undefined }>();
 
   constructor(settings: HealthSettings = {}) {
     this.settings = settings;
@@ -30,6 +32,7 @@ export class History {
       this.#metrics.length = 0;
       this.#rewardUntil = 0;
       this.#evaluatedReward = undefined;
+      this.#peaks.clear();
     }
     this.#metrics.push(record);
     if (this.#metrics.length >= this.#rewardUntil) this.#reward = undefined;
@@ -70,6 +73,17 @@ export class History {
   /** The mean in the first `steps` steps; undefined if they overlap with the last ones. */
   firstMean(metric: string, steps: number): number | undefined {
     return this.#metrics.length < 2 * steps ? undefined : this.#mean(metric, 0, steps);
+  }
+
+  /** The highest mean in any `steps` successive steps before the last ones; undefined while there are none. A metric is asked for with one number of steps only. */
+  highestMean(metric: string, steps: number): number | undefined {
+    let { from, mean } = this.#peaks.get(metric) ?? { from: 0, mean: undefined as number | undefined };
+    for (; from + 2 * steps <= this.#metrics.length; from++) {
+      const next = this.#mean(metric, from, steps);
+      if (next !== undefined) mean = Math.max(mean ?? next, next);
+    }
+    this.#peaks.set(metric, { from, mean });
+    return mean;
   }
 
   /** How the training reward changed; undefined while there are too few steps to tell. */

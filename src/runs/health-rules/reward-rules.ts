@@ -64,16 +64,15 @@ export const rewardRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, mixed: 0.2, left: 0.05 },
     condition: ({ mixed, left, steps }) =>
-      `at least ${percent(mixed)} of groups in the first ${steps} steps were mixed, at most ${percent(left)} in the last ${steps}, and the task is not solved`,
+      `at least ${percent(mixed)} of groups were mixed in some ${steps} steps, at most ${percent(left)} in the last ${steps}, and the task is not solved`,
     why: 'The policy answers each problem in one way only, right or wrong, so that nothing more is learnt; often it says the same whatever it is asked.',
     suggestion:
-      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with more prompts_per_step, a lower learning_rate, or some beta.',
+      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with a lower learning_rate or more prompts_per_step.',
     check(history, { steps, mixed, left }) {
-      const first = history.firstMean('groups/frac_mixed', steps);
+      const once = history.highestMean('groups/frac_mixed', steps);
       const last = history.lastMean('groups/frac_mixed', steps);
-      if (first === undefined || last === undefined || first < mixed || last > left || history.isSolved)
-        return undefined;
-      return `${percent(first)} of groups were mixed in the first ${steps} steps, ${percent(last)} in the last`;
+      if (once === undefined || last === undefined || once < mixed || last > left || history.isSolved) return undefined;
+      return `up to ${percent(once)} of groups were mixed in ${steps} steps before, ${percent(last)} in the last ${steps}`;
     },
   }),
 ];
