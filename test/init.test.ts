@@ -98,7 +98,7 @@ describe('the template env', () => {
 
   test('has an environment that passes its check, even before anything is installed', async () => {
     const { next } = (await run(folder, 'init', project, '--template', 'env')) as { next: string[] };
-    assert.ok(next.indexOf('npm install') < next.indexOf('npm test'));
+    assert.ok(next.indexOf('npm install --ignore-scripts') < next.indexOf('npm test'));
     const check = next.find((command) => command.startsWith('gradus env check'))!;
     assert.equal((await gradus(check.split(' ').slice(1), { cwd: project })).code, 0);
   });
@@ -142,10 +142,19 @@ test('a package that is there is left as it is', async () => {
 
 test('beside a package that is there, the next commands work, too', async () => {
   for (const [name, content, ...expected] of [
-    ['new', '{"type": "commonjs", "scripts": {"test": "exit 1"}, "dependencies": {"gradus": "1"}}', 'npm install'],
-    ['without', '{"type": "commonjs"}', 'npm install gradus'],
-    ['modules', '{"type": "module", "scripts": {"test": "exit 1"}}', 'npm install gradus', 'node --test env.test.ts'],
-    ['broken', '{', 'npm install gradus', 'node --test env.test.ts'],
+    [
+      'new',
+      '{"type": "commonjs", "scripts": {"test": "exit 1"}, "dependencies": {"gradus": "1"}}',
+      'npm install --ignore-scripts',
+    ],
+    ['without', '{"type": "commonjs"}', 'npm install gradus --ignore-scripts'],
+    [
+      'modules',
+      '{"type": "module", "scripts": {"test": "exit 1"}}',
+      'npm install gradus --ignore-scripts',
+      'node --test env.test.ts',
+    ],
+    ['broken', '{', 'npm install gradus --ignore-scripts', 'node --test env.test.ts'],
   ] as const) {
     const project = join(folder, 'beside', name);
     mkdirSync(project, { recursive: true });

@@ -39,7 +39,7 @@ def make_image():
     )
     for here, there in SPEC["package"]:
         image = add(image, here, there, copy=True)
-    image = image.run_commands("cd /gradus && npm install --omit=dev --no-audit --no-fund --onnxruntime-node-install=skip")
+    image = image.run_commands("cd /gradus && npm install --omit=dev --no-audit --no-fund --ignore-scripts")
     for here, there in SPEC["project"]:
         image = add(image, here, there)
     return image

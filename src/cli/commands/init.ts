@@ -20,6 +20,9 @@ interface Template {
   readonly next: readonly string[];
 }
 
+/** None of our dependencies needs its install script, and that of ONNX Runtime downloads CUDA libraries from outside npm. */
+const installCommand = 'npm install --ignore-scripts';
+
 const configured = [
   'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
   'gradus doctor --config grpo.yaml --json',
@@ -34,7 +37,7 @@ const templates = {
   csv: { description: 'problems from a table', next: configured },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
-    next: ['npm install', 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
+    next: [installCommand, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
   },
 } as const satisfies Record<string, Template>;
 
@@ -96,7 +99,7 @@ function nextBeside(packageFile: string, next: readonly string[]): readonly stri
   const { type, dependencies, devDependencies } = parsedPackage(packageFile);
   const isDependency = [dependencies, devDependencies].some((names) => isObject(names) && 'gradus' in names);
   const others: Readonly<Record<string, readonly string[]>> = {
-    'npm install': isDependency ? ['npm install'] : ['npm install gradus'],
+    [installCommand]: [isDependency ? installCommand : 'npm install gradus --ignore-scripts'],
     // Node refuses tests that are ES modules in a CommonJS package.
     'npm test': type === 'commonjs' ? [] : ['node --test env.test.ts'],
   };

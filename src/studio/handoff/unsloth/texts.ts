@@ -43,7 +43,7 @@ On a machine with an NVIDIA GPU:
 
 \`\`\`sh
 pip install "unsloth==${unslothVersion}" "trl==${trlVersion}"${trl.use_vllm ? ' vllm' : ''}
-npm install --global gradus@${version} --onnxruntime-node-install=skip    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
+npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 
 Packages that your reward functions import must be there, too. ${

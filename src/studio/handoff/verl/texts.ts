@@ -87,7 +87,7 @@ On every node, with the same path to this folder:
 
 \`\`\`sh
 pip install "verl[vllm,fsdp]==${verlVersion}"
-npm install --global gradus@${version} --onnxruntime-node-install=skip    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
+npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 
 Packages that your reward functions import must be there, too. ${
