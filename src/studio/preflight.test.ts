@@ -23,7 +23,8 @@ writeFileSync(
    export const zero = ({ completions }) => completions.map(() => 0);
    export const tokens = ({ completionIds }) => completionIds.map(({ length }) => (length > 0 ? 0.5 : 0));
    let calls = 0;
-   export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };`,
+   export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };
+   export const brief = ({ completions }) => completions.map((text) => -text.length / 100);`,
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
 
@@ -109,6 +110,14 @@ describe('rewards', () => {
     const result = await report(own('tokens'));
     assert.equal(of(result, 'gold_answers/tokens'), 'warning');
     assertPassed(result);
+  });
+  test('that are penalties are no fault: they set samples apart, or find none in them beside a reward for the answer', async () => {
+    const brief = await report(own('brief'));
+    assert.equal(of(brief, 'gold_answers/brief'), 'warning');
+    assertPassed(brief);
+    const beside = await report({ ...own('zero'), reward: 'numeric_match' });
+    assert.equal(of(beside, 'gold_answers/zero'), 'warning');
+    assertPassed(beside);
   });
   test('whose answers are in another column stop', async () => {
     const rows = join(folder, 'rows.jsonl');

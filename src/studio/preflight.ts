@@ -80,7 +80,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       rewardErrorsCheck(groups),
       rewardSpreadCheck(groups),
       groupsCheck(reasons, config),
-      ...verdicts.map((verdict) => goldCheck(verdict, groups, config)),
+      ...verdicts.map((verdict) => goldCheck(verdict, groups, setup)),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
@@ -169,14 +169,17 @@ function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Chec
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
 }
 
-/** A user's function is also judged by its scores of the samples, since it may reward something other than the answer. */
-function goldCheck(verdict: GoldVerdict, groups: readonly Group[], config: Config): Check {
+/**
+ * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. A penalty gives nobody more
+ * than 0: it is no fault where it sets completions apart, or where another reward decides what is correct.
+ */
+function goldCheck(verdict: GoldVerdict, groups: readonly Group[], { config, rewardNames }: Setup): Check {
   const check = goldAnswersCheck(verdict, config.max_error_fraction);
   if (check.ok || verdict.compares) return check;
   const parts = groups.flatMap(({ rewards }) => rewards.flatMap((reward) => reward.parts[verdict.reward] ?? []));
-  const earned = parts.some((part) => part > 0);
-  const hopeless = verdict.zero === verdict.rows || parts.length === 0;
-  return { ...check, level: hopeless && !earned ? 'error' : 'warning' };
+  const isEarned = parts.some((part) => part > 0 || part !== parts[0]);
+  const isUnearned = verdict.zero === verdict.rows && !isEarned && verdict.reward === rewardNames[0];
+  return { ...check, level: isUnearned || parts.length === 0 ? 'error' : 'warning' };
 }
 
 function masksCheck(
