@@ -99,6 +99,15 @@ describe('a run', () => {
     assert.deepEqual(baseline, evals[0]);
   });
 
+  test('can be evaluated on what it was trained on where nothing is held out', async () => {
+    await train({ ...config, max_steps: 1, eval: null, save: { best: null } }, { out: place('all') });
+    await assert.rejects(evaluate(place('all')), { code: 'NOTHING_HELD_OUT', path: 'eval', hint: /--split train/ });
+    const { evaluation, verdict } = await evaluate(place('all'), { split: 'train', problems: 5, k: [2] });
+    assert.equal(verdict, undefined, 'what was trained on shows nothing about other problems');
+    assert.ok(evaluation.problems > 0 && evaluation.problems <= 5);
+    assert.ok('eval/pass@2' in evaluation.metrics);
+  });
+
   test('can be sampled from, with rewards and without', async () => {
     const { samples } = await sample(place('first'), { n: 3, seed: 1 });
     assert.equal(samples.length, 3);

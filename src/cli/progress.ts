@@ -112,16 +112,22 @@ export class Progress {
   }
 }
 
-/** `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) sampled; n = 128` */
-export function evaluationLine({ metrics, intervals, problems, temperature }: EvaluationRecord): string {
+/**
+ * `held-out accuracy 0.52 (0.43–0.61) greedy, 0.48 (0.41–0.55) sampled; n = 128`
+ * @param asked which problems @default held-out ones
+ */
+export function evaluationLine(
+  { metrics, intervals, problems, temperature }: EvaluationRecord,
+  asked: 'held-out' | 'trained-on' = 'held-out',
+): string {
   const figure = (name: string) => {
     const value = metrics[name];
     return value === undefined ? undefined : `${value.toFixed(2)} ${interval95(intervals[name])}`;
   };
   const greedy = figure('eval/accuracy');
   const sampled = figure('eval/sampled_accuracy');
-  if (greedy === undefined || sampled === undefined) return 'no held-out problem could be judged';
-  return `held-out accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
+  if (greedy === undefined || sampled === undefined) return `no ${asked} problem could be judged`;
+  return `${asked} accuracy ${greedy} greedy, ${sampled} at temperature ${temperature}; n = ${problems}`;
 }
 
 function trackerLine({ tracker, fault }: TrackerEvent): string {

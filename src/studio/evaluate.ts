@@ -1,6 +1,7 @@
 // Evaluates the policy of a run and compares it with the policy that training started from: `gradus eval` for programs.
 import { z } from 'zod';
 import type { Config } from '../config/schema.ts';
+import { evaluation as evaluationSection } from '../config/sections.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
@@ -43,6 +44,7 @@ export interface EvaluateResult {
   readonly evaluation: EvaluationRecord;
   /** The policy that training started from, on the same problems; absent if that policy itself was evaluated. */
   readonly baseline?: EvaluationRecord;
+  /** Absent without a baseline, and of problems that were trained on, which say nothing about others. */
   readonly verdict?: Verdict;
 }
 
@@ -72,11 +74,11 @@ export async function evaluate(
     config: options.config,
     settings: options.settings,
     signal,
-    change: (config) => withEvaluation(config, options),
+    change: (config) => ({ ...config, eval: config.eval && evaluationSettings(config, options) }),
   });
   try {
     const { config, model, problems, generator, rewardModel, rewardNames } = setup;
-    const settings = config.eval!;
+    const settings = evaluationSettings(config, options);
     const measure = async (step: number) => {
       const record = await evaluatePolicy(problems[split].slice(0, settings.limit), step, {
         policy: model.policy(),
@@ -98,23 +100,25 @@ export async function evaluate(
     await model.load(checkpoint.folder, { weightsOnly: true });
     const { step } = checkpoint.state;
     const evaluation = step === 0 ? baseline : await measure(step);
-    const verdict = learningVerdict([], [baseline, evaluation]);
+    const verdict = split === 'train' ? undefined : learningVerdict([], [baseline, evaluation]);
     const changed_files = changedFiles(readRun(directory).code, hashUserFiles(config, setup.values));
-    return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), evaluation, baseline, verdict };
+    const measured = { evaluation, baseline, ...(verdict && { verdict }) };
+    return { ...common, run: { dir: directory, step }, ...changesOf({ changed_files }), ...measured };
   } finally {
     setup.dispose();
   }
 }
 
-/** Changes the number of problems, but not which of them are held out. */
-function withEvaluation(config: Config, { problems, k }: EvaluateOptions): Config {
-  const settings = config.eval;
-  if (settings === null) {
+/** Tells the number of problems and of samples, but not which problems are held out. Throws `NOTHING_HELD_OUT` where none is and some are asked for. */
+function evaluationSettings({ eval: configured }: Config, options: EvaluateOptions): NonNullable<Config['eval']> {
+  const { problems, k, split } = options;
+  if (configured === null && split !== 'train') {
     throw new GradusError('NOTHING_HELD_OUT', 'the configuration holds nothing out: eval is null', {
-      hint: 'remove eval: null, and train again if its problems were trained on',
+      hint: "--split train asks what was trained on; gradus eval CONFIG --set 'eval={}' --set eval_dataset=FILE --set adapter=RUN asks other problems of a run with adapters",
       path: 'eval',
     });
   }
+  const settings = configured ?? evaluationSection.parse({});
   const [first = 1, ...others] = k ?? settings.k;
-  return { ...config, eval: { ...settings, limit: problems ?? settings.limit, k: [first, ...others] } };
+  return { ...settings, limit: problems ?? settings.limit, k: [first, ...others] };
 }

@@ -55,11 +55,12 @@ async function runEvaluation(
   return undefined;
 }
 
-function evaluationSummary({ run, evaluation, baseline, verdict, changed_files = [] }: EvaluateResult): string {
+function evaluationSummary({ run, split, evaluation, baseline, verdict, changed_files = [] }: EvaluateResult): string {
+  const asked = split === 'train' ? 'trained-on' : 'held-out';
   const rates = Object.entries(evaluation.metrics).filter(([name]) => /pass@|rewards\/|sampled_reward/.test(name));
   return [
-    ...(baseline ? [`before: ${evaluationLine(baseline)}`] : []),
-    `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation)}`,
+    ...(baseline ? [`before: ${evaluationLine(baseline, asked)}`] : []),
+    `${run ? `step ${run.step}` : 'untrained'}: ${evaluationLine(evaluation, asked)}`,
     ...rates.map(([name, value]) => `${name}: ${value.toFixed(3)} ${interval95(evaluation.intervals[name])}`.trimEnd()),
     ...changed_files.map(changedLine),
     ...(verdict ? [`verdict: ${verdict.learning}, ${verdict.reason}`] : []),

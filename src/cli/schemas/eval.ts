@@ -9,10 +9,12 @@ export const evalSchema = resultSchema(
   'The accuracy of a policy on held-out problems, compared with the policy that training started from.',
   {
     run: openedRun.exactOptional().describe('absent if a configuration was evaluated'),
-    split: z.enum(['eval', 'train']),
+    split: z.enum(['eval', 'train']).describe('held-out problems, or those trained on'),
     changed_files: changedFiles,
     evaluation: evaluationRecord,
     baseline: evaluationRecord.exactOptional().describe('absent if the baseline itself was evaluated'),
-    verdict: verdict.exactOptional(),
+    verdict: verdict
+      .exactOptional()
+      .describe('absent if the baseline itself was evaluated, or problems that were trained on'),
   },
 );
