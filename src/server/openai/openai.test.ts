@@ -166,6 +166,20 @@ describe('chat completions', () => {
     const { usage } = await ask({ messages });
     assert.ok(usage!.prompt_tokens > 60);
   });
+
+  test('take back what libraries make of answers and calls, and settings of other servers that change nothing', async () => {
+    const call = { id: 'call_1', type: 'function', index: 0, function: { name: 'add', arguments: '{"a":1}' } };
+    const messages = [
+      ...question,
+      { role: 'assistant', content: null, tool_calls: [call], provider_specific_fields: { refusal: null } },
+      { role: 'tool', tool_call_id: 'call_1', name: 'add', content: '5' },
+      { role: 'assistant', content: '5', reasoning_content: null },
+      ...question,
+    ] as OpenAI.ChatCompletionMessageParam[];
+    const neutral = { top_k: -1, repetition_penalty: 1 };
+    const { choices } = await ask({ messages, seed: 1, ...neutral });
+    assert.deepEqual(choices, (await ask({ messages, seed: 1 })).choices);
+  });
 });
 
 describe('completions', () => {
@@ -231,6 +245,7 @@ describe('what cannot be answered is refused, and says why', () => {
     'no messages': [{ messages: [] }, 400, 'invalid_value', 'messages'],
     'a misspelt field': [{ temprature: 1 }, 400, 'unknown_parameter', 'temprature'],
     'a field that it cannot follow': [{ frequency_penalty: 1 }, 400, 'invalid_value', 'frequency_penalty'],
+    'a field that it cannot follow, with values in it': [{ logit_bias: { 5: 1 } }, 400, 'invalid_value', 'logit_bias'],
     'answers as JSON': [{ response_format: { type: 'json_object' } }, 400, 'invalid_value', 'response_format.type'],
     'a forced tool': [{ tool_choice: 'required' }, 400, 'invalid_value', 'tool_choice'],
     pictures: [

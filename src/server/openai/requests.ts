@@ -15,9 +15,10 @@ const sampling = {
   stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().positive().max(1).nullish(),
-  // Of other servers with this interface.
-  top_k: z.int().min(0).nullish(),
+  // Of other servers with this interface: -1 is how vLLM's clients say 0.
+  top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
+  repetition_penalty: without(1),
   max_tokens: z.int().min(1).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z
@@ -25,7 +26,10 @@ const sampling = {
     .nullish(),
   frequency_penalty: without(0),
   presence_penalty: without(0),
-  logit_bias: z.strictObject({}, { error: 'this server cannot do that' }).nullish(),
+  logit_bias: z
+    .looseObject({})
+    .refine((biases) => Object.keys(biases).length === 0, 'this server cannot do that')
+    .nullish(),
   // They say something about the caller, and nothing about the completion.
   user: z.string().nullish(),
   metadata: z.record(z.string(), z.string()).nullish(),
@@ -53,25 +57,24 @@ const toolArguments = z.string().transform((text, context) => {
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.enum(['system', 'developer']), content, name: z.string().nullish() }),
   z.strictObject({ role: z.literal('user'), content, name: z.string().nullish() }),
-  z.strictObject({
+  // An answer that a client sends back, with whatever its library adds to answers.
+  z.object({
     role: z.literal('assistant'),
     content: content.nullish(),
-    name: z.string().nullish(),
     refusal: z.null().optional(),
-    annotations: z.array(z.unknown()).nullish(),
     audio: z.null().optional(),
     function_call: z.null().optional(),
     tool_calls: z
       .array(
-        z.strictObject({
+        z.object({
           id: z.string(),
           type: z.literal('function'),
-          function: z.strictObject({ name: z.string(), arguments: toolArguments }),
+          function: z.object({ name: z.string(), arguments: toolArguments }),
         }),
       )
       .nullish(),
   }),
-  z.strictObject({ role: z.literal('tool'), content, tool_call_id: z.string() }),
+  z.strictObject({ role: z.literal('tool'), content, tool_call_id: z.string(), name: z.string().nullish() }),
 ]);
 
 const tool = z.strictObject({

@@ -107,7 +107,12 @@ export class ServedModel {
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
       ...this.#watch(asked, behind(prompt), tell && ((piece) => tell(index, piece))),
     }));
-    const options = { temperature: temperature ?? 1, topP: top_p ?? 1, topK: top_k ?? 0, minP: min_p ?? 0 };
+    const options = {
+      temperature: temperature ?? 1,
+      topP: top_p ?? 1,
+      topK: Math.max(0, top_k ?? 0),
+      minP: min_p ?? 0,
+    };
     const completions = await this.#queue.sample({ requests, options, signal });
     return completions.map((completion, i) => {
       const served = this.#served(completion, stop, behind(each[i]!.prompt));
@@ -161,7 +166,8 @@ export class ServedModel {
     const { contextLength } = this.#policy;
     if (length === 0) throw new ApiError(400, 'prompt_empty', 'A prompt needs at least one token');
     if (length < contextLength || (maxTokens === 0 && length === contextLength)) return;
-    const said = `The prompt has ${length} tokens, which leaves no room in a context of ${contextLength}`;
+    // In the words by which clients that look into messages tell this error from others.
+    const said = `This model's maximum context length is ${contextLength} tokens: the prompt has ${length}, which leaves no room`;
     throw new ApiError(400, 'context_length_exceeded', said);
   }
 
