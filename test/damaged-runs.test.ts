@@ -254,16 +254,28 @@ test('a run that goes on says which damaged checkpoints it passes over', async (
   assert.deepEqual(passed, [2, ['step_000004: state.json cannot be read']]);
 });
 
-test('what was killed before it began is started by the same command, with --resume or without', async () => {
+test('what was killed or failed before it began is started by the same command, with --resume or without', async () => {
   // A process id beyond all that Linux gives.
   const killed = { id: 'killed', started: new Date(0).toISOString(), status: 'starting', pid: 2 ** 30, step: 0 };
+  const failed = {
+    ...killed,
+    status: 'failed',
+    ended: killed.started,
+    error: { code: 'HUB_UNREACHABLE', message: 'x' },
+  };
   for (const option of [[], ['--resume']]) {
-    for (const more of [[], ['rollouts', 'checkpoints']]) {
-      const out = join(folder, `killed-${option.length}-${more.length}`);
+    for (const [record, more] of [
+      [killed, []],
+      [killed, ['rollouts', 'checkpoints']],
+      [failed, []],
+    ] as const) {
+      const out = join(folder, `${record.status}-${option.length}-${more.length}`);
       for (const name of ['logs', ...more]) mkdirSync(join(out, name), { recursive: true });
-      writeFileSync(join(out, 'run.json'), JSON.stringify({ ...killed, max_steps: 4 }));
+      writeFileSync(join(out, 'run.json'), JSON.stringify({ ...record, max_steps: 4 }));
       const { code, stderr } = await gradus('train', file, '--out', out, '--no-preflight', ...option);
       assert.equal(code, 0, stderr);
+      const { error } = JSON.parse(readFileSync(join(out, 'run.json'), 'utf8')) as { error?: object };
+      assert.equal(error, undefined);
     }
   }
   const out = join(folder, 'killed-later');

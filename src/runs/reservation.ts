@@ -69,8 +69,8 @@ function isDamaged(directory: string): boolean {
 }
 
 /**
- * Whether a run was killed before it began: its process is gone, or it is reserved for this one, and training has written nothing. Nothing is lost
- * if such a run is started anew.
+ * Whether a run failed or was stopped or killed before it began: its process is gone, or it is reserved for this one, and training has written
+ * nothing. Nothing is lost if such a run is started anew.
  */
 export function hasNotBegun(directory: string): boolean {
   if (!existsSync(join(directory, runFiles.run))) return false;
@@ -78,7 +78,7 @@ export function hasNotBegun(directory: string): boolean {
   const isEmpty = (name: string) =>
     (name === runFiles.rollouts || name === runFiles.checkpoints) && readdirSync(join(directory, name)).length === 0;
   const isBeginning = (name: string) => begins.includes(name) || isTemporaryOf(runFiles.run, name) || isEmpty(name);
-  const isOver = () => readRun(directory).status === 'interrupted' || isReserved(directory);
+  const isOver = () => !isActive(readRun(directory)) || isReserved(directory);
   return readdirSync(directory).every(isBeginning) && isOver();
 }
 
