@@ -84,7 +84,7 @@ test('learning rates at which little is learnt are told of', async () => {
     [await rate({ learning_rate: 1e-5, lora }), await rate({ learning_rate: 0 })],
     ['warning', 'warning'],
   );
-  assert.equal(await rate({ learning_rate: 1e-5 }), 'ok');
+  assert.deepEqual([await rate({ learning_rate: 1e-5 }), await rate({ learning_rate: 1e-8 })], ['ok', 'warning']);
 });
 
 describe('rewards', () => {

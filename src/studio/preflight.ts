@@ -36,8 +36,12 @@ const largestAllowedGap = 0.05;
 const largestCorrectedGap = 1;
 /** The fraction of completions cut off above which there is a warning. */
 const toleratedTruncation = 0.5;
-/** Learning rates below which 100 steps change little, and recommended ones, for a table of logits and for adapters of a small model. */
-const slowRates = { table: { below: 0.01, start: '0.5' }, adapters: { below: 3e-5, start: '1e-4' } };
+/** Learning rates below which 100 steps change little, and recommended ones. */
+const slowRates = {
+  table: { what: 'a table of logits', below: 0.01, start: '0.5' },
+  adapters: { what: 'adapters of a small model', below: 3e-5, start: '1e-4' },
+  whole: { what: 'whole weights', below: 1e-7, start: '1e-6' },
+};
 
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
@@ -217,12 +221,12 @@ function gapCheck(gap: number, config: Config): Check {
 
 function learningRateCheck({ backend, learning_rate, lora }: Config): Check {
   const id = 'learning_rate';
-  const slow = backend === 'builtin' ? slowRates.table : backend === 'native' && lora ? slowRates.adapters : undefined;
+  const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : 'whole';
+  const slow = backend === 'trl' ? undefined : slowRates[trained];
   const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
   if (!slow || learning_rate >= slow.below) return passed(id, `${learning_rate}`);
-  const what = backend === 'builtin' ? 'a table of logits' : 'adapters of a small model';
-  return failed(id, 'warning', `${learning_rate} is little for ${what}: 100 steps may show nothing`, hint);
+  return failed(id, 'warning', `${learning_rate} is little for ${slow.what}: 100 steps may show nothing`, hint);
 }
 
 /** The largest |log π_sampler − log π_trainer| of a sampled token. NaN counts as infinite. */
