@@ -1,5 +1,7 @@
 // Runs beside one another, and their cards, from what their directories would say.
 import assert from 'node:assert/strict';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfigObject } from '../../config/load.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
@@ -135,6 +137,16 @@ test('a card has data, rewards with weights, results with intervals, and what th
     assert.ok(card.includes(part), `${part} is not in\n${card}`);
   }
   assert.ok(!card.includes('undefined') && !card.includes('NaN'), card);
+});
+
+test('a card tells paths from the project or from the home directory', () => {
+  const whole = run('a');
+  const project = join(homedir(), 'project');
+  const files = { reward_fn: join(project, 'rewards', 'mine.ts:score'), model: join(homedir(), 'models', 'small') };
+  const card = runCard({ ...whole, directory: join(project, 'runs', 'a'), config: { ...whole.config!, ...files } });
+  assert.ok(!card.includes(homedir()), card);
+  assert.ok(card.includes(`| \`${join('rewards', 'mine.ts:score')}\` | 1 |`), card);
+  assert.ok(card.includes(`- model: ${join('~', 'models', 'small')}`), card);
 });
 
 test('the card of a run that was cut short says so', () => {

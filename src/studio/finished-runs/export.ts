@@ -173,7 +173,7 @@ function modelCard(
       : ['from transformers import AutoModelForCausalLM', '', 'model = AutoModelForCausalLM.from_pretrained(folder)'];
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
   const title = `${basename(base)} after ${step} steps of GRPO`;
-  const text = `${base} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
+  const text = `${id ? base : basename(base)} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
   const code = `\`\`\`python\n${load.join('\n')}\n\`\`\``;
   const card = runCard(inspectRun(directory))
     .replace(/^# /, '## ')

@@ -1,11 +1,13 @@
 // The card of a run in Markdown: what was trained and how, the results, and their limits.
+import { homedir } from 'node:os';
+import { dirname, resolve, sep } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { metricWindows } from '../../runs/verdict.ts';
 import type { InspectedRun } from './inspect-run.ts';
 
 export function runCard(run: InspectedRun): string {
-  const { config } = run;
+  const config = run.config && withoutPlaces(run.config, dirname(dirname(resolve(run.directory))));
   const sections = [
     ['', overview(run)],
     ...(config
@@ -23,6 +25,19 @@ export function runCard(run: InspectedRun): string {
   ];
   const body = sections.map(([title, text]) => (title === '' ? text : `## ${title}\n\n${text}`)).join('\n\n');
   return `# Run card: ${run.record.id}\n\n${body}\n`;
+}
+
+/** Cards are published: paths are told from the project, the folder of `runs`, or from the home directory. */
+function withoutPlaces(config: Config, project: string): Config {
+  const places = [
+    [project, ''],
+    [homedir(), `~${sep}`],
+  ].map(([folder, shown]) => [folder!.endsWith(sep) ? folder! : folder! + sep, shown!] as const);
+  const told = (_: string, value: unknown) => {
+    const place = typeof value === 'string' && places.find(([folder]) => folder !== sep && value.startsWith(folder));
+    return place ? place[1] + value.slice(place[0].length) : value;
+  };
+  return JSON.parse(JSON.stringify(config), told) as Config;
 }
 
 function overview({ record, verdict }: InspectedRun): string {
