@@ -93,6 +93,10 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
   assert.deepEqual(after.render(state), before.render(state));
   assert.deepEqual(after.stopIds, before.stopIds);
   assert.match(readFileSync(join(out, 'README.md'), 'utf8'), /^license: mit$/m);
+
+  await exportRun(at('of-gguf'), { out: at('gguf-adapter'), format: 'peft' });
+  const loads = `from_pretrained(${JSON.stringify(folder)}, gguf_file="tiny.gguf")`;
+  assert.ok(readFileSync(join(at('gguf-adapter'), 'README.md'), 'utf8').includes(loads), 'as transformers wants it');
 });
 
 test('what cannot be exported says why', async () => {

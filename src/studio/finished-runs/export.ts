@@ -161,7 +161,11 @@ function modelCard(
     'tags: [gradus, grpo]',
   ];
   const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
-  const source = `${JSON.stringify(id?.name ?? base)}${revision}`;
+  // transformers reads a GGUF file of a folder, or of a repository, that is told apart from it.
+  const gguf = id ? id.file : ggufAt(base);
+  const file = gguf === undefined ? '' : `, gguf_file=${JSON.stringify(id ? gguf : basename(gguf))}`;
+  const folder = gguf === undefined ? base : dirname(gguf);
+  const source = `${JSON.stringify(id?.name ?? folder)}${file}${revision}`;
   const load =
     format === 'peft'
       ? [
