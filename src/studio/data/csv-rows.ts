@@ -26,7 +26,8 @@ const faults: Readonly<Record<string, string>> = {
 
 function checkedNames(names: readonly string[], path: string): string[] {
   const trimmed = names.map((name) => name.trim());
-  if (trimmed.some((name) => name === '')) throw malformed(path, 'line 1', 'a column has no name');
+  if (trimmed.some((name) => name === ''))
+    throw malformed(path, 'line 1', 'a column has no name (pandas numbers rows in one, but for index=False)');
   const twice = trimmed.find((name, i) => trimmed.indexOf(name) !== i);
   if (twice !== undefined) throw malformed(path, 'line 1', `two columns are called ${twice}`);
   return trimmed;

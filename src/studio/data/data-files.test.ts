@@ -177,6 +177,12 @@ test('data sets that are missing, empty or of another format', async () => {
     loadRows(write('a.tsv', 'a\n1')),
     isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.json, \.csv, \.parquet/, /JSON lines/),
   );
+  write('saved/dataset_dict.json', '{"splits": ["train"]}');
+  for (const name of ['dataset_info.json', 'state.json', 'data-00000-of-00001.arrow'])
+    write(`saved/train/${name}`, '{}');
+  const isArrow = isError('DATASET_FORMAT_UNKNOWN', /saved.* holds Arrow files/, /to_parquet/);
+  await assert.rejects(loadRows(join(folder, 'saved')), isArrow);
+  await assert.rejects(loadRows(join(folder, 'saved', 'train')), isArrow);
 });
 
 for (const [name, text, message] of [

@@ -165,6 +165,7 @@ async function filesInFolder(folder: string, split: string, config: string | und
     import('../../hub/placed-files.ts'),
   ]);
   const files = dataFilesIn(folder);
+  assertNotArrow(folder, files);
   const placed = placedFiles(files, readCard(folder));
   // If no file name contains a split, all files are the split `train`.
   const known = placed.length > 0 ? placed : files.map((file) => ({ path: file, config: 'default', split: 'train' }));
@@ -176,6 +177,22 @@ async function filesInFolder(folder: string, split: string, config: string | und
   }
   const exists = known.some((file) => file.config === config);
   return partOf(known, { split, ...(exists && { config: config! }) }, folder).map((file) => join(folder, file));
+}
+
+/** The descriptions beside the Arrow files that the Python library `datasets` writes with `save_to_disk`. */
+const besideArrow = /(^|\/)(dataset_info|dataset_dict|state)\.json$/;
+
+function assertNotArrow(folder: string, files: readonly string[]): void {
+  if (!files.every((file) => besideArrow.test(file))) return;
+  if (!readdirSync(folder, { recursive: true, encoding: 'utf8' }).some((path) => path.endsWith('.arrow'))) return;
+  throw new GradusError(
+    'DATASET_FORMAT_UNKNOWN',
+    `${folder} holds Arrow files, as save_to_disk writes them: only ${formats} are read`,
+    {
+      hint: 'write each split as Parquet, in Python: load_from_disk(FOLDER).to_parquet("train.parquet"), of several splits load_from_disk(FOLDER)["train"]',
+      path: folder,
+    },
+  );
 }
 
 async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
