@@ -15,6 +15,11 @@ for (const form of ['none', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4', 'plain'])
   });
 }
 
+test('a column of nulls alone, compressed', async () => {
+  const nulls = [1, 2].map((a) => ({ a, none: null }));
+  assert.deepEqual(await readParquet(fixture('nulls-lz4.parquet')), nulls);
+});
+
 test('what JSON has no number for', async () => {
   const values = (await readParquet(fixture('not-finite.parquet'))).map(({ x }) => x);
   assert.deepEqual(values, [1.5, null, 'Infinity', '-Infinity']);
