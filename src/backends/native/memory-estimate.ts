@@ -16,7 +16,9 @@ const FLOAT = 4;
 /** Constants that were measured, not derived. Measure them again when the engine changes. */
 const MEASURED = {
   /** Node, our code and the library of ONNX Runtime. */
-  process: 190 * MEBIBYTE,
+  process: 145 * MEBIBYTE,
+  /** Bytes of the tokenizer for each token that it knows. */
+  tokenizerPerToken: 1000,
   /** Compiled sessions, and the graphs they were made from, for each layer. */
   sessionsPerLayer: 8 * MEBIBYTE,
   /** Compiled sessions with custom operators, each of which replaces many of ONNX Runtime's. */
@@ -62,6 +64,7 @@ export function memoryEstimate(
   const vectors = 4 + (usesReference ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
     process: MEASURED.process,
+    tokenizer: MEASURED.tokenizerPerToken * config.vocabularySize,
     sessions: (customOperators ? MEASURED.customSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
     weights: full ? 0 : weightBytes(parameters, customOperators),
     // Weights that are trained are read where they are, unless they are rounded.
