@@ -1,16 +1,20 @@
-// Runs Python code of users in a worker process. It makes one call at a time, and replaces a process that hangs or exits.
+// Runs Python code of users in a worker process. It makes one call at a time, and replaces a process that hangs, exits or runs out of memory.
+import { totalmem } from 'node:os';
 import { pythonFolder } from './python-folder.ts';
 import { type CallHandler, startWorker, type Worker } from './worker.ts';
 
 export interface PythonCodeOptions {
   /** The Python interpreter. @default $GRADUS_PYTHON, or else `python3`, which is that of the virtual environment if one is active */
   readonly interpreter?: string;
+  /** The most bytes of memory that the process may take. @default half of this machine's, or of this container's */
+  readonly memory?: number;
   /** The calls that user code may make to this process, by name. */
   readonly handlers?: Readonly<Record<string, CallHandler>>;
 }
 
 /** Puts our packages in place of the working directory, whose files could otherwise hide modules of Python's library. */
-const program = 'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start()';
+const program =
+  'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start(int(sys.argv.pop()))';
 
 /** Ends the process of a `PythonCode` that has been garbage-collected. */
 const abandoned = new FinalizationRegistry<Worker>((worker) => worker.close());
@@ -29,7 +33,7 @@ export class PythonCode {
 
   /**
    * Makes a call after all earlier ones have ended. Throws `LOAD_FAILED` or `USER_CODE_FAILED` if user code raises an exception, with its text and
-   * place. Throws what `startWorker` throws, `WORKER_DIED` or `WORKER_TIMED_OUT`; the next call then starts a new process.
+   * place. Throws what `startWorker` throws, `OUT_OF_MEMORY`, `WORKER_DIED` or `WORKER_TIMED_OUT`; the next call then starts a new process.
    * @param timeout in milliseconds, not counting the wait for earlier calls
    */
   async call(name: string, params: object, timeout: number): Promise<unknown> {
@@ -51,7 +55,7 @@ export class PythonCode {
         const answer = await worker.call(name, params, { timeout });
         return { answer, took: performance.now() - start };
       } catch (error) {
-        if (!isUserCode(error)) this.#worker = undefined;
+        if (!isUserCode(error)) this.#end(error as Error);
         throw error;
       } finally {
         this.waiting--;
@@ -61,12 +65,21 @@ export class PythonCode {
     return turn;
   }
 
+  /** One that ran out of memory is still there. */
+  #end(reason: Error): void {
+    this.#worker?.then(
+      (worker) => worker.end(reason),
+      () => {},
+    );
+    this.#worker = undefined;
+  }
+
   async #start(): Promise<Worker> {
-    const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', handlers } = this.#options;
+    const { interpreter = process.env.GRADUS_PYTHON ?? 'python3', memory = halfOfMemory(), handlers } = this.#options;
     const worker = await startWorker({
       name: 'python',
       command: interpreter,
-      args: ['-c', program, pythonFolder],
+      args: ['-c', program, pythonFolder, String(memory)],
       stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',
@@ -74,6 +87,12 @@ export class PythonCode {
     abandoned.register(this, worker);
     return worker;
   }
+}
+
+/** Rewards may load models, so that the limit is no fixed one; the other half is for what trains. */
+function halfOfMemory(): number {
+  const limit = process.constrainedMemory(); // 0, or more than there is, without one
+  return Math.floor((limit > 0 ? Math.min(limit, totalmem()) : totalmem()) / 2);
 }
 
 function isUserCode(error: unknown): boolean {

@@ -25,6 +25,9 @@ def load(path, name):
         module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
+        except MemoryError:
+            del sys.modules[module_name]
+            raise
         except BaseException as error:
             del sys.modules[module_name]
             raise LoadError(told(error), f"see {place_of(error, path) or path}{missing_package(error)}") from error

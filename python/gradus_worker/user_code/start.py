@@ -4,13 +4,15 @@ import os
 import sys
 
 
-def start():
+def start(memory):
     if sys.version_info < (3, 10):
         message = "Python %d.%d is too old for rewards and environments: 3.10 or later is needed" % sys.version_info[:2]
         print(json.dumps({"fatal": {"code": "PYTHON_TOO_OLD", "message": message, "kind": "not_ready"}}))
         return
+    from .memory import limit_memory
     from .worker import main
 
+    limit_memory(memory)
     # From now on what is imported is the users', found as if they ran a script here.
     sys.path.append(sys.path.pop(0))
     sys.path.insert(0, os.getcwd())

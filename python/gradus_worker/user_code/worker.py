@@ -8,6 +8,7 @@ import sys
 from ..channel import Channel, WorkerError
 from .environments import Environments
 from .loading import LoadError, load, place_of, told
+from .memory import lift_limit
 from .policy import Model, Tokenizer
 from .rewards import score
 
@@ -57,6 +58,11 @@ def guarded(handler):
             return handler(**params)
         except LoadError as error:
             raise WorkerError("LOAD_FAILED", str(error), error.hint) from error
+        except MemoryError as error:
+            # The other side replaces this process, in which the memory may remain in use.
+            most = lift_limit()
+            place = place_of(error, params["path"])
+            raise WorkerError("OUT_OF_MEMORY", f"it took more than {most} of memory{f' ({place})' if place else ''}") from error
         except BaseException as error:
             place = place_of(error, params["path"])
             raise WorkerError("USER_CODE_FAILED", f"{told(error)} ({place})" if place else told(error)) from error

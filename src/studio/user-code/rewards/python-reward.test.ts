@@ -1,7 +1,7 @@
 // Rewards in Python: TRL's signature, and whatever user code may do to the process that runs it.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Judged, RemoteReward } from '../../../rewards.ts';
@@ -141,6 +141,21 @@ for (const [what, text, message] of [
   });
 }
 
+/** Other systems do not enforce it. */
+const limited = { skip: process.platform !== 'linux' && 'memory is limited on Linux only' };
+
+for (const [what, line] of [
+  ['allocates without end', 'while True: kept.append(bytearray(2**20))'],
+  ['asks for everything at once', 'kept.append([0] * 2**40)'],
+] as const) {
+  test(`a function that ${what} fails where it is, and the next call begins with nothing`, limited, async () => {
+    const text = `kept = []\ndef fn(completions):\n    if completions[0][0]["content"] == "good": return [len(kept)]\n    ${line}`;
+    const score = await load(text, { memory: 2 ** 28 });
+    assert.equal(await scores(score, 'a'), 'it took more than 0.25 GiB of memory (mine.py:4)');
+    assert.deepEqual(await scores(score, 'good'), [0]);
+  });
+}
+
 test('a score that is none is the fault of its completion alone', async () => {
   const score = await load('def fn(completions): return [1, float("nan"), "1"]');
   assert.deepEqual(await scores(score, 'a', 'b', 'c'), [
@@ -168,6 +183,20 @@ for (const [what, text, message, hint] of [
     await assert.rejects(load(text), { code: 'REWARD_LOAD_FAILED', kind: 'invalid', message, hint });
   });
 }
+
+test('a file that allocates without end does not load', limited, async () => {
+  const text = 'kept = []\nwhile True: kept.append("x" * 2**10)';
+  const message = /cannot load .*mine\.py: it took more than 0\.25 GiB of memory \(mine\.py:2\)$/;
+  await assert.rejects(load(text, { memory: 2 ** 28 }), { code: 'REWARD_LOAD_FAILED', kind: 'invalid', message });
+});
+
+test('the default limit of memory is half of what there is', async () => {
+  const score = await load(
+    'import resource\ndef fn(completions): return [resource.getrlimit(resource.RLIMIT_DATA)[0]]',
+  );
+  const [limit] = (await scores(score, 'a')) as [number];
+  assert.ok(limit > 2 ** 28 && limit <= totalmem() / 2, String(limit));
+});
 
 test('without a Python, or with an old one, the machine is not ready', async () => {
   const hint = /put python3 on the path/;
