@@ -300,6 +300,25 @@ test('checkpoints and rollouts that are removed during the run are no obstacle t
   assert.equal(readFileSync(join(out, 'checkpoints', 'latest'), 'utf8'), 'step_000004\n');
 });
 
+test('a checkpoint that is removed before it is found to be the best is written again', async () => {
+  const out = join(folder, 'best-removed');
+  const stopping = new AbortController();
+  const onStep = (event: { readonly type: string; readonly step?: number }) => {
+    if (event.type === 'step' && event.step === 2) stopping.abort('enough');
+  };
+  await train(file, { out, preflight: false, signal: stopping.signal, onEvent: onStep });
+  // Its evaluation is made when the run goes on.
+  await train(file, {
+    out,
+    resume: true,
+    preflight: false,
+    onEvent(event) {
+      if (event.type === 'evaluation' && event.step === 2) rmSync(join(out, 'checkpoints'), { recursive: true });
+    },
+  });
+  assert.equal(readFileSync(join(out, 'checkpoints', 'latest'), 'utf8'), 'step_000004\n');
+});
+
 test('runs list names what it leaves out', async () => {
   const root = join(folder, 'listed');
   for (const [name, reached] of [

@@ -5,7 +5,7 @@ import { sampledTokens } from '../../grpo/metrics.ts';
 import type { StepReport } from '../../grpo-trainer.ts';
 import { streamSeed } from '../../random.ts';
 import type { Progress } from '../../rewards.ts';
-import { findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
+import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, replay } from '../../runs/health.ts';
 import { readEvaluations, readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../../runs/records.ts';
@@ -270,10 +270,11 @@ export class TrainingRun {
     if (this.#saved === step && !best) return;
     const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
     const state = { step, ...this.#trainer?.state, ...metric };
-    const directory =
-      this.#saved === step
-        ? this.#store.amendCheckpoint(state)
-        : await this.#store.checkpoint(state, (folder) => model.save(folder));
+    // Somebody may have removed the checkpoint since it was written.
+    const isThere = this.#saved === step && checkpointSteps(this.#store.directory).includes(step);
+    const directory = isThere
+      ? this.#store.amendCheckpoint(state)
+      : await this.#store.checkpoint(state, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
     this.#bestStep = undefined;
