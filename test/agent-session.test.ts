@@ -112,14 +112,12 @@ describe('a session', () => {
     );
     const { result } = await waitFor(run.id);
     assert.notEqual(result.verdict.learning, 'improved');
-    const { alerts, verdict, warnings } = await ask<{
+    const { alerts, verdict } = await ask<{
       alerts: { level: string; suggestion: string }[];
       verdict: { learning: string };
-      warnings: { id: string; hint: string }[];
     }>(0, ...['runs', 'diagnose', run.id]);
     assert.equal(verdict.learning, result.verdict.learning);
     assert.ok(alerts.every(({ level, suggestion }) => level !== 'error' && suggestion.length > 0));
-    assert.match(warnings.find(({ id }) => id === 'learning_rate')!.hint, /set learning_rate/);
   });
 
   test('two values are changed, and a bar is set', async () => {
