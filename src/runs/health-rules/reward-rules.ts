@@ -67,7 +67,7 @@ export const rewardRules: readonly HealthRule[] = [
       `at least ${percent(mixed)} of groups were mixed in some ${steps} steps, at most ${percent(left)} in the last ${steps}, and the task is not solved`,
     why: 'The policy answers each problem in one way only, right or wrong, so that nothing more is learnt; often it says the same whatever it is asked.',
     suggestion:
-      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with a lower learning_rate or more prompts_per_step.',
+      'Read samples to see whether they are all alike. Begin anew, or from an earlier checkpoint, with group_policy: drop, more prompts_per_step or a lower learning_rate.',
     check(history, { steps, mixed, left }) {
       const once = history.highestMean('groups/frac_mixed', steps);
       const last = history.lastMean('groups/frac_mixed', steps);
