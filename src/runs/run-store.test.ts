@@ -216,8 +216,10 @@ test('without a checkpoint, a run forgets even what it made before its first ste
   store.samples([{ step: 0, ...sample }]);
   store.update({ status: 'stopped' });
   writeFileSync(join(store.directory, 'checkpoints', 'notes.txt'), 'mine');
+  writeFileSync(join(store.directory, 'run.json.4.tmp'), '{'); // its process was killed
   assert.equal(RunStore.reopen(store.directory, undefined, { config: {} }).record.step, 0);
   assert.deepEqual(readSamples(store.directory), []);
+  assert.ok(!existsSync(join(store.directory, 'run.json.4.tmp')));
   assert.ok(existsSync(join(store.directory, 'checkpoints', 'notes.txt')));
 });
 

@@ -26,7 +26,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
-import { damaged, readLines, replaceFile, replaceJson } from './files.ts';
+import { damaged, isTemporaryOf, readLines, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,
@@ -283,6 +283,10 @@ export class RunStore {
     if (step >= 0) this.point('latest', step);
     for (const [file, lines] of kept)
       replaceFile(join(this.directory, runFiles[file]), lines.map(stringifyLine).join(''));
+    for (const name of readdirSync(this.directory)) {
+      const isLeftOver = Object.values(runFiles).some((file) => isTemporaryOf(file, name));
+      if (isLeftOver) rmSync(join(this.directory, name), { force: true });
+    }
     for (const name of readdirSync(join(this.directory, runFiles.rollouts))) {
       if ((stepOf(name) ?? step) > step) rmSync(join(this.directory, runFiles.rollouts, name));
     }
