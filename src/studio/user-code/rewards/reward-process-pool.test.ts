@@ -51,6 +51,10 @@ export const speaks = hostile(({ completions }) => {
   setTimeout(() => { throw new Error('too late'); }, 20);
   return completions.map(() => 0.5);
 });
+export const breaks = hostile(({ completions }) => {
+  JSON.stringify = () => { throw new Error('broken'); };
+  return completions.map(() => 0.5);
+});
 export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
 export const sleeps = async ({ completions }: Input): Promise<Scores> => {
@@ -84,7 +88,7 @@ for (const [name, fault] of [
   ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
   ['crashes', /^Error: too late \(rewards\.ts:21\)$/],
-  ['leavesRejection', /^Error: nobody waits \(rewards\.ts:34\)$/],
+  ['leavesRejection', /^Error: nobody waits \(rewards\.ts:38\)$/],
 ] as const) {
   test(`a reward that ${name} is stopped, charged to its completion and harms no other`, async () => {
     const score = await open(name);
@@ -121,6 +125,14 @@ test('what a reward says itself is no answer, and what it left behind fails no o
   assert.deepEqual(await speaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
   assert.deepEqual(await sleeps.call(judged, 60_000), { scores: [1], metrics: {} });
   assert.deepEqual(await speaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
+});
+
+test('a process in which a reward has broken the language is replaced, and the call that finds it so fails', async () => {
+  const breaks = await open('breaks');
+  const judged = { prompts: [], completions: ['bad'], completionIds: [], columns: {} };
+  assert.deepEqual(await breaks.call(judged, 60_000), { scores: [0.5], metrics: {} });
+  assert.deepEqual(await breaks.call(judged, 60_000), { fault: { message: 'broken' } });
+  assert.deepEqual(await breaks.call({ ...judged, completions: ['good'] }, 60_000), { scores: [1], metrics: {} });
 });
 
 test('several processes share the calls, and one does all that it can', async () => {

@@ -109,7 +109,13 @@ class RewardProcess {
 
   async call(source: RewardSource, judged: Judged, timeLimit: number): Promise<RewardOutcome> {
     await this.open(source);
-    return (await this.#ask({ source, judged }, timeLimit)) as RewardOutcome;
+    const answer = await this.#ask({ source, judged }, timeLimit);
+    if ('refused' in answer) {
+      // User code has broken what the process needs, such as JSON.
+      this.end();
+      throw new GradusError(...answer.refused);
+    }
+    return answer as RewardOutcome;
   }
 
   end(): void {
