@@ -108,3 +108,17 @@ test('what cannot be exported says why', async () => {
   writeFileSync(join(at('taken'), 'a.txt'), '');
   await assert.rejects(exportRun(full, { out: at('taken') }), { code: 'EXPORT_EXISTS' });
 });
+
+test('an export that fails or was killed leaves nothing that looks like a model', async () => {
+  const out = at('unfinished');
+  const folderInPlaceOfFile = join(model, 'tokenizer.folder');
+  mkdirSync(folderInPlaceOfFile);
+  await assert.rejects(exportRun(at('full'), { out }), { code: /EISDIR/ });
+  rmSync(folderInPlaceOfFile, { recursive: true });
+  assert.deepEqual(readdirSync(out), []);
+  mkdirSync(join(out, '.incomplete'));
+  writeFileSync(join(out, '.incomplete', 'model.safetensors'), 'half'); // its process was killed
+  const { files } = await exportRun(at('full'), { out });
+  assert.deepEqual(files, readdirSync(out).sort());
+  assert.ok(files.includes('model.safetensors') && !files.includes('.incomplete'));
+});

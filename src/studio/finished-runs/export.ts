@@ -1,5 +1,15 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
@@ -42,6 +52,9 @@ export interface ExportResult {
   readonly files: readonly string[];
 }
 
+/** Within the folder to write to, the one that holds the files until all of them are written. */
+const INCOMPLETE = '.incomplete';
+
 /** Files that are copied beside the weights: the tokenizer, the settings for generation, and the licence. */
 const COMPANIONS =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
@@ -62,7 +75,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
   }
   const { folder, state } = findCheckpoint(directory, options.checkpoint);
-  if (existsSync(out) && (!statSync(out).isDirectory() || readdirSync(out).length > 0)) {
+  if (existsSync(out) && (!statSync(out).isDirectory() || readdirSync(out).some((name) => name !== INCOMPLETE))) {
     throw new GradusError('EXPORT_EXISTS', `${out} is there already`, {
       hint: 'name a folder that is new or empty',
       path: out,
@@ -70,23 +83,9 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   }
   const modelPath = await obtainModel(config.model);
   if (format === 'merged') await assertMergeable(modelPath);
-  makeFolder(resolve(out));
-  const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
-  const ggufPath = ggufAt(modelPath);
-  const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
-  if (format === 'peft') {
-    for (const name of ADAPTER_FILES) copyFileSync(join(folder, name), join(out, name));
-  } else {
-    const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
-    await writeMergedModel({ modelPath, checkpoint: folder, directory: out, dtype });
-    for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
-      copyFileSync(join(base, name), join(out, name));
-    }
-    if (gguf && !existsSync(join(out, 'tokenizer.json'))) writeTokenizer(out, gguf);
-    writeGenerationConfig(out);
-  }
-  const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
-  writeFileSync(join(out, 'README.md'), modelCard(directory, config, state.step, format, licence));
+  await writeWhole(resolve(out), (target) =>
+    writeFiles(target, { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype }),
+  );
   return {
     ok: true,
     schema: 'export.result/1',
@@ -97,6 +96,52 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     base_model: nameForOthers(config.model),
     files: readdirSync(out).sort(),
   };
+}
+
+interface Exported {
+  /** Of the run. */
+  readonly directory: string;
+  readonly config: Config;
+  /** The folder of the checkpoint, and its step. */
+  readonly checkpoint: string;
+  readonly step: number;
+  readonly modelPath: string;
+  readonly format: ExportFormat;
+  readonly dtype: WrittenDtype;
+}
+
+async function writeFiles(target: string, exported: Exported): Promise<void> {
+  const { directory, config, checkpoint, step, modelPath, format, dtype } = exported;
+  const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
+  const ggufPath = ggufAt(modelPath);
+  const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
+  if (format === 'peft') {
+    for (const name of ADAPTER_FILES) copyFileSync(join(checkpoint, name), join(target, name));
+  } else {
+    const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
+    await writeMergedModel({ modelPath, checkpoint, directory: target, dtype });
+    for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
+      copyFileSync(join(base, name), join(target, name));
+    }
+    if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
+    writeGenerationConfig(target);
+  }
+  const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
+  writeFileSync(join(target, 'README.md'), modelCard(directory, config, step, format, licence));
+}
+
+/** Fills a folder only once everything is written, so that nobody takes an export that failed or was killed for a model. */
+async function writeWhole(folder: string, write: (target: string) => Promise<void>): Promise<void> {
+  const target = join(folder, INCOMPLETE);
+  makeFolder(folder);
+  rmSync(target, { recursive: true, force: true });
+  mkdirSync(target);
+  try {
+    await write(target);
+    for (const name of readdirSync(target)) renameSync(join(target, name), join(folder, name));
+  } finally {
+    rmSync(target, { recursive: true, force: true });
+  }
 }
 
 /** Only families with graphs of ours have weights of which all names and layouts are known. */
