@@ -2,6 +2,7 @@
 // Formats: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html and PKWARE's APPNOTE 6.3.
 import { dataView, quoted } from './element-types.ts';
 import { FormatError } from './format-error.ts';
+import { joinBytes } from './join-bytes.ts';
 
 export interface NumpyArray {
   readonly shape: readonly number[];
@@ -31,19 +32,19 @@ export function writeNpz(arrays: Readonly<Record<string, NumpyArray>>): Uint8Arr
     // Flags (bit 11: the name is UTF-8), method, time, date, checksum, packed and unpacked size, lengths of name and extra field.
     const common = [u16(0x0800), u16(STORED), u16(0), u16(DATE), u32(checksum)];
     const lengths = [u32(content.length), u32(content.length), u16(name.length), u16(0)];
-    const file = concat([u32(signatures.localFile), u16(VERSION), ...common, ...lengths, name, content]);
+    const file = joinBytes([u32(signatures.localFile), u16(VERSION), ...common, ...lengths, name, content]);
     // Lengths of comment, number of the disk, internal and external attributes, and where the local file begins.
     const place = [u16(0), u16(0), u16(0), u32(0), u32(offset)];
     central.push(
-      concat([u32(signatures.centralFile), u16(VERSION), u16(VERSION), ...common, ...lengths, ...place, name]),
+      joinBytes([u32(signatures.centralFile), u16(VERSION), u16(VERSION), ...common, ...lengths, ...place, name]),
     );
     local.push(file);
     offset += file.length;
   }
-  const directory = concat(central);
+  const directory = joinBytes(central);
   const counts = [u16(0), u16(0), u16(central.length), u16(central.length)];
-  const end = concat([u32(signatures.end), ...counts, u32(directory.length), u32(offset), u16(0)]);
-  return concat([...local, directory, end]);
+  const end = joinBytes([u32(signatures.end), ...counts, u32(directory.length), u32(offset), u16(0)]);
+  return joinBytes([...local, directory, end]);
 }
 
 /** The arrays of an .npz file by name. Throws `FormatError` for anything that `writeNpz` or `numpy.savez` of floats would not write. */
@@ -117,7 +118,7 @@ function writeNpy(name: string, { shape, data }: NumpyArray): Uint8Array {
   const length = Math.ceil((prefix + literal.length + 1) / ALIGNMENT) * ALIGNMENT - prefix;
   const header = `${literal.padEnd(length - 1)}\n`;
   const elements = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return concat([latin1(NUMPY_MAGIC), Uint8Array.of(1, 0), u16(length), latin1(header), elements]);
+  return joinBytes([latin1(NUMPY_MAGIC), Uint8Array.of(1, 0), u16(length), latin1(header), elements]);
 }
 
 function readNpy(name: string, bytes: Uint8Array): NumpyArray {
@@ -179,16 +180,6 @@ function u32(value: number): Uint8Array {
 
 function latin1(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }
 
 function invalid(fault: string): FormatError {

@@ -13,6 +13,7 @@ import {
   quoted,
 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
+import { joinBytes } from './join-bytes.ts';
 import { type TensorEntry, type TensorFile, tensorReaders } from './tensor-file.ts';
 
 const elementTypes: ReadonlyMap<string, ElementType> = new Map([
@@ -158,14 +159,7 @@ export function writeSafetensors(
   tensors: readonly WritableTensor[],
   metadata?: Readonly<Record<string, string>>,
 ): Uint8Array {
-  const parts = safetensorsParts(tensors, metadata);
-  const file = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    file.set(part, offset);
-    offset += part.length;
-  }
-  return file;
+  return joinBytes(safetensorsParts(tensors, metadata));
 }
 
 /** The same bytes in parts, one after another: the header, and views of the tensors, which may be too large for a copy. */
