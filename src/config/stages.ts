@@ -21,8 +21,8 @@ export interface Stage {
   readonly config: Config;
 }
 
-/** The keys that supervised stages use: data, prompts and the optimiser, but nothing about sampling and rewards. */
-const supervisedKeys: readonly StageKey[] = [
+/** The keys that choose the rows to train on. */
+export const rowKeys = [
   'dataset',
   'dataset_config',
   'dataset_split',
@@ -31,6 +31,11 @@ const supervisedKeys: readonly StageKey[] = [
   'train_limit',
   'taskset',
   'taskset_config',
+] as const satisfies readonly StageKey[];
+
+/** The keys that supervised stages use: data, prompts and the optimiser, but nothing about sampling and rewards. */
+const supervisedKeys: readonly StageKey[] = [
+  ...rowKeys,
   'prompt_column',
   'answer_column',
   'prompt_template',

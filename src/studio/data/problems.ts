@@ -1,7 +1,7 @@
 // The problems of a configuration: those to train on, those held out, and the prompt of each.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
-import { stagesOf } from '../../config/stages.ts';
+import { rowKeys, stagesOf } from '../../config/stages.ts';
 import { createAt } from '../../configurable.ts';
 import { curriculum } from '../../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../../data.ts';
@@ -179,17 +179,7 @@ function limited(rows: readonly Example[], { train_limit, seed }: Config): reado
   return train_limit === null ? rows : shuffled(rows, streamSeed(seed, 'train-limit')).slice(0, train_limit);
 }
 
-const dataKeys = [
-  'dataset',
-  'dataset_config',
-  'dataset_split',
-  'columns',
-  'filter',
-  'train_limit',
-  'taskset',
-  'taskset_config',
-  'environment',
-] as const satisfies readonly (keyof Config)[];
+const dataKeys = [...rowKeys, 'environment'] as const;
 
 /** Whether two configurations have the same problems to train on. */
 export function haveSameData(a: Config, b: Config): boolean {
