@@ -3,8 +3,8 @@
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';
 import type { Architecture } from '../../models/families.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
-import { readArchitecture, readConfigOf, weightShapes } from './model-files.ts';
+import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import { readArchitecture, readConfig, weightShapes } from './model-files.ts';
 
 /** Like `readArchitecture`, but for models of any family. Throws `MODEL_NOT_FOUND` if the family is unknown and the weights are not there. */
 export async function readAnyArchitecture(path: string): Promise<Architecture> {
@@ -17,7 +17,7 @@ export async function readAnyArchitecture(path: string): Promise<Architecture> {
 }
 
 async function unknownArchitecture(path: string, unsupported: GradusError): Promise<Architecture> {
-  const json = await readConfigOf(path);
+  const json = await readConfig(path);
   const shapes = await weightShapes(path);
   if (!shapes) {
     throw new GradusError(
@@ -73,6 +73,5 @@ function commonConfig(json: Readonly<Record<string, unknown>>): ModelConfig {
 function kindOf(name: string, shape: readonly number[]): ParameterSpec['kind'] {
   if (name.endsWith('.bias')) return 'bias';
   if (shape.length !== 2) return 'norm';
-  const isEmbedding = name.endsWith(EMBEDDING) || name.endsWith(OUTPUT) || /\b(wte|wpe|embed_\w+|embed)\b/.test(name);
-  return isEmbedding ? 'embedding' : 'linear';
+  return /\b(embed|embed_\w+|wte|wpe|lm_head)\b/.test(name) ? 'embedding' : 'linear';
 }

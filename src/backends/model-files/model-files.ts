@@ -43,7 +43,7 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
       hint: `it needs a model.safetensors, a ${INDEX} and the files that it names, or a .gguf file`,
     });
   }
-  const config = files.includes('config.json') ? await readConfig(join(path, 'config.json')) : undefined;
+  const config = files.includes('config.json') ? await readConfig(path) : undefined;
   return openWeights(join(path, weights), config);
 }
 
@@ -51,16 +51,11 @@ export async function openModelFiles(path: string): Promise<ModelFiles> {
 export async function readArchitecture(path: string): Promise<Architecture> {
   const files = (await stat(path).catch(() => undefined))?.isDirectory() ? await readdir(path) : [];
   if (files.includes('config.json') && !weightsAmong(files)) {
-    return architectureOf(await readConfig(join(path, 'config.json')));
+    return architectureOf(await readConfig(path));
   }
   const { architecture, close } = await openModelFiles(path);
   await close();
   return architecture;
-}
-
-/** The config.json of a folder. Throws `MODEL_CONFIG_INVALID`. */
-export function readConfigOf(folder: string): Promise<Record<string, unknown>> {
-  return readConfig(join(folder, 'config.json'));
 }
 
 /** The shapes of a folder's weights by their names in the files; `undefined` if it has none. Throws the errors of the files. */
@@ -85,7 +80,9 @@ function weightsAmong(files: readonly string[]): string | undefined {
   );
 }
 
-async function readConfig(path: string): Promise<Record<string, unknown>> {
+/** The config.json of a folder. Throws `MODEL_CONFIG_INVALID`. */
+export async function readConfig(folder: string): Promise<Record<string, unknown>> {
+  const path = join(folder, 'config.json');
   try {
     const config: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (config === null || typeof config !== 'object' || Array.isArray(config))
