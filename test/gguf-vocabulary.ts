@@ -16,6 +16,8 @@ const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [1, 2, 3, 4, 6];
 export interface VocabularyOptions {
   readonly bosId?: number;
   readonly eosId?: number;
+  /** Of SentencePiece. @default 0 */
+  readonly unknownId?: number;
 }
 
 /** A byte-level tokenizer's first tokens, which are the commonest, with what merges to them and all that was added: read in no time. */
@@ -55,7 +57,7 @@ export function sentencePieceVocabulary(
   file.pair('tokenizer.ggml.scores', types.array).uint32(types.float32).uint64(scores.length);
   for (const score of scores) file.body.float32(score);
   file.pair('tokenizer.ggml.add_space_prefix', types.bool).raw(spacePrefix ? 1 : 0);
-  file.whole('tokenizer.ggml.unknown_token_id', 0);
+  file.whole('tokenizer.ggml.unknown_token_id', options.unknownId ?? 0);
   return file.build();
 }
 
@@ -69,7 +71,7 @@ class VocabularyFile {
     const kinds = tokens.map((token) => (model === 'llama' && /^<0x..>$/.test(token) ? BYTE : NORMAL));
     for (const { id, content, special } of added_tokens) {
       tokens[id] = content;
-      kinds[id] = model === 'llama' && id === 0 ? UNKNOWN : special ? CONTROL : USER_DEFINED;
+      kinds[id] = model === 'llama' && id === (options.unknownId ?? 0) ? UNKNOWN : special ? CONTROL : USER_DEFINED;
     }
     this.text('general.architecture', 'llama');
     const sizes = { context_length: 64, embedding_length: 32, block_count: 1, feed_forward_length: 32 };

@@ -26,7 +26,7 @@ FAMILIES = {
     "qwen3": Qwen3Config,
     "gemma3_text": Gemma3TextConfig,
 }
-ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3}
+ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3, "gemma3_text": MODEL_ARCH.GEMMA3}
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
 
@@ -92,10 +92,12 @@ def write_folder(family, dtype, random, wide=False):
 def write_gguf(family, type, random):
     folder = f"{family}-{type.name}"
     config = random_config(family, random, wide=True)
+    if family == "gemma3_text":
+        config = gguf_models.as_gguf_says(config)
     gguf_models.WIDE = gguf_models.NARROW = iter(lambda: type, None)
     (out / folder).mkdir(parents=True)
     model = AutoModelForCausalLM.from_config(config).float().eval()
-    gguf_models.write_gguf(out / folder / "model.gguf", family, ARCHITECTURES[family], config, model, random, tokenizer=True)
+    gguf_models.write_gguf(out / folder / "model.gguf", ARCHITECTURES[family], config, model, random, tokenizer=True)
     write_goldens(model, folder)
 
 

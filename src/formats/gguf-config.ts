@@ -2,19 +2,22 @@
 import { FormatError } from './format-error.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-/** GGUF's architectures that are read, under the same names as Hugging Face's model types. Its `llama` includes Mistral. */
-const architectures = ['llama', 'qwen2', 'qwen3'] as const;
-const transformersClasses = {
-  llama: 'LlamaForCausalLM',
-  qwen2: 'Qwen2ForCausalLM',
-  qwen3: 'Qwen3ForCausalLM',
+/** GGUF's architectures that are read, and what transformers calls them. GGUF's `llama` includes Mistral. */
+const architectures = {
+  llama: { model_type: 'llama', architectures: ['LlamaForCausalLM'], hidden_act: 'silu' },
+  qwen2: { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], hidden_act: 'silu' },
+  qwen3: { model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'], hidden_act: 'silu' },
+  gemma3: { model_type: 'gemma3_text', architectures: ['Gemma3ForCausalLM'], hidden_activation: 'gelu_pytorch_tanh' },
 } as const;
+type GgufArchitecture = keyof typeof architectures;
+const architecturesInFile = Object.keys(architectures) as GgufArchitecture[];
 
 /** The keys of a config.json that decide what the model computes. */
-export interface GgufConfig {
-  readonly model_type: (typeof architectures)[number];
+export interface GgufConfig extends Partial<Gemma3Layers> {
+  readonly model_type: (typeof architectures)[GgufArchitecture]['model_type'];
   readonly architectures: readonly string[];
-  readonly hidden_act: 'silu';
+  readonly hidden_act?: 'silu';
+  readonly hidden_activation?: 'gelu_pytorch_tanh';
   readonly vocab_size: number;
   readonly hidden_size: number;
   readonly intermediate_size: number;
@@ -40,6 +43,15 @@ interface Llama3Scaling {
   readonly original_max_position_embeddings: number;
 }
 
+/** Gemma 3's sliding windows, and the scale of its attention. */
+interface Gemma3Layers {
+  readonly sliding_window: number;
+  /** Layers whose number is a multiple of this attend to everything. */
+  readonly sliding_window_pattern: number;
+  readonly rope_local_base_freq: number;
+  readonly query_pre_attn_scalar: number;
+}
+
 /** The tensor of the divisors of each lane's frequency, [head size / 2], for scaled rotary embeddings. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
@@ -53,12 +65,12 @@ export function ggufConfig(
   ropeFactors?: Float32Array,
 ): GgufConfig {
   const found = metadata['general.architecture'];
-  const architecture = architectures.find((known) => known === found);
+  const architecture = architecturesInFile.find((known) => known === found);
   if (!architecture) {
     throw new FormatError(
       'GGUF_MODEL_UNSUPPORTED',
       `the architecture ${JSON.stringify(found) ?? 'absent'} is not supported`,
-      `use a GGUF of a dense model: ${architectures.join(', ')}`,
+      `use a GGUF of a dense model: ${architecturesInFile.join(', ')}`,
     );
   }
   if ((metadata[`${architecture}.rope.scaling.type`] ?? 'none') !== 'none') throw unknownScaling();
@@ -80,9 +92,7 @@ export function ggufConfig(
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
-    model_type: architecture,
-    architectures: [transformersClasses[architecture]],
-    hidden_act: 'silu',
+    ...architectures[architecture],
     vocab_size: number(`${architecture}.vocab_size`, tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
     intermediate_size: number(`${architecture}.feed_forward_length`),
@@ -93,6 +103,13 @@ export function ggufConfig(
     max_position_embeddings: number(`${architecture}.context_length`),
     rms_norm_eps: shortest(number(`${architecture}.attention.layer_norm_rms_epsilon`)),
     rope_theta: theta,
+    ...(architecture === 'gemma3' && {
+      sliding_window: number('gemma3.attention.sliding_window'),
+      // Converters leave out what all models of the family have in common, except from Gemma 3's largest, which has images and is not read.
+      sliding_window_pattern: number('gemma3.attention.sliding_window_pattern', 6),
+      rope_local_base_freq: number('gemma3.rope.freq_base_swa', 10_000),
+      query_pre_attn_scalar: headSize,
+    }),
     ...(ropeFactors && { rope_scaling: llama3Scaling(ropeFactors, theta, headSize) }),
     tie_word_embeddings: !tensors.has('output.weight'),
     ...(bos !== undefined && { bos_token_id: bos }),

@@ -1,4 +1,5 @@
-// The differences between GGUF and Hugging Face: names of tensors and, for Llama, the order of rows in the query and key projections.
+// The differences between GGUF and Hugging Face: names of tensors; for Llama, the order of rows in the query and key projections; for Gemma 3,
+// norms that include the 1 which the model adds.
 
 const wholeModelNames: ReadonlyMap<string, string> = new Map([
   ['token_embd.weight', 'model.embed_tokens.weight'],
@@ -20,10 +21,21 @@ const layerNames: ReadonlyMap<string, string> = new Map([
   ['ffn_down', 'mlp.down_proj'],
 ]);
 
-/** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that no family of ours has. */
-export function huggingFaceName(ggufName: string): string | undefined {
+/** In Gemma 3 the norm after attention is another one than the norm before the feed-forward layer. */
+const gemma3LayerNames: ReadonlyMap<string, string> = new Map([
+  ...layerNames,
+  ['post_attention_norm', 'post_attention_layernorm'],
+  ['ffn_norm', 'pre_feedforward_layernorm'],
+  ['post_ffw_norm', 'post_feedforward_layernorm'],
+]);
+
+/**
+ * `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that no family of ours has.
+ * @param architecture as the file calls it
+ */
+export function huggingFaceName(ggufName: string, architecture: unknown): string | undefined {
   const [, layer, part, kind] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(ggufName) ?? [];
-  const name = part && layerNames.get(part);
+  const name = part && (architecture === 'gemma3' ? gemma3LayerNames : layerNames).get(part);
   return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames.get(ggufName);
 }
 

@@ -151,18 +151,23 @@ function sentencePiece(metadata: Metadata, tokens: readonly string[], unknown: s
 function mergesByScore(tokens: readonly string[], scores: ArrayLike<number>): string[][] {
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const merges = tokens.flatMap((token, id) => {
-    const halves: { left: string; right: string; score: number }[] = [];
-    const characters = [...token];
-    for (let i = 1; i < characters.length; i++) {
-      const [left, right] = [characters.slice(0, i).join(''), characters.slice(i).join('')];
-      if (ids.has(left) && ids.has(right)) halves.push({ left, right, score: scores[id]! });
+    const halves: { left: number; right: number; score: number; leftLength: number; rightLength: number }[] = [];
+    const length = [...token].length;
+    let leftLength = 0;
+    let at = 0;
+    for (const character of token) {
+      at += character.length;
+      leftLength++;
+      const left = ids.get(token.slice(0, at));
+      const right = left === undefined ? undefined : ids.get(token.slice(at));
+      if (left === undefined || right === undefined) continue;
+      halves.push({ left, right, score: scores[id]!, leftLength, rightLength: length - leftLength });
     }
-    return halves.sort((a, b) => ids.get(a.left)! - ids.get(b.left)! || ids.get(a.right)! - ids.get(b.right)!);
+    return halves.sort((a, b) => a.left - b.left || a.right - b.right);
   });
-  const length = (text: string) => [...text].length;
   return merges
-    .sort((a, b) => b.score - a.score || length(b.left) - length(a.left) || length(b.right) - length(a.right))
-    .map(({ left, right }) => [left, right]);
+    .sort((a, b) => b.score - a.score || b.leftLength - a.leftLength || b.rightLength - a.rightLength)
+    .map(({ left, right }) => [tokens[left]!, tokens[right]!]);
 }
 
 function vocabulary(tokens: readonly string[]): object {

@@ -303,12 +303,14 @@ test('names the readable types when it meets another', async () => {
 });
 
 test('translates names', () => {
-  assert.equal(huggingFaceName('token_embd.weight'), 'model.embed_tokens.weight');
-  assert.equal(huggingFaceName('blk.29.attn_output.weight'), 'model.layers.29.self_attn.o_proj.weight');
-  assert.equal(huggingFaceName('blk.0.attn_q.bias'), 'model.layers.0.self_attn.q_proj.bias');
-  assert.equal(huggingFaceName('blk.3.attn_k_norm.weight'), 'model.layers.3.self_attn.k_norm.weight');
-  assert.equal(huggingFaceName('rope_freqs.weight'), undefined);
-  assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight'), undefined);
+  assert.equal(huggingFaceName('token_embd.weight', 'llama'), 'model.embed_tokens.weight');
+  assert.equal(huggingFaceName('blk.29.attn_output.weight', 'llama'), 'model.layers.29.self_attn.o_proj.weight');
+  assert.equal(huggingFaceName('blk.0.attn_q.bias', 'llama'), 'model.layers.0.self_attn.q_proj.bias');
+  assert.equal(huggingFaceName('blk.3.attn_k_norm.weight', 'llama'), 'model.layers.3.self_attn.k_norm.weight');
+  assert.equal(huggingFaceName('blk.0.ffn_norm.weight', 'llama'), 'model.layers.0.post_attention_layernorm.weight');
+  assert.equal(huggingFaceName('blk.0.ffn_norm.weight', 'gemma3'), 'model.layers.0.pre_feedforward_layernorm.weight');
+  assert.equal(huggingFaceName('rope_freqs.weight', 'llama'), undefined);
+  assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight', 'llama'), undefined);
 });
 
 test('puts the rows of a rotary projection back', () => {
@@ -404,7 +406,7 @@ describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') },
       ];
       const weight = await file.readFloat32(name);
       const values = heads ? unpermuteRows(weight, shape[0]!, shape[1]!, heads, weight.slice()) : weight;
-      hash.update(huggingFaceName(name)!).update(new Uint8Array(values.buffer));
+      hash.update(huggingFaceName(name, 'llama')!).update(new Uint8Array(values.buffer));
     }
     // From ../shared/tools/gguf-to-hf.py: names and float32 bytes of all 272 tensors, sorted by their GGUF names.
     assert.equal(hash.digest('hex'), 'b6651c95626ed2a907b3bfc36c757aa8b886c7bbabf2392b235060df67cc71b7');

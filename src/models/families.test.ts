@@ -47,8 +47,8 @@ const models: { name: string; path: string; goldens: () => Golden[]; skip?: stri
   tiny('tiny-llama-a'),
   tiny('tiny-llama-b'),
   ...withGradients.map(tiny),
-  // Every type that GGUF stores weights in, between the three.
-  ...['gguf-llama', 'gguf-qwen2', 'gguf-qwen3'].map(tiny),
+  // Every type that GGUF stores weights in, between the four.
+  ...['gguf-llama', 'gguf-qwen2', 'gguf-qwen3', 'gguf-gemma3'].map(tiny),
   {
     name: 'stories260K',
     path: stories,

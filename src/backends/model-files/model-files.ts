@@ -158,21 +158,25 @@ function safetensorsReader(file: TensorFile): WeightReader {
   };
 }
 
-/** GGUF has other names for parameters, and stores the rows of Llama's query and key projections in another order. */
+/**
+ * GGUF has other names for parameters, stores the rows of Llama's query and key projections in another order, and adds to the weights of norms
+ * what the model adds.
+ */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
   const stored = new Map<string, string>();
-  for (const name of file.tensors.keys()) stored.set(huggingFaceName(name) ?? name, name);
-  const reordered = file.metadata['general.architecture'] === 'llama';
+  const architecture = file.metadata['general.architecture'];
+  for (const name of file.tensors.keys()) stored.set(huggingFaceName(name, architecture) ?? name, name);
   const permuted = (name: string) => {
-    if (!reordered) return undefined;
+    if (architecture !== 'llama') return undefined;
     return /\.q_proj\./.test(name) ? config.heads : /\.k_proj\./.test(name) ? config.keyValueHeads : undefined;
   };
   return {
     entryOf: (name) => file.tensors.get(stored.get(name) ?? name),
-    async read({ name, shape }, into) {
+    async read({ name, shape, kind }, into) {
       const heads = permuted(name);
       if (heads === undefined) await file.readFloat32(stored.get(name)!, into);
       else unpermuteRows(await file.readFloat32(stored.get(name)!), shape[0]!, shape[1] ?? 1, heads, into);
+      if (architecture === 'gemma3' && kind === 'norm') for (let i = 0; i < into.length; i++) into[i]! -= 1;
     },
     async readStored({ name, shape }, into) {
       const heads = permuted(name);
