@@ -244,6 +244,23 @@ describe('usage', () => {
     });
   }
 
+  test('an option that is a key of the configuration, here or elsewhere, leads to --set', async () => {
+    const hints: Record<string, RegExp> = {
+      'train x.yaml --learning-rate 3': /--set learning_rate=VALUE$/,
+      'train x.yaml --rl-num-generations=4': /--set num_generations=VALUE$/,
+      'preflight x.yaml --eval-limit 9': /--set eval\.limit=VALUE$/,
+      'train x.yaml --vllm-mode server': /--set trl\.vllm_mode=VALUE$/,
+      'train x.yaml --run-dir a': /gradus train --out DIR$/,
+      'train x.yaml --overwite': /^Did you mean --overwrite\?$/,
+      'sample x --num-generations 4': /--help shows what there is$/,
+    };
+    for (const [line, hint] of Object.entries(hints)) {
+      assert.match(assertFailure(await run([...line.split(' '), '--json']), 2, 'USAGE').hint!, hint, line);
+    }
+    const unknown = assertFailure(await run(['llm', '--train', '--lr', '1', '--json']), 2, 'USAGE');
+    assert.equal(unknown.message, 'there is no command llm');
+  });
+
   test('help and version are results', async () => {
     for (const line of [
       '',

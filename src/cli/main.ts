@@ -112,7 +112,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
       return 0;
     }
     output.trace(error);
-    return output.failure(error instanceof CommanderError ? usageError(error, subject) : error, commandName);
+    return output.failure(error instanceof CommanderError ? await usageError(error, subject) : error, commandName);
   } finally {
     for (const end of watches) end();
   }
@@ -134,6 +134,8 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
   // Help and the error for an unknown command list all commands.
   const isKnown = name !== null && name !== 'help' && Object.hasOwn(commands, name);
   const makes = isKnown ? [commands[name]!] : Object.values(commands);
+  // Of an unknown command, the command is the error, not its options.
+  program.allowUnknownOption(name !== null && !isKnown);
   for (const command of await Promise.all(makes.map((make) => make(cli)))) program.addCommand(command);
   settle(program, help);
   return program;
@@ -173,7 +175,7 @@ function fullName(command: Command): string {
 }
 
 /** Converts commander's error, such as `error: unknown option '--x'\n(Did you mean --y?)`, to ours. */
-function usageError({ code, message }: CommanderError, command: Command): GradusError {
+async function usageError({ code, message }: CommanderError, command: Command): Promise<GradusError> {
   const name = fullName(command);
   // Commander throws this for a group of commands, such as `runs`, without a command.
   if (code === 'commander.help') {
@@ -181,6 +183,15 @@ function usageError({ code, message }: CommanderError, command: Command): Gradus
     return new GradusError('USAGE', `${name} needs a command of its own`, { hint: `one of ${own}` });
   }
   const [first, ...rest] = message.replace(/^error: /, '').split('\n');
-  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
-  return new GradusError('USAGE', first!, { hint });
+  const suggested = rest.join(' ').replace(/^\((.*)\)$/, '$1') || `${name} --help shows what there is`;
+  return new GradusError('USAGE', first!, { hint: (await keyHint(first!, command)) ?? suggested });
+}
+
+/** For an option that is a key of the configuration, here or in another system, as `--learning-rate` of TRL's command. */
+async function keyHint(message: string, command: Command): Promise<string | undefined> {
+  const option = /^unknown option '--([\w.-]+)/.exec(message)?.[1];
+  if (option === undefined || !command.options.some(({ long }) => long === '--set')) return undefined;
+  const { keyNamed } = await import('../config/issues.ts');
+  const key = keyNamed(option.replaceAll('-', '_'));
+  return key === undefined || key.includes(' ') ? key : `it is a key of the configuration: --set ${key}=VALUE`;
 }

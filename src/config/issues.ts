@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GradusError, isObject } from '../errors.ts';
 import { named, nearest } from '../nearest.ts';
 import { foreignNames } from './foreign-names.ts';
-import { configSchema } from './schema.ts';
+import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -111,6 +111,20 @@ function foreignName(path: KeyPath): string | undefined {
   return whole ?? (isAtTop ? named(foreignNames, key) : undefined);
 }
 
+/** The key that a name means, which may lack its section or be of another system; a sentence if that has no key here. */
+export function keyNamed(name: string): string | undefined {
+  if (valueAt(configDefaults, name.split('.')) !== undefined) return name;
+  const inSections = keysInSections(name);
+  return named(foreignNames, name) ?? (inSections.length === 1 ? inSections[0] : undefined);
+}
+
+/** The keys of this name in sections, but not in the entries of lists. */
+function keysInSections(name: string): string[] {
+  return configKeys().filter(
+    (key) => key.endsWith(`.${name}`) && valueAt(configDefaults, key.split('.')) !== undefined,
+  );
+}
+
 /** What to write instead of an unknown key; `undefined` if nothing resembles it. */
 function meaning(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
@@ -122,8 +136,7 @@ function meaning(path: KeyPath): string | undefined {
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
   if (isInForeignSection(path)) return undefined;
   const siblings = siblingsOf(path);
-  const elsewhere = configKeys().filter((name) => name.split('.').at(-1) === key);
-  const meant = nearest(key, siblings) ?? elsewhere[0];
+  const meant = nearest(key, siblings) ?? keysInSections(key)[0];
   return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
 }
 

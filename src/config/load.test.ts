@@ -174,10 +174,18 @@ test('all unknown keys are told at once, those in sections of other systems by t
     'actor_rollout_ref.actor.optim.lr: here it is called learning_rate',
     'actor_rollout_ref.rollout.n: here it is called num_generations',
     'actor_rollout_ref.rollout.temperature: here it is called temperature',
-    'actor_rollout_ref.rollout.name: there is no such key',
+    'actor_rollout_ref.rollout.name: a backend samples in its own way; for vLLM see trl.use_vllm',
     'trainer.total_epochs: here it is called num_train_epochs',
   ];
   assert.equal(error.hint, hints.join('; '));
+
+  const trl = refusal(
+    withLine('peft_config: {r: 8, lora_alpha: 16, task_type: CAUSAL_LM}\nrun_dir: runs/a\nvocab: 10'),
+  );
+  assert.equal(
+    trl.hint!.replaceAll(/: (adapters are|it is) .*?(;|$)/g, ': …$2'),
+    'peft_config.r: here it is called lora.r; peft_config.lora_alpha: here it is called lora.alpha; peft_config.task_type: …; run_dir: …; vocab: …',
+  );
 
   const together = refusal(withLine('push_to_hub: true\nhub_model_id: a/b\nevl: {every_steps: 3}'));
   assert.match(together.hint!, /^push_to_hub, hub_model_id: nothing is uploaded: .*; evl: did you mean eval\?$/);
