@@ -25,6 +25,13 @@ class Tokenizer:
     def __init__(self, call):
         self._call = call
 
+    def __getattr__(self, name):
+        """`eos_token_id`, `pad_token` and the others of their kind: None where the model has no such token."""
+        role, _, suffix = name.partition("_token")
+        if role not in ("bos", "eos", "pad", "unk") or suffix not in ("", "_id"):
+            raise AttributeError(f"the tokenizer has no {name} here")
+        return self._call("special_token", {"role": f"{role}_token"})["id" if suffix else "token"]
+
     def __call__(self, text, **_options):
         """One text or a list of them, not padded."""
         texts = [text] if isinstance(text, str) else text
@@ -40,12 +47,16 @@ class Tokenizer:
     def batch_decode(self, sequences, skip_special_tokens=False):
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    def apply_chat_template(self, conversation, tools=None, tokenize=True, return_dict=False, **_options):
-        """The ids of a conversation that the assistant goes on with, or their text."""
+    def apply_chat_template(
+        self, conversation, tools=None, tokenize=True, return_dict=False, return_tensors=None, **_options
+    ):
+        """The ids of a conversation that the assistant goes on with, as a batch of one where tensors are asked for; or their text."""
         ids = self._call("render", {"messages": conversation, "tools": tools or []})
         if not tokenize:
             return self.decode(ids)
-        return Encoding(input_ids=Ids([ids]), attention_mask=Ids([[1] * len(ids)])) if return_dict else ids
+        if return_dict:
+            return Encoding(input_ids=Ids([ids]), attention_mask=Ids([[1] * len(ids)]))
+        return ids if return_tensors is None else Ids([ids])
 
 
 class Model:
@@ -53,6 +64,10 @@ class Model:
 
     def __init__(self, call):
         self._call = call
+
+    def eval(self):
+        """Sampling uses no dropout anyway."""
+        return self
 
     def generate(self, input_ids, max_new_tokens=256, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, **_options):
         """Prompts with what the policy goes on to say, as ids: a list a prompt. `do_sample=False` takes the likeliest tokens."""

@@ -34,3 +34,9 @@ test('conversations are rendered with tools as transformers writes them, or with
   assert.equal(await rendered([{ type: 'function', function: add }]), '1+1=5');
   assert.equal(await rendered([add, { name: '7' }]), '1+1=57');
 });
+
+test('special tokens have a text and an id, and are null where the tokenizer has none', async () => {
+  const end = (await handlers.special_token!({ role: 'eos_token' })) as { token: string; id: number };
+  assert.equal(await handlers.decode!({ ids: [end.id], skip_special: false }), end.token);
+  assert.deepEqual(await handlers.special_token!({ role: 'cls_token' }), { token: null, id: null });
+});

@@ -11,6 +11,7 @@ import { openConfiguredText } from '../../model-text.ts';
 const ids = z.array(z.int());
 const encode = z.strictObject({ text: z.string(), special: z.boolean() });
 const decode = z.strictObject({ ids, skip_special: z.boolean() });
+const specialToken = z.strictObject({ role: z.string() });
 const message = z.looseObject({ role: z.enum(roles), content: z.string() });
 const plainTool = z.looseObject({
   name: z.string(),
@@ -43,6 +44,7 @@ export class PolicyCalls {
     this.handlers = {
       encode: (params) => this.#encode(encode.parse(params)),
       decode: (params) => this.#decode(decode.parse(params)),
+      special_token: (params) => this.#specialToken(specialToken.parse(params)),
       render: (params) => this.#render(render.parse(params)),
       generate: (params) => this.#generate(generate.parse(params)),
     };
@@ -54,6 +56,12 @@ export class PolicyCalls {
 
   async #decode({ ids, skip_special }: z.output<typeof decode>): Promise<string> {
     return (await this.#text()).tokenizer.decode(ids, { skipSpecialTokens: skip_special });
+  }
+
+  async #specialToken({ role }: z.output<typeof specialToken>) {
+    const { tokenizer } = await this.#text();
+    const token = tokenizer.roleTokens[role];
+    return { token: token ?? null, id: token === undefined ? null : (tokenizer.idOf(token) ?? null) };
   }
 
   async #render({ messages, tools }: z.output<typeof render>): Promise<readonly number[]> {

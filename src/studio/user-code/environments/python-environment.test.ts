@@ -115,6 +115,10 @@ class Judge:
         output = model.generate(**inputs, max_new_tokens=2, do_sample=False)
         text = tokenizer.decode(output[0][inputs["input_ids"].shape[1]:], skip_special_tokens=True)
         ids = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], add_generation_prompt=True)
+        chat = tokenizer.apply_chat_template([{"role": "user", "content": "x"}], return_tensors="pt").to(model.device)
+        assert chat.shape[-1] == 1, chat
+        model.eval().generate(chat, max_new_tokens=1, pad_token_id=tokenizer.eos_token_id)
+        assert (tokenizer.eos_token, tokenizer.pad_token_id) == ("<eos>", None)
         return 10 * len(text) + len(ids)
 `);
   const asked: unknown[] = [];
@@ -129,13 +133,18 @@ class Judge:
       },
       decode: (params) => (params as { ids: number[] }).ids.join('-'),
       render: () => [9],
+      special_token: (params) =>
+        (params as { role: string }).role === 'eos_token' ? { token: '<eos>', id: 2 } : { token: null, id: null },
     },
   );
   const env = await build({ prompt: 'go' });
   await env.start();
   await env.step(says('abc'));
   assert.deepEqual(await env.score!(), { Judge: 31 });
-  assert.deepEqual(asked, [{ prompts: [[1, 2, 3]], max_tokens: 2, temperature: 0, top_p: 1, top_k: 0 }]);
+  assert.deepEqual(asked, [
+    { prompts: [[1, 2, 3]], max_tokens: 2, temperature: 0, top_p: 1, top_k: 0 },
+    { prompts: [[9]], max_tokens: 1, temperature: 1, top_p: 1, top_k: 0 },
+  ]);
 });
 
 test('methods are tools of an episode of its own, and instances are used again', async () => {
