@@ -37,7 +37,10 @@ export async function loadExport(reference: string, wanted: UserExport, folder =
   const [path, asked] = splitReference(reference);
   const file = resolve(folder, path);
   if (!/\.[cm]?[jt]s$/.test(file)) {
-    throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${wanted.what}s/mine.ts:name`);
+    // Python names modules with dots.
+    const module = `${path.replace(/[^/]*$/, (last) => last.replaceAll('.', '/'))}.py`;
+    const meant = existsSync(resolve(folder, module)) ? module : `${wanted.what}s/mine.ts`;
+    throw loadFailed(file, wanted, 'it is no .ts, .js or .py file', `write it as ${meant}:${asked ?? 'name'}`);
   }
   if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
   const exported = await importFile(file, wanted);

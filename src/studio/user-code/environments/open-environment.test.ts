@@ -1,6 +1,6 @@
 // Environments from files: what may be exported, settings and what is wrong with them, data, weights, checks without a model.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -102,11 +102,19 @@ for (const [reference, message] of Object.entries({
   'game.ts:number': /it is no environment but something else/,
   'game.ts:factory': /it is no environment but a function/,
   'game.ts:list': /its scores are no list of names/,
-  'rows.jsonl:game': /it is no \.ts or \.js file/,
+  'rows.jsonl:game': /it is no \.ts, \.js or \.py file/,
 })) {
   test(`${reference} is ENVIRONMENT_LOAD_FAILED`, () =>
     assert.rejects(open({ environment: reference }), { code: 'ENVIRONMENT_LOAD_FAILED', message }));
 }
+
+test('a module as Python names it is answered with its file', async () => {
+  mkdirSync(join(folder, 'envs'));
+  writeFileSync(join(folder, 'envs', 'hotel.py'), '');
+  const hint = `write it as ${join(folder, 'envs', 'hotel.py')}:Hotel`;
+  await assert.rejects(open({ environment: 'envs.hotel:Hotel' }), { code: 'ENVIRONMENT_LOAD_FAILED', hint });
+  await assert.rejects(open({ environment: 'envs/hotel:Hotel' }), { code: 'ENVIRONMENT_LOAD_FAILED', hint });
+});
 
 test('without problems, or without anything that scores, there is nothing to learn', async () => {
   await assert.rejects(open({ environment: 'game.ts:bare' }), { code: 'CONFIG_MISSING', path: 'dataset' });
