@@ -1,6 +1,5 @@
 // The model that benchmarks of the engine alone measure: SmolLM2 with adapters of rank 16 on every linear layer, without a run around it.
 import { type NativeModel, type NativeModelOptions, openNativeModel } from '../src/backends/native/native-model.ts';
-import { defaultLossSettings } from '../src/grpo/loss-settings.ts';
 
 export function openWithAdapters(
   modelPath: string,
@@ -9,10 +8,6 @@ export function openWithAdapters(
   return openNativeModel({
     modelPath,
     lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
-    loss: defaultLossSettings,
-    temperature: 1,
-    optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
-    seed: 0,
     ...options,
   });
 }

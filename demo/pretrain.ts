@@ -6,7 +6,6 @@ import { parse } from 'yaml';
 import { writeSafetensors } from '../src/formats/safetensors.ts';
 import {
   arithmetic,
-  defaultLossSettings,
   learningRateSchedule,
   openNativeModel,
   openRenderer,
@@ -118,9 +117,7 @@ export async function pretrain(folder: string, files: typeof descriptions, taugh
   const model = await openNativeModel({
     modelPath: folder,
     lora: null,
-    loss: defaultLossSettings,
-    temperature: 1,
-    optimizer: { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
+    optimizer: { beta2: 0.99 },
     seed,
   });
   const learningRate = learningRateSchedule({ ...schedule, max_steps: steps });

@@ -3,7 +3,6 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
-  defaultLossSettings,
   type Environment,
   environmentScores,
   GrpoTrainer,
@@ -70,9 +69,6 @@ export async function trainExample({
   const model = await openNativeModel({
     modelPath,
     lora: fullFineTuning ? null : { r: 16, alpha: 32, targetModules: 'all-linear' },
-    loss: { ...defaultLossSettings, max_completion_length: maxTokens },
-    optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
-    temperature: 1,
     seed,
   });
   const renderer = await openRenderer(modelPath, flags['chat-template']);

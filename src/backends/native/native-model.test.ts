@@ -7,8 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
+import { configDefaults } from '../../config/schema.ts';
 import type { TrainingSequence } from '../../model.ts';
-import type { NativeModel, NativeModelOptions } from './native-model.ts';
+import { type NativeModel, type NativeModelOptions, openNativeModel } from './native-model.ts';
 
 const batch = { sequences: randomSequences({ 3: [4, 7, 2], 6: [5, 5] }) };
 const options = { learningRate: 1e-2 };
@@ -39,6 +40,31 @@ const trainings: Record<string, Partial<NativeModelOptions>> = {
   'all parameters': { lora: null },
   'all parameters, with biases and an output layer': { lora: null, modelPath: fixturePath('tiny-llama-b') },
 };
+
+test('what is not said of loss, optimiser, temperature and seed is as in a configuration', async (t) => {
+  const { adam_beta1, adam_beta2, adam_epsilon, weight_decay, max_grad_norm, temperature, seed } = configDefaults;
+  const said: Partial<NativeModelOptions> = {
+    loss: configDefaults,
+    optimizer: {
+      beta1: adam_beta1,
+      beta2: adam_beta2,
+      epsilon: adam_epsilon,
+      weightDecay: weight_decay,
+      maxGradNorm: max_grad_norm,
+    },
+    temperature,
+    seed,
+  };
+  const [brief, whole] = await Promise.all(
+    [{}, said].map(async (settings) => {
+      const model = await openNativeModel({ modelPath: fixturePath('tiny-llama-a'), lora: LORA, ...settings });
+      t.after(() => model.dispose());
+      await model.update(batch, options);
+      return model.update(batch, options);
+    }),
+  );
+  assert.deepEqual(brief, whole);
+});
 
 for (const [name, settings] of Object.entries(trainings)) {
   test(`${name}: updates change what the model says and what it samples, and leave the reference`, async (t) => {

@@ -1,7 +1,7 @@
 // The native engine as a `Model`: ONNX Runtime samples from the weights in this process and trains them.
 import { GradusError } from '../../errors.ts';
 import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
-import type { LossSettings } from '../../grpo/loss-settings.ts';
+import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import { outputName } from '../../models/layers.ts';
@@ -28,7 +28,7 @@ import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
 import { microBatchLimits } from './micro-batches.ts';
 import { NativePolicy } from './native-policy.ts';
 import type { Objective } from './objective.ts';
-import { AdamW, type AdamWSettings } from './optimizer.ts';
+import { AdamW, type AdamWSettings, defaultAdamW } from './optimizer.ts';
 import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
@@ -49,12 +49,14 @@ export interface NativeModelOptions {
   readonly adapter?: string;
   /** Without adapters, the parameters to train: parts of names, or one regular expression. @default all */
   readonly trainable?: string | readonly string[] | null;
-  readonly loss: LossSettings;
-  /** The temperature of rollouts; the loss divides the logits by it, too. */
-  readonly temperature: number;
-  readonly optimizer: AdamWSettings;
-  /** Seeds the adapters' initial values and dropout. */
-  readonly seed: number;
+  /** What differs from `defaultLossSettings`. */
+  readonly loss?: Partial<LossSettings>;
+  /** The temperature of rollouts; the loss divides the logits by it, too. @default 1 */
+  readonly temperature?: number;
+  /** What differs from `{ beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 }`. */
+  readonly optimizer?: Partial<AdamWSettings>;
+  /** Seeds the adapters' initial values and dropout. @default 0 */
+  readonly seed?: number;
   /** @default 'cpu' */
   readonly device?: Device;
   /** @default the number of cores available to this process */
@@ -80,7 +82,8 @@ export interface NativeModel extends TrainableModel {
 }
 
 /** Reads a model into memory. Sessions are compiled on first use. Throws `BFLOAT16_NOT_READY`. */
-export async function openNativeModel(options: NativeModelOptions): Promise<NativeModel> {
+export async function openNativeModel(given: NativeModelOptions): Promise<NativeModel> {
+  const options = withDefaults(given);
   const files = await openModelFiles(options.modelPath);
   try {
     const { architecture } = files;
@@ -101,7 +104,17 @@ export async function openNativeModel(options: NativeModelOptions): Promise<Nati
   }
 }
 
-type EngineOptions = NativeModelOptions & Pick<CompileOptions, 'kernels'>;
+function withDefaults(options: NativeModelOptions) {
+  return {
+    temperature: 1,
+    seed: 0,
+    ...options,
+    loss: { ...defaultLossSettings, ...options.loss },
+    optimizer: { ...defaultAdamW, ...options.optimizer },
+  };
+}
+
+type EngineOptions = ReturnType<typeof withDefaults> & Pick<CompileOptions, 'kernels'>;
 
 class Engine implements NativeModel {
   readonly architecture: Architecture;

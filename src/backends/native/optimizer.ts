@@ -17,6 +17,9 @@ export interface AdamWSettings {
   readonly maxGradNorm: number;
 }
 
+/** The defaults of the configuration. */
+export const defaultAdamW: AdamWSettings = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 };
+
 export class AdamW {
   readonly #settings: AdamWSettings;
   readonly #gradients: Arena;
