@@ -1,14 +1,14 @@
 // Grade-school mathematics with GRPO, from the parts: problems, rollouts, scores, advantages, updates, in one file.
 //
-//   node examples/gsm8k.ts --model-name MODEL --data gsm8k/train.jsonl --eval-data gsm8k/test.jsonl --eval-on-start
+//   node examples/gsm8k.ts --model-name MODEL --data gsm8k/train.jsonl --eval-data gsm8k/test.jsonl --eval-on-start --eval-k 8
 //
 // A model's answer counts if the number that it ends with is the one that the solution ends with.
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
-  defaultLossSettings,
   type Example,
+  evaluatePolicy,
   GrpoTrainer,
   loadRows,
   type Message,
@@ -17,11 +17,11 @@ import {
   openNativeModel,
   openRenderer,
   RolloutGenerator,
+  type RolloutOptions,
   regexMatch,
   shuffledExamples,
   singleTurn,
   weightedRewards,
-  wilsonInterval,
 } from '../src/index.ts';
 
 const { values: flags } = parseArgs({
@@ -36,6 +36,7 @@ const { values: flags } = parseArgs({
     'learning-rate': { type: 'string', default: '1e-4' },
     'train-limit': { type: 'string' },
     'eval-limit': { type: 'string', default: '100' },
+    'eval-k': { type: 'string', default: '1' },
     'eval-on-start': { type: 'boolean', default: false },
     'eval-every-steps': { type: 'string', default: '10' },
     'run-dir': { type: 'string', default: 'runs/gsm8k-example' },
@@ -65,13 +66,11 @@ const modelPath = await obtainModel(flags['model-name']);
 const model = await openNativeModel({
   modelPath,
   lora: { r: 16, alpha: 32, targetModules: 'all-linear' },
-  loss: { ...defaultLossSettings, max_completion_length: Number(flags['max-tokens']) },
-  optimizer: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 },
-  temperature: 1,
   seed: Number(flags.seed),
 });
 const renderer = await openRenderer(modelPath, 'auto');
-const sampling = { maxTokens: Number(flags['max-tokens']) };
+const generatorOf = (options: Partial<RolloutOptions>) =>
+  new RolloutGenerator(singleTurn({ prompt }), renderer, { maxTokens: Number(flags['max-tokens']), ...options });
 
 // The loop.
 rmSync(flags['run-dir'], { recursive: true, force: true });
@@ -80,7 +79,7 @@ const trainer = new GrpoTrainer({
   model,
   dataLoader: shuffledExamples(train, { seed: Number(flags.seed) }),
   promptsPerStep: Number(flags['batch-size']),
-  generator: new RolloutGenerator(singleTurn({ prompt }), renderer, sampling),
+  generator: generatorOf({}),
   rewardModel,
   logger: {
     log(step, metrics) {
@@ -106,15 +105,22 @@ for await (const { step } of trainer.steps()) {
 await model.save(join(flags['run-dir'], 'final'));
 model.dispose();
 
-/** Greedy accuracy on problems that training never sees. */
+/** Greedy accuracy on problems that training never sees, and the chance that one of k samples is right. */
 async function evaluate(step: number): Promise<number> {
-  const generator = new RolloutGenerator(singleTurn({ prompt }), renderer, { ...sampling, temperature: 0 });
-  const answers = await generator.generate(heldOut, model.policy(), { samplesPerExample: 1, seed: 0 });
-  const rewards = await Promise.all(heldOut.map((example, i) => rewardModel.score(example, answers[i]!)));
-  const correct = rewards.flat().filter(({ parts }) => parts.correct === 1).length;
-  const [low, high] = wilsonInterval(correct, heldOut.length);
+  const { metrics, intervals } = (await evaluatePolicy(heldOut, step, {
+    policy: model.policy(),
+    generator: generatorOf,
+    rewardModel,
+    rewardNames: ['correct'],
+    k: [Number(flags['eval-k'])],
+    temperature: 1,
+    seed: 0,
+  }))!;
+  const [low, high] = intervals['eval/accuracy']!.map((bound) => bound.toFixed(3));
+  const passed = metrics[`eval/pass@${flags['eval-k']}`]!.toFixed(3);
+  const accuracy = metrics['eval/accuracy']!;
   console.log(
-    `step ${step}  held-out accuracy ${(correct / heldOut.length).toFixed(3)} (95 % ${low.toFixed(3)}–${high.toFixed(3)})`,
+    `step ${step}  held-out accuracy ${accuracy.toFixed(3)} (95 % ${low}–${high})  pass@${flags['eval-k']} ${passed}`,
   );
-  return correct / heldOut.length;
+  return accuracy;
 }

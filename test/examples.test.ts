@@ -76,6 +76,15 @@ test('program.ts trains with its own rows and functions, and evaluates what it l
   assert.match(stdout, /^held out: 0\.\d+ right\nstep 1 {2}reward \d[\s\S]*\nof 8 answers one is right: [01]\.\d+\n$/);
 });
 
+test('gsm8k.ts trains for two steps, and measures greedy accuracy and pass@k', async () => {
+  const problems = join(folder, 'gsm8k.jsonl');
+  const row = JSON.stringify({ question: '1+2=', answer: '1 + 2 = 3\n#### 3' });
+  writeFileSync(problems, `${row}\n`.repeat(4));
+  const stdout = await run('gsm8k', '--data', problems, '--eval-data', problems, '--eval-k', '2');
+  const evaluations = stdout.match(/^step \d {2}held-out accuracy 0\.000 \(95 % 0\.000–0\.658\) {2}pass@2 0\.000$/gm);
+  assert.equal(evaluations?.length, 3, stdout);
+});
+
 test('musique-search.ts trains for two steps on questions of the file that it is given', {
   skip: skipWithoutShared('data/multihop'),
 }, async () => {
