@@ -341,6 +341,23 @@ describe('a run', () => {
     assertFailure(await run(['sample', 'tiny', '--checkpoint', '77', '--json']), 2, 'CHECKPOINT_NOT_FOUND');
   });
 
+  test('a model alone is sampled from with a prompt, and without one an error says what it lacks', async () => {
+    const asked = await run(['sample', model, '--prompt', '1+1=', '--n', '2', '--max-tokens', '2', '--json']);
+    assert.equal(onlyObject(asked.stdout).run, undefined);
+    assert.equal((onlyObject(asked.stdout).samples as unknown[]).length, 2);
+    for (const command of ['sample', 'eval']) {
+      const { hint } = assertFailure(await run([command, model, '--json']), 2, 'RUN_NOT_FOUND');
+      assert.ok(hint!.includes(`gradus eval CONFIG --set model=${model}`), hint);
+    }
+  });
+
+  test('a run comes before a model of its name', async () => {
+    cpSync(model, join(folder, 'tiny'), { recursive: true });
+    const { stdout } = await run(['sample', 'tiny', '--prompt', '1+1=', '--n', '1', '--max-tokens', '2', '--json']);
+    assert.ok(onlyObject(stdout).run, stdout);
+    rmSync(join(folder, 'tiny'), { recursive: true });
+  });
+
   test('tells events as they happen, the result last', async () => {
     const { code, stdout } = await run(['train', 'tiny.yaml', '--name', 'told', '--set', 'max_steps=2', '--events']);
     assert.equal(code, 0);

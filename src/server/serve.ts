@@ -1,11 +1,9 @@
 // Serves the model of a run or of a configuration behind OpenAI's API.
-import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
-import type { OpenBackend } from '../backends/backend.ts';
+import { basename } from 'node:path';
 import { backendOf } from '../backends/backends.ts';
-import { ggufAt } from '../backends/model-files/gguf-file.ts';
-import { type Config, type ConfigInput, configDefaults } from '../config/schema.ts';
+import type { Config, ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
+import { modelAlone, openAlone } from '../studio/evaluation/model-alone.ts';
 import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
 import type { Listening, ListenOptions } from './listen.ts';
 import type { OpenAiAppOptions } from './openai/openai-app.ts';
@@ -34,7 +32,8 @@ export interface Serving extends Listening {
  */
 export async function serve(subject: string | ConfigInput, options: ServeOptions = {}): Promise<Serving> {
   const alone = modelAlone(subject);
-  const { config, directory, checkpoint } = alone ?? findSubject(subject, { checkpoint: options.checkpoint });
+  const { config, directory, checkpoint }: FoundSubject =
+    alone ?? findSubject(subject, { checkpoint: options.checkpoint });
   const { model, renderer, tokenizer, chats } = await (alone ? openAlone : open)(config, options.signal);
   try {
     if (!tokenizer) {
@@ -70,29 +69,9 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
   }
 }
 
-/** A model, and whether it accepts messages. */
-type Opened = OpenBackend & { readonly chats: boolean };
-
-async function open(config: Config, signal?: AbortSignal): Promise<Opened> {
+async function open(config: Config, signal?: AbortSignal) {
   const backend = await backendOf(config);
   return { ...(await backend.open(config, signal)), chats: true };
-}
-
-/** Base models only continue texts: without a chat template, there is no format for messages. */
-async function openAlone(config: Config, signal?: AbortSignal): Promise<Opened> {
-  try {
-    return await open(config, signal);
-  } catch (error) {
-    if (!(error instanceof GradusError && error.code === 'CHAT_TEMPLATE_MISSING')) throw error;
-    return { ...(await open({ ...config, chat_template: 'none' }, signal)), chats: false };
-  }
-}
-
-/** A model on this machine, which can be served without a configuration; undefined if the subject is not a model. */
-function modelAlone(subject: string | ConfigInput): FoundSubject | undefined {
-  if (typeof subject !== 'string' || !existsSync(subject)) return undefined;
-  const isModel = existsSync(join(subject, 'config.json')) || ggufAt(subject) !== undefined;
-  return isModel ? { config: { ...configDefaults, model: resolve(subject) } } : undefined;
 }
 
 /** The id of a model on the hub, or the last part of a path. */

@@ -12,6 +12,7 @@ import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
+import { modelAlone, openAlone } from './evaluation/model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './evaluation/open-subject.ts';
 import { samplePolicy } from './evaluation/sample-policy.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
@@ -73,7 +74,8 @@ const optionSchema = z.object({
 
 /**
  * Throws `OPTION_INVALID`.
- * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, or a configuration
+ * @param subject a run (its directory, its name under `runs/`, or `latest`), a config file, a configuration, or, with a prompt of your own, a model's
+ *   folder or .gguf file
  */
 export async function sample(subject: string | ProgramConfig, options: SampleOptions = {}): Promise<SampleResult> {
   checkOptions(optionSchema, options);
@@ -154,10 +156,13 @@ async function openProblems(subject: string | ProgramConfig, options: SampleOpti
 /** A prompt of the caller's, which needs neither data nor rewards. */
 async function openPrompt(subject: string | ProgramConfig, options: SampleOptions): Promise<Opened> {
   const { prompt, system, checkpoint, signal } = options;
-  const found = findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
+  const alone = modelAlone(subject);
+  const found: FoundSubject =
+    alone ?? findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
   const { config } = found;
-  const backend = await backendOf(config);
-  const { model, renderer } = await backend.open(config, signal);
+  const { model, renderer } = await (alone
+    ? openAlone(config, signal)
+    : (await backendOf(config)).open(config, signal));
   const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
   return {
     ...found,

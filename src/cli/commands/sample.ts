@@ -19,6 +19,7 @@ import { withStopSignals } from '../signals.ts';
 const examples = `Examples:
   gradus sample latest --n 8
   gradus sample runs/small --prompt "What is 3 + 4?" --temperature 0
+  gradus sample ./my-model --prompt "What is 3 + 4?"    a model that export --merge wrote, or any other
 `;
 
 type SampleFlags = Omit<SampleOptions, 'signal'>;
@@ -26,7 +27,10 @@ type SampleFlags = Omit<SampleOptions, 'signal'>;
 export function sampleCommand(cli: Cli): Command {
   return new Command('sample')
     .description('sample completions of held-out problems with their rewards, or of a prompt of your own')
-    .argument('<run|config>', 'a run directory, the name of a run, latest, or a config file')
+    .argument(
+      '<run|config|model>',
+      'a run (directory, name, latest), a config file, or with --prompt a model (folder or .gguf file)',
+    )
     .option('--n <count>', 'number of completions (default: 4)', completionCount)
     .option('--seed <seed>', 'seed of the samples (default: 0)', nonNegativeNumber)
     .option('--prompt <text>', 'a prompt of your own, sampled without rewards')

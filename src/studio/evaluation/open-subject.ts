@@ -8,6 +8,7 @@ import { findRun, isRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { type ProgramConfig, withoutValues } from '../program-values.ts';
 import { openSetup, type Setup } from '../setup.ts';
 import { withOwnAdapter } from '../training/start-adapter-copy.ts';
+import { modelAlone } from './model-alone.ts';
 
 export interface FoundSubject {
   readonly config: Config;
@@ -54,6 +55,16 @@ export function findSubject(
   subject: string | ConfigInput,
   { checkpoint: which, settings = [] }: Pick<SubjectOptions, 'checkpoint' | 'settings'> = {},
 ): FoundSubject {
+  if (typeof subject === 'string' && modelAlone(subject)) {
+    throw new GradusError(
+      'RUN_NOT_FOUND',
+      `${subject} is a model without problems, neither a run nor a configuration`,
+      {
+        hint: `gradus sample ${subject} --prompt TEXT asks it, gradus eval CONFIG --set model=${subject} evaluates it`,
+        path: subject,
+      },
+    );
+  }
   if (typeof subject === 'string' && isFile(subject)) return { config: loadConfigFile(subject, settings).config };
   if (settings.length > 0) {
     throw new GradusError(
