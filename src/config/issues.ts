@@ -217,9 +217,10 @@ function itemsOf(schema: JsonSchema): JsonSchema {
   return schema.items ?? schema.anyOf?.map(itemsOf).find((items) => items.properties ?? items.anyOf) ?? {};
 }
 
-/** The description of a key, and its default. */
+/** The description of a key, and its default; of an entry of a list, those of the list. */
 function describe(path: KeyPath): string {
   const { description, default: preset } = schemaAt(path);
   const about = [description, preset !== undefined && `the default is ${JSON.stringify(preset)}`].filter(Boolean);
-  return about.length > 0 ? `${dotted(path)}: ${about.join('; ')}` : `correct ${dotted(path)}`;
+  if (about.length > 0) return `${dotted(path)}: ${about.join('; ')}`;
+  return typeof path.at(-1) === 'number' ? describe(path.slice(0, -1)) : `correct ${dotted(path)}`;
 }

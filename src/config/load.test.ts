@@ -235,6 +235,11 @@ describe('a wrong value is an error with its key, what was expected and what was
   }
 });
 
+test('a wrong entry of a list is described as the list is', () => {
+  const { path, hint } = refusal(withLine('trackers: [none]'));
+  assert.deepEqual([path, hint!.split(' ')[0]], ['trackers.0', 'trackers:']);
+});
+
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = ['backend: verl', 'compute: modal'];
   for (const line of lines) {
