@@ -139,6 +139,12 @@ describe('ends', () => {
     assertBlocked(withTemplate, 'end_token', /none of 16 completions ends by itself within 2 tokens/);
     assert.equal(of(withTemplate, 'truncation'), 'warning');
   });
+  test('the same of a few completions is a warning: it may be chance', async () => {
+    const brief = { prompts_per_step: 1, num_generations: 4 };
+    const few = await report({ chat_template: chatty, max_completion_length: 2, seed: 3, ...brief });
+    assert.equal(of(few, 'end_token'), 'warning');
+    assertPassed(few);
+  });
   test('what else is wrong is said in the same error', async () => {
     const both = await report({ ...own('throwing'), chat_template: chatty, max_completion_length: 2, seed: 3 });
     assertBlocked(both, 'end_token', /end_token: none of 16 .*; rewards: scoring fails on 16 of 16/);

@@ -30,6 +30,8 @@ export interface PreflightReport {
 const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
+/** With fewer completions, that none of them ended may be chance. */
+const fewestToEnd = 8;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
 const largestAllowedGap = 0.05;
 /** In nats, of a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
@@ -119,8 +121,9 @@ function endCheck(trajectories: readonly Trajectory[], { config, template }: Set
   if (ended > 0) return passed(id, `${share(ended, trajectories.length)} completions end by themselves`);
   const detail = `none of ${trajectories.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {
+    const level = trajectories.length < fewestToEnd ? 'warning' : 'error';
     const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
-    return failed(id, 'error', detail, hint);
+    return failed(id, level, detail, hint);
   }
   return failed(id, 'warning', detail, 'a base model may never end: rewards then judge text that is cut off');
 }
