@@ -68,6 +68,16 @@ test('without a chat template prompts and completions are texts', async () => {
   assert.deepEqual(await scores(score, '2', 'three'), [1, 5]);
 });
 
+test('code that takes messages for a text, or a text for messages, is told what a completion is', async () => {
+  const ofTexts = 'def fn(completions):\n    return [float(text.strip() == "2") for text in completions]';
+  const ofMessages = 'def fn(completions):\n    return [float(one[0]["content"] == "2") for one in completions]';
+  assert.match(String(await scores(await load(ofTexts), '2')), /AttributeError.*: read completion\[0\]\["content"\]$/);
+  const plain = { conversational: false };
+  assert.match(String(await scores(await load(ofMessages, plain), '2')), /TypeError.*; a completion here is a text; /);
+  assert.deepEqual(await scores(await load(ofTexts, plain), '2'), [1]);
+  assert.deepEqual(await scores(await load(ofMessages), '2'), [1]);
+});
+
 test('an asynchronous function is waited for, and None is what does not apply', async () => {
   const score = await load(`
 import asyncio

@@ -41,10 +41,21 @@ export async function loadPythonReward(
         const { scores, metrics, extra } = (await python.call('score', params, timeLimit)) as Scored;
         return { scores, metrics: meanMetrics(metrics.map(([metric, value]) => ({ [metric]: value }))), extra };
       } catch (error) {
-        return { fault: { message: messageOf(error) } };
+        return { fault: { message: explained(messageOf(error), conversational) } };
       }
     },
   };
+}
+
+/** Adds what a completion is to an error of code that takes it for the other. */
+function explained(message: string, conversational: boolean): string {
+  if (conversational && /(got|not) 'list'|'list' object/.test(message)) {
+    return `${message}; a completion here is a list of messages: read completion[0]["content"]`;
+  }
+  if (!conversational && /string indices must be|'str' object/.test(message)) {
+    return `${message}; a completion here is a text; with a chat template, or from cases that hold messages, it is a list of them`;
+  }
+  return message;
 }
 
 function asMessages({ prompts, completions, completionIds, columns, progress }: Judged) {
