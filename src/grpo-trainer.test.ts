@@ -436,3 +436,61 @@ test('what a generator returns is checked before anything is scored', async () =
     assert.ok(!calls.includes('score'));
   }
 });
+
+test('a group that was reported while it was sampled is the one that is returned: its scores are for no other', async () => {
+  const [one, other] = [trajectory([turn([1], [2])]), trajectory([turn([1], [3])])];
+  const report = (given: readonly Trajectory[][], returned: Trajectory[][]): Generator<Problem> => ({
+    async generate(_, __, { onGroup }) {
+      for (const [i, group] of given.entries()) onGroup?.(i, group);
+      return returned;
+    },
+  });
+  const group = [one, other, one, other];
+  const { trainer, updates } = setUp({ generator: report([group], [[...group], group]), maxSteps: 1 });
+  await trainer.train();
+  assert.equal(updates.length, 1);
+  for (const told of [
+    [other, one, one, other],
+    [...group, ...group],
+  ]) {
+    const wrong = setUp({ generator: report([group, told], [group, group]) });
+    await assert.rejects(wrong.trainer.train(), { code: 'GENERATOR_INVALID', message: /in group 1 than it reported/ });
+    assert.equal(wrong.updates.length, 0);
+  }
+});
+
+test('advantages may be those of an estimator of the caller, which sees the groups that are trained on', async () => {
+  const seen: number[] = [];
+  const best: GrpoTrainerOptions<Problem>['advantages'] = (groups) => {
+    seen.push(...groups.map(({ example }) => example.id));
+    return groups.map(({ rewards }) => rewards.map(({ score }) => (score === 3 ? 1 : -0.25)));
+  };
+  const { trainer, updates } = setUp({ advantages: best, maxSteps: 1 });
+  await trainer.train();
+  assert.equal(seen.length, 2);
+  assert.deepEqual(
+    updates[0]!.sequences.map(({ advantage }) => advantage),
+    [-0.25, -0.25, -0.25, 1, -0.25, -0.25, -0.25, 1],
+  );
+});
+
+test('what an estimator of advantages returns is checked before an update', async () => {
+  const cases: [advantages: unknown, message: RegExp][] = [
+    [undefined, /returned undefined/],
+    [[[1, 2, 3, 4]], /1 lists for 2 groups/],
+    [[[1, 2, 3, 4], 0], /a number for a group/],
+    [[[1, 2, 3, 4], [1]], /1 advantages for 4 trajectories/],
+    [
+      [
+        [1, 2, 3, 4],
+        [1, 2, Number.NaN, 4],
+      ],
+      /the advantage NaN/,
+    ],
+  ];
+  for (const [returned, message] of cases) {
+    const { trainer, updates } = setUp({ advantages: () => returned as number[][] });
+    await assert.rejects(trainer.train(), { code: 'ADVANTAGES_INVALID', message });
+    assert.equal(updates.length, 0);
+  }
+});

@@ -10,11 +10,18 @@ import { type GroupPolicy, groupFate, groupMetrics, groupReason } from './grpo/g
 import { isTruncated, rolloutMetrics } from './grpo/metrics.ts';
 import { type MetricsLogger, meanMetrics } from './logging.ts';
 import type { Model, TrainingSequence } from './model.ts';
-import { assertCount, assertGroups, assertLearningRate, assertRewards } from './protocol-checks.ts';
+import {
+  assertAdvantages,
+  assertCount,
+  assertGroups,
+  assertLearningRate,
+  assertReported,
+  assertRewards,
+} from './protocol-checks.ts';
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
 import type { RewardModel } from './rewards.ts';
-import { type Example, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
+import { type Example, type Group, type GroupOutcome, type Reward, type Trajectory, wasPlayed } from './rl.ts';
 import type { Generator } from './rollout-generator.ts';
 import { type Phase, type Stopwatch, stopwatch } from './stopwatch.ts';
 import { trainingSequence } from './training-sequence.ts';
@@ -38,6 +45,11 @@ export interface GrpoTrainerOptions<E extends Example = Example> {
   readonly advantageBaseline?: AdvantageBaseline;
   /** What advantages are divided by; see `groupAdvantages`. @default 'group' */
   readonly scaleRewards?: ScaleRewards;
+  /**
+   * An estimator of your own: for each group that is trained on, one advantage for each trajectory, 0 for those without a score.
+   * @default `groupAdvantages` of the scores, as `advantageBaseline` and `scaleRewards` say
+   */
+  readonly advantages?: (groups: readonly Group<E>[]) => readonly (readonly number[])[];
   /** Computes scores from the parts of rewards. @default the scores of the reward model */
   readonly rewardWeights?: RewardWeights;
   /** Normalise each reward in `rewardWeights` on its own within its group before they are added (GDPO). @default false */
@@ -101,8 +113,8 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /**
-   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID` or
-   * `OPTION_INVALID` if a part returns something invalid, before any weight is changed.
+   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID`,
+   * `ADVANTAGES_INVALID` or `OPTION_INVALID` if a part returns something invalid, before any weight is changed.
    */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { logger, maxSteps } = this.#options;
@@ -190,12 +202,14 @@ export class GrpoTrainer<E extends Example = Example> {
     const score = (i: number, group: readonly Trajectory[]) =>
       rewardModel.score(examples[i]!, group, { step, maxSteps });
     const scoring: Promise<Reward[]>[] = [];
+    const reported: (readonly Trajectory[])[] = [];
     const rollouts = await generator.generate(examples, model.policy(), {
       samplesPerExample: numGenerations,
       seed: streamSeed(seed, 'rollout', step, ...(round > 0 ? [round] : [])),
       ...(signal && { signal }),
       onGroup(i, group) {
         if (signal?.aborted) return;
+        reported[i] = group;
         scoring[i] = score(i, group);
         // Awaited below; until then a failure must not count as an unhandled rejection.
         scoring[i].catch(() => {});
@@ -203,6 +217,7 @@ export class GrpoTrainer<E extends Example = Example> {
     });
     if (signal?.aborted) return undefined;
     assertGroups(rollouts, examples.length, numGenerations);
+    assertReported(rollouts, reported);
     clock.lap('generate');
 
     const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
@@ -214,16 +229,19 @@ export class GrpoTrainer<E extends Example = Example> {
   /** Adds the advantages, which are computed from kept groups alone and are 0 in the others. */
   #withAdvantages(groups: readonly SampledGroup<E>[], weights: Weights | undefined): GroupOutcome<E>[] {
     const kept = groups.filter(({ fate }) => fate === 'kept');
-    const advantages = this.#advantages(
-      kept.map(({ rewards }) => rewards),
-      weights,
-    );
+    const advantages = this.#advantages(kept, weights);
     const advantagesOf = new Map(kept.map((group, i) => [group, advantages[i]!]));
     return groups.map((group) => ({ ...group, advantages: advantagesOf.get(group) ?? group.rewards.map(() => 0) }));
   }
 
-  #advantages(rewards: readonly (readonly Reward[])[], weights: Weights | undefined): number[][] {
-    const { advantageBaseline, scaleRewards, multiObjective } = this.#options;
+  #advantages(groups: readonly Group<E>[], weights: Weights | undefined): readonly (readonly number[])[] {
+    const { advantages: estimate, advantageBaseline, scaleRewards, multiObjective } = this.#options;
+    if (estimate) {
+      const advantages = estimate(groups);
+      assertAdvantages(advantages, groups);
+      return advantages;
+    }
+    const rewards = groups.map((group) => group.rewards);
     const scores = rewards.map((group) => group.map(({ score }) => score));
     if (!multiObjective) return groupAdvantages(scores, { baseline: advantageBaseline, scaleRewards });
     const objectives = Object.entries(weights ?? {}).map(([name, weight]) => ({

@@ -1,7 +1,7 @@
 // Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
 import { GradusError, kindOf } from './errors.ts';
 import type { TrainingSequence } from './model.ts';
-import type { Reward, Trajectory } from './rl.ts';
+import type { Group, Reward, Trajectory } from './rl.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
 export function assertCount(name: string, value: number, least: number): void {
@@ -25,6 +25,45 @@ export function assertGroups(groups: readonly (readonly Trajectory[])[], count: 
   const wrong = groups.find((group) => !Array.isArray(group) || group.length !== size);
   if (wrong === undefined) return;
   throw fault(`a group of ${Array.isArray(wrong) ? wrong.length : kindOf(wrong)} instead of ${size} trajectories`);
+}
+
+/** Throws `GENERATOR_INVALID` unless the groups are those that were reported while they were sampled: their scores belong to them. */
+export function assertReported(
+  groups: readonly (readonly Trajectory[])[],
+  reported: readonly (readonly Trajectory[])[],
+): void {
+  const other = groups.findIndex((group, i) => {
+    const told = reported[i];
+    return told && (told.length !== group.length || told.some((trajectory, j) => trajectory !== group[j]));
+  });
+  if (other < 0) return;
+  throw invalid(
+    'GENERATOR_INVALID',
+    `the generator returned other trajectories in group ${other} than it reported to onGroup`,
+    'generator',
+    'do not pass onGroup on to a generator whose trajectories you choose from; groups that are not reported are scored at the end',
+  );
+}
+
+/** Throws `ADVANTAGES_INVALID` unless each trajectory of each group has a finite advantage. */
+export function assertAdvantages(advantages: readonly (readonly number[])[], groups: readonly Group[]): void {
+  const fault = (what: string) =>
+    invalid(
+      'ADVANTAGES_INVALID',
+      `advantages returned ${what}`,
+      'advantages',
+      'one list of finite numbers for each group',
+    );
+  if (!Array.isArray(advantages)) throw fault(kindOf(advantages));
+  if (advantages.length !== groups.length) throw fault(`${advantages.length} lists for ${groups.length} groups`);
+  for (const [i, { trajectories }] of groups.entries()) {
+    const list: unknown = advantages[i];
+    if (!Array.isArray(list)) throw fault(`${kindOf(list)} for a group`);
+    if (list.length !== trajectories.length)
+      throw fault(`${list.length} advantages for ${trajectories.length} trajectories`);
+    const wrong = list.findIndex((advantage) => !Number.isFinite(advantage));
+    if (wrong >= 0) throw fault(`the advantage ${String(list[wrong])}`);
+  }
 }
 
 /** Throws `REWARD_MODEL_INVALID` unless each trajectory of a group has a reward with a finite score, or `null`. */
