@@ -87,6 +87,7 @@ export { type AdvantageBaseline, groupAdvantages, type ScaleRewards } from './gr
 export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
+export type { Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
 export { bootstrapInterval, type Interval, wilsonInterval } from './intervals.ts';
 export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 

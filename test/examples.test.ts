@@ -45,6 +45,31 @@ const flags = [
   '4',
 ];
 
+test('the programs of the document on parts train, and answer with what was trained', async () => {
+  const text = readFileSync(join(examples, '../docs/programs.md'), 'utf8');
+  const parts = text.slice(text.indexOf('## From parts'));
+  const programs = [...parts.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!);
+  const outputs: string[] = [];
+  for (const [i, code] of programs.entries()) {
+    const changes: [string, string][] = [
+      ["'gradus'", `'${join(examples, '../src/index.ts')}'`],
+      ["'gradus/tensor/ops'", `'${join(examples, '../src/tensor/ops.ts')}'`],
+      ["'HuggingFaceTB/SmolLM2-135M-Instruct'", `'${model}'`],
+      ['maxSteps: 100', 'maxSteps: 2'],
+    ];
+    const file = join(folder, `part-${i}.ts`);
+    writeFileSync(
+      file,
+      changes.reduce((changed, [from, to]) => changed.replace(from, to), code),
+    );
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder });
+    outputs.push(stdout);
+  }
+  assert.equal(outputs.length, 2);
+  assert.match(outputs[0]!, /^1 [\d.]+\n2 [\d.]+\n$/);
+  assert.ok(outputs[1]!.length > 1);
+});
+
 async function run(name: string, ...more: string[]): Promise<string> {
   const runDir = join(folder, name);
   const file = join(examples, `${name}.ts`);

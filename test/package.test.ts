@@ -21,7 +21,11 @@ import type {
   MetricsLogger, Model, Policy, RenderedPrompt, Renderer, Reward, RewardModel, SampledToken, SampleRequest, SamplingOptions, State, StepReport,
   TextLogprobs, TextLogprobsOptions, TrainableModel, TrainingBatch, TrainingSequence, Trajectory, UpdateResult,
 } from 'gradus';
+import type { Surrogate } from 'gradus';
 import { GradusError, GrpoTrainer, RolloutGenerator, wasPlayed } from 'gradus';
+import { mul, neg } from 'gradus/tensor/ops';
+
+export const surrogate: Surrogate = ({ logprobs, advantages }) => ({ tokenLoss: neg(mul(logprobs, advantages)), metrics: {} });
 
 export const kind: ErrorKind = new GradusError('A', 'b').kind;
 

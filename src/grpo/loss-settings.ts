@@ -1,12 +1,15 @@
 // The hyper-parameters of the losses, under TRL's names, which are also those in the configuration.
 import type { KlEstimator } from './kl.ts';
 import type { SamplingCorrection } from './sampling-correction.ts';
+import type { Surrogate } from './surrogates.ts';
 
 /** The loss; `losses.ts` has the definition and the paper of each. */
 export type LossType = 'grpo' | 'bnpo' | 'dr_grpo' | 'dapo' | 'cispo' | 'sapo' | 'vespo' | 'luspo';
 
 export interface LossSettings extends SoftGateSettings, GammaSettings, EntropyBonusSettings {
   readonly loss_type: LossType;
+  /** A loss of your own, built with the operators of `gradus/tensor/ops`; `loss_type` then only says how its tokens are averaged. @default that of `loss_type` */
+  readonly surrogate?: Surrogate;
   /** Lower clip range: the ratio of a token with a negative advantage is clipped at 1 − epsilon. */
   readonly epsilon: number;
   /**

@@ -86,7 +86,8 @@ export function grpoLoss(inputs: LossInputs, settings: LossSettings): GrpoLoss {
         settings.sampling_correction,
       )
     : undefined;
-  const { surrogate, weight } = losses[settings.loss_type];
+  const { surrogate: published, weight } = losses[settings.loss_type];
+  const { surrogate = published } = settings;
   const sequences = totals.sequences;
   const { tokenLoss: plainLoss, metrics: surrogateMetrics } = surrogate(
     { logprobs, logRatio, advantages, mask, level, sequences, ...(correction && { correction: correction.ratio }) },

@@ -8,7 +8,9 @@ import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, openModel, randomSequences } from '../../../test/native-models.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { configDefaults } from '../../config/schema.ts';
+import type { Surrogate } from '../../grpo/surrogates.ts';
 import type { TrainingSequence } from '../../model.ts';
+import { exp, mul, neg, reduceSum } from '../../tensor/ops.ts';
 import { type NativeModel, type NativeModelOptions, openNativeModel } from './native-model.ts';
 
 const batch = { sequences: randomSequences({ 3: [4, 7, 2], 6: [5, 5] }) };
@@ -141,6 +143,38 @@ for (const [name, settings] of Object.entries(trainings)) {
     assert.notDeepEqual(contents(join(folder, 'stopped')), expected);
   });
 }
+
+test('a loss may be one of the caller: REINFORCE in its own words is grpo on fresh rollouts', async (t) => {
+  const reinforce: Surrogate = ({ logRatio, advantages, mask }) => ({
+    tokenLoss: neg(mul(exp(logRatio), advantages)),
+    metrics: { 'mine/tokens': reduceSum(mask) },
+  });
+  const fresh = batch.sequences.map(({ oldLogprobs: _, ...rest }) => rest);
+  const after = async (surrogate?: Surrogate) => {
+    const model = await open(t, { loss: { ...LOSS, loss_type: 'grpo', ...(surrogate && { surrogate }) } });
+    const { metrics } = await model.update({ sequences: fresh }, options);
+    return { metrics, logprobs: await model.logprobs(fresh, 'current') };
+  };
+  const [own, published] = [await after(reinforce), await after()];
+  assert.deepEqual(own.logprobs, published.logprobs);
+  assert.equal(own.metrics['mine/tokens'], fresh.flatMap(({ mask }) => mask.filter(Boolean)).length);
+  assert.ok(!('clip_ratio/region_mean' in own.metrics));
+});
+
+test('a loss of the caller is asked about sequences of advantage 0, too', async (t) => {
+  const likelihood: Surrogate = ({ logprobs }) => ({ tokenLoss: neg(logprobs), metrics: {} });
+  const model = await open(t, { loss: { ...LOSS, surrogate: likelihood } });
+  const sequences = batch.sequences.map((sequence) => ({ ...sequence, advantage: 0 }));
+  const { metrics } = await model.update({ sequences }, options);
+  assert.ok(metrics.grad_norm! > 0);
+});
+
+test('a model opens with the settings of a configuration that leaves everything out', async (t) => {
+  const model = await openNativeModel({ modelPath: fixturePath('tiny-llama-a'), lora: LORA, threads: 2 });
+  t.after(() => model.dispose());
+  const { metrics } = await model.update(batch, options);
+  assert.ok(Number.isFinite(metrics.loss));
+});
 
 test('adapters start as the base model, and other seeds start others', async (t) => {
   const folder = temporaryFolder(t);

@@ -9,11 +9,15 @@ import { ArenaGraph } from './arena-graph.ts';
 import { ArenaNorm } from './arena-norm.ts';
 
 export interface AdamWSettings {
+  /** @default 0.9 */
   readonly beta1: number;
+  /** @default 0.999 */
   readonly beta2: number;
+  /** @default 1e-8 */
   readonly epsilon: number;
+  /** @default 0 */
   readonly weightDecay: number;
-  /** Gradients with a larger norm are scaled down to this norm. */
+  /** Gradients with a larger norm are scaled down to this norm. @default 1 */
   readonly maxGradNorm: number;
 }
 
