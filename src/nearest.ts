@@ -14,15 +14,19 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** The number of insertions, deletions and substitutions that turn `a` into `b` (Levenshtein 1966). */
+/** The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (Damerau 1964, each place edited once). */
 function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const substituted = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substituted, row[j]! + 1, next[j - 1]! + 1));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwap ? before[j - 2]! + 1 : Number.POSITIVE_INFINITY;
+      next.push(Math.min(substituted, row[j]! + 1, next[j - 1]! + 1, swapped));
     }
+    before = row;
     row = next;
   }
   return row[b.length]!;

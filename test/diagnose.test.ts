@@ -1,6 +1,6 @@
 // gradus runs diagnose: of a run that learnt nothing it tells what the checks before it warned of.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -19,4 +19,20 @@ test('a learning rate at which adapters learn nothing is told again, in words an
   assert.match(warnings.find(({ id }) => id === 'learning_rate')!.hint, /set learning_rate/);
   const { stdout: text } = await gradus(['runs', 'diagnose', out], { cwd: folder });
   assert.match(text, /^before the first step: learning_rate: 0\.00001 is little for adapters/m);
+});
+
+test('a run of one step, one prompt and one held-out problem speaks of each in the singular', async () => {
+  const config = join(folder, 'one.json');
+  const one = { max_steps: 1, prompts_per_step: 1, eval: { limit: 1 } };
+  writeFileSync(config, JSON.stringify({ ...tinyConfig(folder), ...one }));
+  const texts: string[] = [];
+  for (const command of [['train', config, '--name', 'one'], ['runs', 'diagnose', 'one'], ['runs', 'list']]) {
+    const { stdout, stderr } = await gradus(command, { cwd: folder });
+    texts.push(stdout, stderr);
+  }
+  const { stdout: plan } = await gradus(['train', config, '--dry-run'], { cwd: folder });
+  const text = [...texts, plan].join('\n');
+  assert.match(text, /mean reward of the last 1 step: /);
+  assert.match(text, /^nothing found in 1 step$/m);
+  assert.doesNotMatch(text, /(?<![\d.])1 (?:held-out )?(?:steps|problems|prompts|completions|groups|warnings|errors)\b/);
 });

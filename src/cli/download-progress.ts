@@ -1,5 +1,6 @@
 // Shows the progress of downloads on stderr: on a terminal as one line that is rewritten, elsewhere as a line at the start and at every tenth;
 // and as events on stdout, with --events.
+import { counted } from '../counted.ts';
 import { type DownloadProgress, onDownload } from '../hub/downloads.ts';
 import type { DownloadEvent } from '../studio/events.ts';
 import { duration } from './formatting.ts';
@@ -24,7 +25,7 @@ export function showDownloads(output: Output, now: () => number = () => performa
       started = now();
       startBytes = bytes;
       shown = { what, tenth: -1, time: 0 };
-      output.note(`downloading ${what}: ${files} files, ${size(totalBytes)}, into ${folder}`);
+      output.note(`downloading ${what}: ${counted(files, 'file')}, ${size(totalBytes)}, into ${folder}`);
     }
     const isDone = bytes === totalBytes;
     const speed = (bytes - startBytes) / Math.max(1e-3, (now() - started) / 1000);

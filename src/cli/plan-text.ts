@@ -1,6 +1,8 @@
 // Formats the plan of a run for people.
+
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
+import { counted } from '../counted.ts';
 import type { Plan } from '../studio/plan.ts';
 import { size } from './download-progress.ts';
 import { duration, shortNumber, table } from './formatting.ts';
@@ -45,7 +47,7 @@ function factRows(plan: Plan): string[][] {
     ['problems', `${problems.train} to train on, ${problems.eval} held out`],
     [
       'a step',
-      `${step.prompts} prompts × ${step.completions / step.prompts} completions = ${step.completions}, ${updates(step)}`,
+      `${counted(step.prompts, 'prompt')} × ${step.completions / step.prompts} completions = ${step.completions}, ${counted(step.updates, 'update')}`,
     ],
     ['prompts', `${step.prompt_tokens.mean.toFixed(0)} tokens on average, ${step.prompt_tokens.max} at most`],
     ['tokens a step', `${step.tokens.mean} with average prompts, ${step.tokens.worst} at worst`],
@@ -62,7 +64,7 @@ function factRows(plan: Plan): string[][] {
     ],
     [
       'time',
-      `about ${duration(time.estimate)}: ${steps} steps of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
+      `about ${duration(time.estimate)}: ${counted(steps, 'step')} of ${time.per_step.toFixed(1)} s, evaluations ${duration(time.evaluations)}`,
     ],
     ...(rental ? [['uploads', rental.uploads.join(', ') || 'nothing but the configuration']] : []),
     ...(gpu && !rental ? [['on a GPU', gpuText(gpu)]] : []),
@@ -82,11 +84,7 @@ function modelText({ name, path, download_bytes }: NonNullable<Plan['model']>): 
 function stageRow({ name, method, steps, keep_optimizer, changes }: NonNullable<Plan['stages']>[number]): string[] {
   const said = Object.entries(changes).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   const kept = keep_optimizer ? ['the optimiser goes on'] : [];
-  return [`stage ${name}`, `${steps} steps of ${method}`, [...kept, ...said].join(', ')];
-}
-
-function updates({ updates: count }: Plan['per_step']): string {
-  return count === 1 ? '1 update' : `${count} updates`;
+  return [`stage ${name}`, `${counted(steps, 'step')} of ${method}`, [...kept, ...said].join(', ')];
 }
 
 function gibibytes(bytes: number): string {

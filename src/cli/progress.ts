@@ -1,4 +1,5 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
+import { counted } from '../counted.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
 import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
@@ -31,7 +32,9 @@ export class Progress {
         this.#firstStep = event.step;
         const { total, trainable } = event.parameters;
         const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
-        this.#say(`${event.run.dir}: ${share}, ${event.problems.train} problems, ${event.problems.eval} held out`);
+        this.#say(
+          `${event.run.dir}: ${share}, ${counted(event.problems.train, 'problem')}, ${event.problems.eval} held out`,
+        );
         for (const file of event.changed_files ?? []) this.#say(changedLine(file));
         for (const damage of event.damaged_checkpoints ?? [])
           this.#say(`passed over a damaged checkpoint, ${damage}; training goes on from step ${event.step}`);
@@ -44,7 +47,7 @@ export class Progress {
           if (!ok) this.#say(`preflight: ${id}: ${detail} (${hint})`);
         break;
       case 'stage':
-        this.#say(`step ${event.step}: stage ${event.name}, ${event.steps} steps of ${event.method}`);
+        this.#say(`step ${event.step}: stage ${event.name}, ${counted(event.steps, 'step')} of ${event.method}`);
         break;
       case 'step':
         this.#step(event);

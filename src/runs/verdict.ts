@@ -1,4 +1,5 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
+import { counted } from '../counted.ts';
 import {
   bootstrapInterval,
   changeInterval,
@@ -46,7 +47,7 @@ export function learningVerdict(
   return {
     learning: 'inconclusive',
     basis: 'none',
-    reason: `${metrics.length} steps without two evaluations show nothing; ${2 * shortestWindow} are the fewest`,
+    reason: `${counted(metrics.length, 'step')} without two evaluations show nothing; ${2 * shortestWindow} are the fewest`,
   };
 }
 
@@ -159,7 +160,7 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
 
 function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined): string {
   const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
-  const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${change.problems} problems`;
+  const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${counted(change.problems, 'problem')}`;
   return `${what} ${span(change)}; ${where}${hintOf(change, reward)}`;
 }
 

@@ -1,5 +1,7 @@
 // gradus data: checks the data of a configuration before a model is run.
+
 import { Command } from 'commander';
+import { counted } from '../../counted.ts';
 import type { DataCheck } from '../../studio/data/check-data.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
@@ -38,7 +40,7 @@ async function runCheck({ output }: Cli, file: string, settings: readonly string
 function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): string {
   const most = Math.max(1, ...(lengths?.histogram.map(({ count }) => count) ?? []));
   return [
-    `${problems.train} problems to train on, ${problems.eval} held out`,
+    `${counted(problems.train, 'problem')} to train on, ${problems.eval} held out`,
     ...checkLines(checks),
     ...(lengths
       ? [

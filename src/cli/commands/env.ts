@@ -1,5 +1,7 @@
 // gradus env: checks an environment before a model plays it.
+
 import { Command } from 'commander';
+import { counted } from '../../counted.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
@@ -61,7 +63,7 @@ async function runCheck({ output }: Cli, reference: string | undefined, { config
 
 function summary({ rows, players, checks }: EnvironmentCheck): string {
   return [
-    `${rows} problems`,
+    counted(rows, 'problem'),
     table(Object.entries(players).map(([name, report]) => [name, ...playerCells(report)])),
     ...Object.entries(players).flatMap(([name, { errors }]) =>
       errors.map(({ message, count }) => `${name}: ${count} × ${message}`),
@@ -74,7 +76,7 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
   const parts = Object.entries(rewards).map(([name, value]) => `${name} ${short(value)}`);
   const ends = Object.entries(stop_reasons).map(([reason, count]) => `${count} ${reason}`);
   return [
-    `${episodes} episodes`,
+    counted(episodes, 'episode'),
     score === null ? 'no score' : `score ${short(score)}`,
     parts.join(', '),
     `${short(turns)} turns`,

@@ -1,5 +1,7 @@
 // gradus handoff: writes a folder with which another system runs the same training.
+
 import { Command, Option } from 'commander';
+import { counted } from '../../counted.ts';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect, given } from '../arguments.ts';
@@ -48,7 +50,7 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
 function summary({ to, dir, files, problems, steps, differences, next }: HandoffResult): string {
   return [
     `${dir}: ${files.join(', ')}`,
-    `${steps} steps of ${to.name} ${to.version} on ${problems.train} problems, ${problems.eval} held out`,
+    `${counted(steps, 'step')} of ${to.name} ${to.version} on ${counted(problems.train, 'problem')}, ${problems.eval} held out`,
     'where it differs:',
     ...differences.map((difference) => `  ${difference}`),
     'next:',

@@ -1,5 +1,7 @@
 // gradus replay: scores the rollouts of a run again with another reward.
+
 import { Command } from 'commander';
+import { counted } from '../../counted.ts';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';
 import { given, positiveInteger } from '../arguments.ts';
 import { table } from '../formatting.ts';
@@ -64,7 +66,7 @@ function summary({
   const change = (name: string, { before, after }: { readonly before: number; readonly after: number }) =>
     `${name}: ${before.toFixed(3)} before, ${after.toFixed(3)} after`;
   return [
-    `${completions} completions of ${groups} groups, ${compared} with both scores`,
+    `${counted(completions, 'completion')} of ${counted(groups, 'group')}, ${compared} with both scores`,
     ...(mean ? [change('mean', mean)] : []),
     ...(frac_mixed ? [change('groups that are mixed', frac_mixed)] : []),
     ...(correlation === undefined ? [] : [`correlation: ${correlation.toFixed(3)}`]),

@@ -1,7 +1,10 @@
 // gradus train: trains according to a configuration.
+
 import { Command } from 'commander';
+import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainResult } from '../../studio/training/train-result.ts';
+import { alertLine } from '../alert-line.ts';
 import { collect, given } from '../arguments.ts';
 import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
@@ -150,12 +153,12 @@ function trainSummary({ run, metrics, evals, verdict, alerts, artifacts, next }:
     `${run.dir}: ${run.status} at step ${run.step} after ${duration(seconds)}`,
     ...(metrics.mean_reward === undefined
       ? []
-      : [`mean reward of the last ${Math.min(10, run.step)} steps: ${metrics.mean_reward.toFixed(3)}`]),
+      : [`mean reward of the last ${counted(Math.min(10, run.step), 'step')}: ${metrics.mean_reward.toFixed(3)}`]),
     ...(after === undefined
       ? []
       : [`held-out accuracy: ${before === undefined ? '' : `${before.toFixed(2)} → `}${after.toFixed(2)} ${interval}`]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
-    ...alerts.map(({ level, rule, text }) => `${level} ${rule}: ${text}`),
+    ...alerts.map(alertLine),
     ...(artifacts.profile === undefined ? [] : [`profile: ${artifacts.profile}, ${artifacts.trace}`]),
     ...next.map((command) => `next: ${command}`),
   ].join('\n');

@@ -1,7 +1,9 @@
 // Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
+
 import { backendOf } from '../../backends/backends.ts';
 import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
+import { counted } from '../../counted.ts';
 import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
@@ -153,7 +155,8 @@ function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { tasks
   const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
-  if (taskset !== null) return passed(id, `the task set has ${different} problems for ${rows.length} rows`);
+  if (taskset !== null)
+    return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
   return failed(
     id,
     'warning',
@@ -182,7 +185,8 @@ function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_shot }:
   if (alike > 0) {
     return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
   }
-  const note = leftOut > 0 ? `, for which ${leftOut} rows are left out of training` : '';
+  const note =
+    leftOut > 0 ? `, for which ${counted(leftOut, 'row')} ${leftOut === 1 ? 'is' : 'are'} left out of training` : '';
   return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
 }
 
@@ -191,8 +195,8 @@ export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check
   const id = 'held_out';
   const asked = heldOut.length;
   if (config.eval === null || asked === 0) return [];
-  if (asked >= fewestProblems) return [passed(id, `evaluations ask ${asked} held-out problems`)];
-  const detail = `evaluations ask ${asked} held-out problems: with fewer than ${fewestProblems} every verdict is inconclusive`;
+  if (asked >= fewestProblems) return [passed(id, `evaluations ask ${counted(asked, 'held-out problem')}`)];
+  const detail = `evaluations ask ${counted(asked, 'held-out problem')}: with fewer than ${fewestProblems} every verdict is inconclusive`;
   const more = config.eval.limit <= asked ? 'raise eval.limit' : 'hold out more: eval_fraction or eval_dataset';
   return [failed(id, 'warning', detail, more)];
 }
@@ -211,7 +215,7 @@ function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, {
     const detail = 'max_completion_length leaves no room for a prompt in the context';
     return failed(id, 'error', detail, 'lower max_completion_length');
   }
-  if (max <= room) return passed(id, `the longest of ${prompts} prompts has ${max} tokens, ${room} fit`);
+  if (max <= room) return passed(id, `the longest of ${counted(prompts, 'prompt')} has ${max} tokens, ${room} fit`);
   const fate = { error: 'training refuses them', drop: 'they are left out', truncate_left: 'their beginning is cut' };
   return failed(
     id,

@@ -1,4 +1,5 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
+
 import {
   copyFileSync,
   existsSync,
@@ -17,6 +18,7 @@ import type { WrittenDtype } from '../../backends/model-files/merge.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
+import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
 import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
@@ -221,7 +223,7 @@ function modelCard(
         ]
       : ['from transformers import AutoModelForCausalLM', '', 'model = AutoModelForCausalLM.from_pretrained(folder)'];
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
-  const title = `${basename(base)} after ${step} steps of GRPO`;
+  const title = `${basename(base)} after ${counted(step, 'step')} of GRPO`;
   const text = `${id ? base : basename(base)} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
   const code = `\`\`\`python\n${load.join('\n')}\n\`\`\``;
   const card = runCard(inspectRun(directory))

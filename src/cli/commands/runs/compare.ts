@@ -1,5 +1,7 @@
 // gradus runs compare: compares runs.
+
 import { Command } from 'commander';
+import { counted } from '../../../counted.ts';
 import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
@@ -62,8 +64,8 @@ function text({ runs, config, held_out }: Comparison): string {
     table(rows),
     ...held_out.map(({ run, against, difference, interval, conclusion, caveat, paired, problems }) => {
       const how = paired
-        ? `problem by problem, ${problems} problems`
-        : `not problem by problem, ${problems} problems each`;
+        ? `problem by problem, ${counted(problems, 'problem')}`
+        : `not problem by problem, ${counted(problems, 'problem')} each`;
       const why = caveat === undefined ? '' : ` (${caveat})`;
       return `${run} against ${against}: ${conclusion}${why}, held-out accuracy ${signedDifference(difference, interval)}; ${how}`;
     }),

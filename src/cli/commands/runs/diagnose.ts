@@ -1,5 +1,7 @@
 // gradus runs diagnose: shows what the rules of run health find.
+
 import { Command } from 'commander';
+import { counted } from '../../../counted.ts';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../studio/finished-runs/preflight-warnings.ts';
 import { alertLine } from '../../alert-line.ts';
@@ -53,7 +55,7 @@ function diagnosis({ metrics, alerts, verdict }: InspectedRun, warnings: readonl
   const found = alerts.flatMap((alert) => [alertLine(alert), `  ${alert.why}`, `  ${alert.suggestion}`]);
   return [
     ...before,
-    ...(found.length > 0 ? found : [`nothing found in ${metrics.length} steps`]),
+    ...(found.length > 0 ? found : [`nothing found in ${counted(metrics.length, 'step')}`]),
     `verdict: ${verdict.learning}, ${verdict.reason}`,
   ].join('\n');
 }

@@ -1,5 +1,7 @@
 // gradus runs list: lists all runs, the latest first.
+
 import { Command } from 'commander';
+import { counted } from '../../../counted.ts';
 import { messageOf } from '../../../errors.ts';
 import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
 import { oneLine, table } from '../../formatting.ts';
@@ -51,7 +53,7 @@ function row({ id, status, step, max_steps, backend, model, reward, verdict, ale
     oneLine(model?.split('/').at(-1) ?? '', 30),
     reward ? `${reward.before.toFixed(3)} → ${reward.after.toFixed(3)}` : '',
     verdict?.learning ?? '',
-    found.map(([level, count]) => `${count} ${level}`).join(', '),
+    found.map(([level, count]) => (level === 'info' ? `${count} info` : counted(count, level))).join(', '),
     started,
   ];
 }
