@@ -124,6 +124,11 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     fires: run(60, { 'rewards/xml_format/mean': (t) => t }, { evaluations: accuracies(0.3, 0.32) }),
     silent: run(60, { 'rewards/xml_format/mean': (t) => t }, { evaluations: accuracies(0.3, 0.8) }),
   },
+  held_out_flat: {
+    fires: run(60, { reward: noise(6, 0.4, 0.02), ...groups(0, 0.3) }, { evaluations: accuracies(0.3, 0.3) }),
+    // Groups that are all bad are what is wrong.
+    silent: run(60, { reward: noise(6, 0.4, 0.02), ...groups(0, 0.9) }, { evaluations: accuracies(0.3, 0.3) }),
+  },
   reward_up_accuracy_flat: {
     fires: run(60, { reward: rising }, { evaluations: accuracies(0.3, 0.3) }),
     silent: run(60, { reward: noise(6, 0.4, 0.02) }, { evaluations: accuracies(0.3, 0.3) }),

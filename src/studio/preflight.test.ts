@@ -24,6 +24,7 @@ writeFileSync(
    export const tokens = ({ completionIds }) => completionIds.map(({ length }) => (length > 0 ? 0.5 : 0));
    let calls = 0;
    export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };
+   export const none = ({ completions }) => completions.map(() => null);
    export const brief = ({ completions }) => completions.map((text) => -text.length / 100);`,
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
@@ -84,7 +85,10 @@ test('learning rates at which little is learnt are told of', async () => {
     [await rate({ learning_rate: 1e-5, lora }), await rate({ learning_rate: 0 })],
     ['warning', 'warning'],
   );
-  assert.deepEqual([await rate({ learning_rate: 1e-5 }), await rate({ learning_rate: 1e-8 })], ['ok', 'warning']);
+  assert.deepEqual([await rate({ learning_rate: 1e-5 }), await rate({ learning_rate: 1e-6 })], ['ok', 'warning']);
+  const { checks } = await report({ learning_rate: 1e-6, max_steps: 1 });
+  const slow = checks.find(({ id }) => id === 'learning_rate')!;
+  assert.match(`${slow.detail} (${slow.hint})`, /so small a model: 1 step may show nothing \(set .* to 1e-3\)/);
 });
 
 describe('rewards', () => {
@@ -95,6 +99,12 @@ describe('rewards', () => {
     const result = await report(own('flaky'));
     assert.equal(of(result, 'rewards'), 'warning');
     assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: Error: busy \(own\.js:6\)/);
+  });
+  test('that apply to no completion, or fail on all of them, leave nothing to learn from, and no check says otherwise', async () => {
+    for (const name of ['none', 'throwing']) {
+      const result = await report(own(name));
+      assert.deepEqual([of(result, 'reward_spread'), of(result, 'groups')], ['warning', 'warning'], name);
+    }
   });
   test('that are constant are a warning: there is nothing to learn, but nothing broken', async () => {
     const result = await report(own('constant'));

@@ -1,8 +1,10 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, and does not change the random numbers of training.
+
 import { roundsWeights } from '../backends/native/rollout-dtype.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
+import { counted } from '../counted.ts';
 import { GradusError } from '../errors.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
@@ -38,11 +40,14 @@ const largestAllowedGap = 0.05;
 const largestCorrectedGap = 1;
 /** The fraction of completions cut off above which there is a warning. */
 const toleratedTruncation = 0.5;
+/** Models with fewer parameters are trained as from scratch: they want, and bear, much larger steps. */
+const smallModel = 10_000_000;
 /** Learning rates below which 100 steps change little, and recommended ones. */
 const slowRates = {
   table: { what: 'a table of logits', below: 0.01, start: '0.5' },
   adapters: { what: 'adapters of a small model', below: 3e-5, start: '1e-4' },
   whole: { what: 'whole weights', below: 1e-7, start: '1e-6' },
+  small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
 };
 
 /** Runs all checks. Returns `undefined` if it was cancelled. */
@@ -90,7 +95,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
-      learningRateCheck(config),
+      learningRateCheck(config, model.parameters.total, progress.maxSteps),
       ...heldOutCheck(problems, config),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
@@ -140,7 +145,7 @@ function rewardErrorsCheck(groups: readonly Group[]): Check {
   const id = 'rewards';
   const rewards = groups.flatMap((group) => group.rewards);
   const errors = rewards.flatMap(({ errors }) => (errors ? [errors] : []));
-  if (errors.length === 0) return passed(id, `scored all ${rewards.length} completions`);
+  if (errors.length === 0) return passed(id, `none fails on ${counted(rewards.length, 'completion')}`);
   const [name, message] = Object.entries(errors[0]!)[0]!;
   const level = errors.length === rewards.length ? 'error' : 'warning';
   const detail = `scoring fails on ${share(errors.length, rewards.length)} completions`;
@@ -150,7 +155,13 @@ function rewardErrorsCheck(groups: readonly Group[]): Check {
 function rewardSpreadCheck(groups: readonly Group[]): Check {
   const id = 'reward_spread';
   const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
-  if (scores.length === 0) return passed(id, 'no completion has a score');
+  if (scores.length === 0)
+    return failed(
+      id,
+      'warning',
+      'no completion has a score',
+      'see that rewards neither fail nor return null for all of them',
+    );
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
   if (low < high) return passed(id, `scores from ${short(low)} to ${short(high)}`);
   const hint =
@@ -162,7 +173,12 @@ function rewardSpreadCheck(groups: readonly Group[]): Check {
 function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {
   const id = 'groups';
   const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
-  if (comparable.length === 0) return passed(id, 'no group has two scores to compare');
+  if (comparable.length === 0) {
+    const hint = reasons.every((reason) => reason === 'truncated')
+      ? 'raise max_completion_length: with mask_truncated_completions nothing is learnt from what is cut off'
+      : 'see the checks rewards and reward_spread: the policy learns from differences between scores';
+    return failed(id, 'warning', 'no group has two scores to compare', hint);
+  }
   const fraction = (reason: GroupReason) => comparable.filter((each) => each === reason).length / comparable.length;
   const percent = (reason: GroupReason) => `${Math.round(100 * fraction(reason))} %`;
   const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
@@ -222,14 +238,20 @@ function gapCheck(gap: number, config: Config): Check {
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
 }
 
-function learningRateCheck({ backend, learning_rate, lora }: Config): Check {
+function learningRateCheck({ backend, learning_rate, lora }: Config, parameters: number, steps: number): Check {
   const id = 'learning_rate';
-  const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : 'whole';
+  const whole = parameters < smallModel ? 'small' : 'whole';
+  const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
   const slow = backend === 'trl' ? undefined : slowRates[trained];
   const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
   if (!slow || learning_rate >= slow.below) return passed(id, `${learning_rate}`);
-  return failed(id, 'warning', `${learning_rate} is little for ${slow.what}: 100 steps may show nothing`, hint);
+  return failed(
+    id,
+    'warning',
+    `${learning_rate} is little for ${slow.what}: ${counted(steps, 'step')} may show nothing`,
+    hint,
+  );
 }
 
 /** The largest |log π_sampler − log π_trainer| of a sampled token. NaN counts as infinite. */

@@ -1,9 +1,27 @@
-// Rules that compare the training reward with held-out accuracy.
+// Rules about results on held-out problems, and how the training reward compares with them.
 import type { History } from '../history.ts';
 import { signedDifference } from '../verdict.ts';
 import { type HealthRule, number, percent, rule } from './health-rule.ts';
 
 export const accuracyRules: readonly HealthRule[] = [
+  rule({
+    id: 'held_out_flat',
+    level: 'warning',
+    thresholds: { steps: 20, mixed: 0.2 },
+    condition: ({ steps, mixed }) =>
+      `after at least ${steps} steps, the whole interval of the change of held-out results lies within the margin and the training reward has not improved, although at least ${percent(mixed)} of the last ${steps} steps’ groups were mixed and the task is not solved`,
+    why: 'The groups have something to teach, but the policy still answers held-out problems as it did before: usually its updates are too small.',
+    suggestion:
+      'Begin anew with a learning_rate that is 3 to 10 times as large (gradus agent-docs hyper-parameters), or train longer; see that lora.target_modules reaches the layers.',
+    check(history, { steps, mixed }) {
+      const { heldOut, reward } = history;
+      const groups = history.lastMean('groups/frac_mixed', steps);
+      if (heldOut?.learning !== 'flat' || groups === undefined || groups < mixed) return undefined;
+      if (reward?.learning === 'improved' || history.isSolved) return undefined;
+      const what = heldOut.metric === 'eval/sampled_accuracy' ? 'accuracy' : 'reward';
+      return `held-out ${what} changed by ${signedDifference(heldOut.difference, heldOut.interval)}, ${percent(groups)} of groups were mixed`;
+    },
+  }),
   rule({
     id: 'format_only_gains',
     level: 'warning',
