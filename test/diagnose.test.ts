@@ -26,7 +26,11 @@ test('a run of one step, one prompt and one held-out problem speaks of each in t
   const one = { max_steps: 1, prompts_per_step: 1, eval: { limit: 1 } };
   writeFileSync(config, JSON.stringify({ ...tinyConfig(folder), ...one }));
   const texts: string[] = [];
-  for (const command of [['train', config, '--name', 'one'], ['runs', 'diagnose', 'one'], ['runs', 'list']]) {
+  for (const command of [
+    ['train', config, '--name', 'one'],
+    ['runs', 'diagnose', 'one'],
+    ['runs', 'list'],
+  ]) {
     const { stdout, stderr } = await gradus(command, { cwd: folder });
     texts.push(stdout, stderr);
   }
@@ -34,5 +38,8 @@ test('a run of one step, one prompt and one held-out problem speaks of each in t
   const text = [...texts, plan].join('\n');
   assert.match(text, /mean reward of the last 1 step: /);
   assert.match(text, /^nothing found in 1 step$/m);
-  assert.doesNotMatch(text, /(?<![\d.])1 (?:held-out )?(?:steps|problems|prompts|completions|groups|warnings|errors)\b/);
+  assert.doesNotMatch(
+    text,
+    /(?<![\d.])1 (?:held-out )?(?:steps|problems|prompts|completions|groups|warnings|errors)\b/,
+  );
 });

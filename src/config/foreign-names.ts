@@ -148,6 +148,8 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('it is an option of the command: gradus train --resume', 'resume_from_checkpoint'),
   ...aliases('the metrics of every step are recorded: leave it out', 'logging_steps'),
+  ...aliases('a program follows a run by its events, onEvent of train(): gradus agent-docs migrating', 'callbacks'),
+  ...aliases('chat_template may be the path of a Jinja file: leave it out', 'processing_class', 'tokenizer'),
   ...aliases(
     'the optimiser is AdamW: see weight_decay, adam_beta1, adam_beta2, adam_epsilon',
     ...['optim', 'optimizer'],
@@ -238,6 +240,13 @@ export const foreignNames: Readonly<Record<string, string>> = {
     'for types of numbers backend native has native.rollout_dtype and native.matmul_precision, backend trl has trl.bf16',
     ...['dtype', 'torch_dtype', 'fp16'],
   ),
+};
+
+/** Key of ours → its values in other systems → what to write here. */
+export const foreignValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  scale_rewards: { true: 'group', false: 'none' },
+  lr_scheduler_type: { constant_with_warmup: 'constant, with warmup_ratio', cosine_with_min_lr: 'cosine' },
+  trackers: { none: '[jsonl]' },
 };
 
 function aliases(ours: string, ...theirs: readonly string[]): Record<string, string> {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { GradusError, isObject } from '../errors.ts';
 import { named, nearest } from '../nearest.ts';
-import { foreignNames } from './foreign-names.ts';
+import { foreignNames, foreignValues } from './foreign-names.ts';
 import { configDefaults, configSchema } from './schema.ts';
 import { dotted, type KeyPath, leafPaths, short, valueAt } from './values.ts';
 
@@ -35,10 +35,21 @@ export function configError(issues: readonly Issue[], context: IssueContext): Gr
     'CONFIG_INVALID',
     `${context.placeOf(issue.path)}: ${what}: ${expectation(issue)}, got ${short(got)}`,
     {
-      hint: path === '' ? 'write keys and values, for example model: PATH' : describe(issue.path),
+      hint:
+        path === ''
+          ? 'write keys and values, for example model: PATH'
+          : (remedy(issue, path, got) ?? describe(issue.path)),
       path,
     },
   );
+}
+
+/** What to write in place of another system's value, or of one value where a list is expected. */
+function remedy(issue: Issue, path: string, got: unknown): string | undefined {
+  const ours = named(named(foreignValues, path) ?? {}, String(got));
+  if (ours !== undefined) return `write ${path}: ${ours}`;
+  const isOne = issue.code === 'invalid_type' && issue.expected === 'array' && !isObject(got) && got !== null;
+  return isOne ? `write ${path}: [${String(got)}]` : undefined;
 }
 
 /** Every key of the configuration, dotted. */

@@ -240,6 +240,24 @@ test('a wrong entry of a list is described as the list is', () => {
   assert.deepEqual([path, hint!.split(' ')[0]], ['trackers.0', 'trackers:']);
 });
 
+describe('a value of another system, or one where a list is expected, is told as it is written here', () => {
+  for (const [line, hint] of Object.entries({
+    'scale_rewards: false': 'write scale_rewards: none',
+    'scale_rewards: true': 'write scale_rewards: group',
+    'lr_scheduler_type: constant_with_warmup': 'write lr_scheduler_type: constant, with warmup_ratio',
+    'trackers: wandb': 'write trackers: [wandb]',
+    'trackers: none': 'write trackers: [jsonl]',
+  })) {
+    test(line, () => assert.equal(refusal(withLine(line)).hint, hint));
+  }
+});
+
+test('a program in place of a configuration is told so, and where a script of TRL goes', () => {
+  const file = join(folder, 'train.py');
+  writeFileSync(file, 'from trl import GRPOTrainer\n');
+  assert.throws(() => loadConfigFile(file), { code: 'CONFIG_SYNTAX', hint: /agent-docs migrating/ });
+});
+
 describe('what the backend cannot do yet is an error, never ignored', () => {
   const lines = ['backend: verl', 'compute: modal'];
   for (const line of lines) {

@@ -52,6 +52,7 @@ export function loadConfigFile(
   settings: readonly string[] = [],
   { anyBackend = false }: LoadOptions = {},
 ): LoadedConfig {
+  assertNoProgram(file);
   const text = readText(file);
   const source = parseConfigText(text, file);
   const resolved = resolveConfig(source, settings.map(parseSetting), file, dirname(resolve(file)), anyBackend);
@@ -217,6 +218,15 @@ function environmentFiles(environment: Config['environment'], file: (path: strin
   if (environment === null) return null;
   if (typeof environment === 'string') return file(environment);
   return Object.fromEntries(Object.entries(environment).map(([name, path]) => [name, file(path)]));
+}
+
+/** A training script of another library is given as readily as its configuration. */
+function assertNoProgram(file: string): void {
+  if (!/\.(py|ipynb|[cm]?[jt]s|sh)$/.test(file)) return;
+  throw new GradusError('CONFIG_SYNTAX', `${file} is a program, not a configuration`, {
+    hint: 'a configuration is YAML or JSON, whose keys are what a program gives its trainer: gradus agent-docs migrating',
+    path: file,
+  });
 }
 
 function readText(file: string): string {

@@ -32,6 +32,7 @@ test('references are found, and can be replaced', () => {
 test('rewards of TRL and open-r1 lead to ours, other names to the nearest', () => {
   const known = ['math_verify', 'think_format'];
   assert.match(rewardHint('trl.rewards.accuracy_reward', known), /^here it is called math_verify; /);
+  assert.match(rewardHint('mine.rewards.correctness', known), /FILE:NAME: mine\/rewards\.py:correctness$/);
   assert.match(
     rewardHint('think_formt', known),
     /^there is: .*did you mean "think_format"\?; a function of yours is FILE:NAME$/,

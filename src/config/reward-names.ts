@@ -35,6 +35,10 @@ const foreignRewards: Readonly<Record<string, string>> = {
 /** The hint for an unknown reward. @param known the names that exist */
 export function rewardHint(name: string, known: readonly string[]): string {
   const ours = named(foreignRewards, name.split('.').at(-1)!);
+  const [, module, attribute] = /^([\w.]+)\.(\w+)$/.exec(name) ?? [];
+  if (ours === undefined && module !== undefined) {
+    return `a function of a Python module is FILE:NAME: ${module.replaceAll('.', '/')}.py:${attribute}`;
+  }
   return `${ours === undefined ? existingNames(name, known) : `here it is called ${ours}`}; a function of yours is FILE:NAME`;
 }
 

@@ -8,3 +8,12 @@ def accepted(function, arguments):
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return arguments
     return {parameter.name: arguments[parameter.name] for parameter in parameters if parameter.name in arguments}
+
+
+def missing(function, arguments):
+    """The first parameter without a default that no argument fills, or None."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if named and parameter.default is parameter.empty and name not in arguments:
+            return name
+    return None

@@ -2,7 +2,7 @@
 import math
 from types import SimpleNamespace
 
-from .calling import accepted
+from .calling import accepted, missing
 
 # Columns that TRL does not hand on, for they would hide its own arguments.
 _taken = ("prompt", "completion", "completion_ids")
@@ -32,8 +32,18 @@ def score(function, prompts, completions, completion_ids, columns, trainer_state
         **{"log_metric": log_metric, "log_extra": log_extra},
         **{"trainer_state": SimpleNamespace(**trainer_state)},
     }
+    absent = missing(function, arguments)
+    if absent is not None:
+        raise TypeError(_absent(absent, columns))
     answer = resolve(function(**accepted(function, arguments)))
     return {"scores": _scores(answer, len(completions)), "metrics": metrics, "extra": extra}
+
+
+def _absent(name, columns):
+    if name in _taken:
+        return f"it takes {name}, but lists of them: prompts, completions, completion_ids"
+    names = ", ".join(column for column in columns if column not in _taken)
+    return f"it takes {name}, and no column has this name; there is: {names}; columns: {{{name}: NAME}} gives it to one"
 
 
 def finite(value, what):

@@ -89,14 +89,20 @@ async function readRows(file: string): Promise<Example[]> {
 /**
  * Throws `COLUMN_MISSING` for the first of `columns` that a row lacks.
  * @param path of the data set, for the message
+ * @param remedy is added to the hint: what else may be done about a missing column
  */
-export function requireColumns(rows: readonly Example[], columns: readonly string[], path: string): void {
+export function requireColumns(
+  rows: readonly Example[],
+  columns: readonly string[],
+  path: string,
+  remedy?: (column: string) => string,
+): void {
   for (const column of columns) {
     const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
     if (lacking < 0) continue;
     const where = rows.some((row) => Object.hasOwn(row, column)) ? `row ${lacking + 1} of ${path}` : path;
     throw new GradusError('COLUMN_MISSING', `${where} has no column ${JSON.stringify(column)}`, {
-      hint: existingNames(column, Object.keys(rows[lacking]!)),
+      hint: [existingNames(column, Object.keys(rows[lacking]!)), ...(remedy ? [remedy(column)] : [])].join('; '),
       path: column,
     });
   }

@@ -43,7 +43,10 @@ test('columns get other names, and keep their own', async () => {
   const { train } = await load({ columns: { question: 'problem', answer: 'solution' }, prompt_column: 'question' });
   assert.deepEqual(train[3], { ...rows[3], question: '3 + 1', answer: '4' });
   await assert.rejects(load({ columns: { question: 'problems' } }), isError('COLUMN_MISSING'));
-  await assert.rejects(load({ prompt_column: 'question', eval: {} }), isError('COLUMN_MISSING'));
+  await assert.rejects(load({ prompt_column: 'question', eval: {} }), {
+    code: 'COLUMN_MISSING',
+    hint: /; set prompt_column, or columns: \{question: NAME\} gives one of them this name$/,
+  });
 });
 
 test('a column may be inside of another, unless there is one of that very name', async () => {

@@ -59,10 +59,19 @@ export async function loadProblems(
       : await problemsOfEnvironment(environment, config);
   const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
   for (const rows of [problems.train, problems.eval]) {
-    requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data');
+    requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data', (column) =>
+      columnRemedy(column, config),
+    );
     assertEnvironments(rows, config);
   }
   return problems;
+}
+
+/** The keys with which a configuration reads another column in place of one that is missing. */
+function columnRemedy(column: string, { prompt_column, answer_column }: Config): string {
+  const keys = Object.entries({ prompt_column, answer_column }).filter(([, name]) => name === column);
+  const copies = `columns: {${column}: NAME} gives one of them this name`;
+  return [...keys.map(([key]) => `set ${key}`), copies].join(', or ');
 }
 
 /** Opens the task set of a configuration, if it has one. Throws `CONFIG_INVALID` for an unknown name or wrong settings. */

@@ -51,6 +51,14 @@ def fn(prompts, completions, completion_ids, answer, log_metric, **kwargs):
   assert.deepEqual(outcome, { scores: [1, 0], metrics: { answered: 1 }, extra: { said: ['2', 'three'] } });
 });
 
+test('an argument that no column fills is an error that names the columns and what makes one of them it', async () => {
+  const score = await load('def fn(completions, solution, *, level=None):\n    return [0 for _ in completions]');
+  const message = /it takes solution, .* there is: answer; columns: \{solution: NAME\} gives it to one/;
+  assert.match(String(await scores(score, '2')), message);
+  const one = await load('def fn(prompt, completions):\n    return [0 for _ in completions]');
+  assert.match(String(await scores(one, '2')), /it takes prompt, but lists of them: prompts/);
+});
+
 test('it gets how far the run is, as trainer_state; where no run asks, the state before one', async () => {
   const score = await load(
     'def fn(completions, trainer_state, **kwargs):\n    return [trainer_state.global_step / trainer_state.max_steps]',
