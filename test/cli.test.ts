@@ -222,6 +222,18 @@ describe('code of the user that keeps the command from answering', () => {
   });
 });
 
+test('the schema of configurations has the task sets and the settings of each', async () => {
+  const { json_schema } = onlyObject((await run(['config-schema', '--json'])).stdout) as {
+    json_schema: { properties: { taskset: object }; allOf: { then: { properties: Record<string, object> } }[] };
+  };
+  assert.match(
+    JSON.stringify(json_schema.properties.taskset),
+    /countdown \(an expression .*"enum":\["arithmetic","countdown",/,
+  );
+  const [arithmetic] = json_schema.allOf.map(({ then }) => JSON.stringify(then.properties.taskset_config));
+  assert.match(arithmetic!, /"operators":.*"low":.*"additionalProperties":false/);
+});
+
 test('a model that is not on this machine is exit 3', async () => {
   const file = writeConfig('absent.yaml', { model: 'Org/No-Such-Model' });
   const { hint } = assertFailure(await run(['train', file, '--json']), 3, 'MODEL_NOT_FOUND');

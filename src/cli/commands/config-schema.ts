@@ -7,6 +7,29 @@ const examples = `Examples:
       # then, as the first line of a config: # yaml-language-server: $schema=gradus.schema.json
 `;
 
+/** The schema, which knows any name of a task set, and with it the names that there are and what each takes as `taskset_config`. */
+async function configJsonSchema(): Promise<object> {
+  const { z } = await import('zod');
+  const { configSchema } = await import('../../config/schema.ts');
+  const { tasksets } = await import('../../envs/tasksets.ts');
+  const { properties = {}, ...schema } = z.toJSONSchema(configSchema, { io: 'input' });
+  const known = Object.entries(tasksets);
+  const taskset = {
+    ...(properties.taskset as object),
+    enum: [...known.map(([name]) => name), null],
+    description: `a built-in generator of problems, instead of dataset: ${known.map(([name, { describe }]) => `${name} (${describe})`).join(', ')}`,
+  };
+  const allOf = known.map(([name, { config }]) => {
+    const { $schema: _, ...taskset_config } = z.toJSONSchema(config, { io: 'input' });
+    return {
+      if: { properties: { taskset: { const: name } }, required: ['taskset'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { taskset_config } },
+    };
+  });
+  return { title: 'Gradus configuration', ...schema, properties: { ...properties, taskset }, allOf };
+}
+
 export function configSchemaCommand(cli: Cli): Command {
   return new Command('config-schema')
     .description('print the JSON Schema of configurations: every key with its type, default and meaning')
@@ -14,9 +37,7 @@ export function configSchemaCommand(cli: Cli): Command {
     .addHelpText('before', examples)
     .action(
       cli.action(async () => {
-        const { z } = await import('zod');
-        const { configSchema } = await import('../../config/schema.ts');
-        const json_schema = { title: 'Gradus configuration', ...z.toJSONSchema(configSchema, { io: 'input' }) };
+        const json_schema = await configJsonSchema();
         cli.output.result(
           { ok: true, schema: 'config-schema.result/1', command: 'config-schema', json_schema },
           JSON.stringify(json_schema, null, 2),
