@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GradusError } from './errors.ts';
 import { existingNames } from './nearest.ts';
 
+/** A thing with settings, which a configuration selects by name: see `configurable`. */
 export interface Configurable<T> {
   /** A one-line description, for lists and schemas. */
   readonly describe: string;

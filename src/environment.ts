@@ -2,6 +2,7 @@
 import type { Message } from './message.ts';
 import type { EnvBuilder, EpisodeScore, Example, Trajectory } from './rl.ts';
 
+/** What `environment` of a configuration is, and what `multiTurn`, `toolEnvironment` and `singleTurn` make: it plays problems, and may bring its own. */
 export interface Environment<E extends Example = Example> extends EnvBuilder<E> {
   /**
    * The names of all its scores, of episodes and groups. An episode is correct if the first score is at least 1.
@@ -22,6 +23,7 @@ export interface Environment<E extends Example = Example> extends EnvBuilder<E> 
 /** The texts of a policy's turns. */
 export type Turns = readonly (string | Message)[];
 
+/** The problems of an environment. */
 export interface Dataset<E extends Example = Example> {
   readonly train: readonly E[];
   /** Held-out problems. @default a part of `train`, as for a data set */

@@ -1,7 +1,9 @@
 // The interface for loggers of metrics.
 
+/** Numbers by name, such as `reward` and `completions/mean_length`. */
 export type Metrics = Readonly<Record<string, number>>;
 
+/** Receives the metrics of each step. */
 export interface MetricsLogger {
   /** Metrics of one step under TRL's names; what was not measured is absent. */
   log(step: number, metrics: Metrics): void | Promise<void>;

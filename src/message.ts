@@ -3,6 +3,7 @@
 export const roles = ['system', 'user', 'assistant', 'tool'] as const;
 export type Role = (typeof roles)[number];
 
+/** A call of a tool, as the model wrote it. */
 export interface ToolCall {
   /** Identifies the call within its message; the tool's answer refers to it. */
   readonly id: string;
@@ -11,6 +12,7 @@ export interface ToolCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
+/** One message of a conversation. */
 export interface Message {
   readonly role: Role;
   readonly content: string;

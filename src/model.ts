@@ -22,6 +22,7 @@ export interface TrainingBatch {
   readonly sequences: readonly TrainingSequence[];
 }
 
+/** What an update measured. */
 export interface UpdateResult {
   /** Training metrics under TRL's names: loss, grad_norm, entropy, kl, clip_ratio/…. The trainer adds `learning_rate`. */
   readonly metrics: Readonly<Record<string, number>>;
@@ -29,6 +30,7 @@ export interface UpdateResult {
   readonly logprobs: readonly (readonly number[])[];
 }
 
+/** A policy that can be trained. One of your own may wrap another and replace a method, such as `policy` or `update`. */
 export interface Model {
   /** A policy whose calls sample with the weights that are current at the time. */
   policy(): Policy;

@@ -1,5 +1,6 @@
 // The interface of a policy: requests for completions, and the completions that it samples for them.
 
+/** How the completions of a call are sampled. */
 export interface SamplingOptions {
   /** Maximum number of tokens in a completion. */
   readonly maxTokens: number;
@@ -19,6 +20,7 @@ export interface SamplingOptions {
   readonly signal?: AbortSignal;
 }
 
+/** One completion that is asked for. */
 export interface SampleRequest {
   /** Requests with equal prompts share one pass over the prompt. */
   readonly promptIds: readonly number[];
@@ -48,6 +50,7 @@ export interface TokenLogprob {
   readonly logprob: number;
 }
 
+/** A sampled completion: its tokens and their log-probabilities, in lists of equal length. */
 export interface Completion {
   readonly ids: readonly number[];
   /**
@@ -80,6 +83,7 @@ export interface TextLogprobsOptions {
 /** A sequence of requests to a policy: yields a request, receives its completion, may yield another request, and returns a result. */
 export type Dialogue<T> = AsyncGenerator<SampleRequest, T, Completion>;
 
+/** What samples completions: a model with its current weights. */
 export interface Policy {
   /** The maximum length of a prompt with its completion, in tokens. */
   readonly contextLength: number;

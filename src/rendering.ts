@@ -21,6 +21,7 @@ export interface Renderer {
   follow?(tools: readonly ToolSpec[]): TurnText;
 }
 
+/** A turn whose text is told while it is sampled. */
 export interface TurnText {
   /** Returns the text that is now known not to belong to a call. The end of the content may be missing: `parse` has it. */
   push(id: number): string;

@@ -2,7 +2,7 @@
 import { GradusError } from './errors.ts';
 import type { Message, ToolSpec } from './message.ts';
 
-/** One problem: a row of a data set. */
+/** One problem: a row of a data set. An interface of yours that is one says so, `interface Ticket extends Example`; a type alias need not. */
 export type Example = Readonly<Record<string, unknown>>;
 
 /** What a policy sees before it acts. */
@@ -48,6 +48,7 @@ export interface Env {
 
 export type EpisodeScore = Readonly<Record<string, number | null>>;
 
+/** Makes an episode of a problem. */
 export interface EnvBuilder<E extends Example = Example> {
   build(example: E): Env | Promise<Env>;
 }

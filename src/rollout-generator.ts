@@ -21,6 +21,7 @@ export interface GenerateOptions {
   readonly onGroup?: (index: number, trajectories: readonly Trajectory[]) => void;
 }
 
+/** Makes the rollouts of a step: groups of trajectories, one group for each example. */
 export interface Generator<E extends Example = Example> {
   /** Returns one group of trajectories per example, in order. */
   generate(examples: readonly E[], policy: Policy, options: GenerateOptions): Promise<Trajectory[][]>;

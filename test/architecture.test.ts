@@ -182,6 +182,19 @@ test('examples import only the public surface, one another, packages and node: m
   assert.deepEqual(offences, []);
 });
 
+test('every function and class of the public surface has a docstring', () => {
+  const surface = readFileSync(join(root, 'src/index.ts'), 'utf8');
+  const silent = [...surface.matchAll(/^export \{([^}]*)\} from '\.\/(.*)';$/gm)].flatMap(([, names, file]) => {
+    const source = readFileSync(join(root, 'src', file!), 'utf8');
+    return names!
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== '')
+      .filter((name) => new RegExp(`(?<!\\*/\n)^export (?:async )?(?:function|class) ${name}\\b`, 'm').test(source));
+  });
+  assert.deepEqual(silent, []);
+});
+
 test('the first line of every source file says what it is', () => {
   const silent = sources.filter((file) => !/^\/\/ \S/.test(read(file)));
   assert.deepEqual(silent, []);

@@ -2,6 +2,7 @@
 import type { WeightedReward } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 
+/** A generator of problems with known answers. */
 export interface Taskset {
   /**
    * The first `count` problems of a split, in an order that depends on `seed` alone. No problem is ever in both splits, whatever the seed.

@@ -18,6 +18,7 @@ export const regexMatchConfig: z.ZodType<RegexMatchConfig> = z.strictObject({
     .exactOptional(),
 });
 
+/** 1 if the pattern matches somewhere in the completion, else 0. */
 export function regexMatch(config: RegexMatchConfig): RewardFunction {
   const pattern = new RegExp(config.pattern, config.flags ?? 's');
   return ({ completions }) => completions.map((completion) => (pattern.test(completion) ? 1 : 0));

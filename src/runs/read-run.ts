@@ -79,6 +79,7 @@ const evaluationFields: Fields = {
 const alertFields: Fields = { step: 'a number', level: 'a string', rule: 'a string', text: 'a string' };
 const sampleFields: Fields = { step: 'a number', prompt: 'an array', completion: 'a string', rewards: 'an object' };
 
+/** The metrics of every step, in order: metrics.jsonl of a run’s directory, which `findRun` knows by its name. Throws `RUN_DAMAGED`. */
 export function readMetrics(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.metrics), { step: 'a number' });
 }
@@ -87,6 +88,7 @@ export function readTimings(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.timings), { step: 'a number' });
 }
 
+/** The evaluations on held-out problems, in order; that of step 0 is of the untrained model. */
 export function readEvaluations(directory: string): EvaluationRecord[] {
   return readLines(join(directory, runFiles.evals), evaluationFields);
 }
@@ -95,6 +97,7 @@ export function readAlerts(directory: string): Alert[] {
   return readLines(join(directory, runFiles.alerts), alertFields);
 }
 
+/** The samples that the run kept of held-out problems: see `sample_every_steps`. */
 export function readSamples(directory: string): SampleRecord[] {
   return readLines(join(directory, runFiles.samples), sampleFields);
 }
@@ -104,6 +107,7 @@ export function readEvents<T extends object>(directory: string): T[] {
   return readLines(join(directory, runFiles.events), { type: 'a string', time: 'a string', step: 'a number' });
 }
 
+/** All completions of a step, counted from 1, with their rewards and advantages: one record for each group. */
 export function readRollouts(directory: string, step: number): RolloutRecord[] {
   return readLines(rolloutsFile(directory, step));
 }

@@ -30,6 +30,7 @@ export const fewestProblems = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
+/** Whether a run has learnt: from its first and last evaluations if there are two, else from its training reward. */
 export function learningVerdict(
   metrics: readonly MetricsRecord[],
   evaluations: readonly EvaluationRecord[] = [],

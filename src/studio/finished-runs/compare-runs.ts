@@ -7,6 +7,7 @@ import type { EvaluationRecord } from '../../runs/records.ts';
 import { accuracyMargin, classifyProblems, metricWindows } from '../../runs/verdict.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
+/** How runs differ, and what they came to. */
 export interface Comparison {
   readonly runs: readonly ComparedRun[];
   /** Keys of the configuration that are not the same in all runs, with the value of each run; null where a run has no such key. */
@@ -56,6 +57,7 @@ const heldOutKeys = [
   'max_prompt_tokens',
 ] as const satisfies readonly (keyof Config)[];
 
+/** Compares runs, as `inspectRun` returns them, with the first: configurations, metrics and held-out results. */
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
   const [first, ...others] = runs;
   return {
