@@ -39,3 +39,12 @@ test('a run that goes on with TensorBoard for the first time shows its earlier s
   );
   assert.match(JSON.stringify(texts.samples), /\*\*reward 0\.\d+\*\*/);
 });
+
+test('samples of an environment show which tools were called', async () => {
+  const out = join(folder, 'calls');
+  const calculator = join(import.meta.dirname, '..', '..', 'examples', 'tool-calculator.yaml');
+  const settings = ['max_steps=4', 'sample_every_steps=4', 'eval.every_steps=null', 'eval.limit=16'];
+  await train(calculator, { out, settings: [...settings, 'trackers=[tensorboard]'] });
+  const { texts } = await askOracle<Tracked>(reader, 'read_tensorboard.py', [join(out, 'tensorboard')]);
+  assert.match(JSON.stringify(texts.samples), /\*\*assistant\*\*\\n\\n {4}add\(/);
+});

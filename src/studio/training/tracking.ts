@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import type { Metrics } from '../../logging.ts';
+import type { Message } from '../../message.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { readEvents } from '../../runs/read-run.ts';
 import type { SampleRecord } from '../../runs/records.ts';
@@ -117,9 +118,15 @@ function sampleText({ prompt, completion, messages, reward, rewards }: SampleRec
   const turns = [...prompt, ...(messages ?? [{ role: 'assistant', content: completion }])];
   const scores = Object.entries(rewards).map(([name, score]) => `${name} ${score ?? 'none'}`);
   return [
-    ...turns.map(({ role, content }) => `**${role}**\n\n${content.replaceAll(/^/gm, '    ')}`),
+    ...turns.map((turn) => `**${turn.role}**\n\n${turnText(turn).replaceAll(/^/gm, '    ')}`),
     `**reward ${reward ?? 'none'}** (${scores.join(', ')})`,
   ].join('\n\n');
+}
+
+/** What a turn says, and the tools that it calls. */
+function turnText({ content, toolCalls = [] }: Message): string {
+  const calls = toolCalls.map(({ name, arguments: given }) => `${name}(${JSON.stringify(given)})`);
+  return [content, ...calls].filter(Boolean).join('\n');
 }
 
 /** The events up to a step. If a step was made twice, its later events count. */
