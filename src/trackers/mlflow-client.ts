@@ -28,7 +28,9 @@ export const mostMetrics = 1000;
 export const mostParameters = 100;
 
 interface RunAnswer {
-  readonly run: { readonly info: { readonly run_id: string; readonly artifact_uri: string } };
+  readonly run: {
+    readonly info: { readonly run_id: string; readonly artifact_uri: string; readonly lifecycle_stage?: string };
+  };
 }
 
 interface RequestOptions {
@@ -59,6 +61,12 @@ export class MlflowClient {
     return answer?.experiment.experiment_id;
   }
 
+  /** Whether there is an experiment with this id. */
+  async hasExperiment(id: string, signal?: AbortSignal): Promise<boolean> {
+    const path = `experiments/get?experiment_id=${encodeURIComponent(id)}`;
+    return (await this.#unlessMissing('GET', path, { ...(signal && { signal }) })) !== undefined;
+  }
+
   async createExperiment(name: string): Promise<string> {
     const answer = await this.#call<{ experiment_id: string }>('POST', 'experiments/create', { body: { name } });
     return answer.experiment_id;
@@ -74,13 +82,12 @@ export class MlflowClient {
     return { id: run.info.run_id, artifacts: run.info.artifact_uri };
   }
 
-  /** @returns the location of its artifacts and its experiment; undefined if there is no such run */
+  /** @returns the location of its artifacts; undefined if there is no such run, or it was deleted, which a server does not do at once */
   async resumeRun(id: string): Promise<{ readonly artifacts: string } | undefined> {
-    const body = { run_id: id, status: 'RUNNING' };
-    const updated = await this.#unlessMissing('POST', 'runs/update', { body });
-    if (!updated) return undefined;
-    const { run } = await this.#call<RunAnswer>('GET', `runs/get?run_id=${id}`);
-    return { artifacts: run.info.artifact_uri };
+    const found = await this.#unlessMissing<RunAnswer>('GET', `runs/get?run_id=${id}`);
+    if (!found || found.run.info.lifecycle_stage === 'deleted') return undefined;
+    await this.#call('POST', 'runs/update', { body: { run_id: id, status: 'RUNNING' } });
+    return { artifacts: found.run.info.artifact_uri };
   }
 
   async log(

@@ -63,6 +63,35 @@ test('a run has its configuration, its state, a note and its files there', async
   assert.ok('config.yaml' in texts && 'samples/step_000030.md' in texts);
 });
 
+test('a run that was deleted there is tracked anew when it goes on, with its earlier steps', async () => {
+  const experiment = await call<{ experiment_id: string }>('experiments/create', { name: 'by its id' });
+  Object.assign(process.env, environment, { MLFLOW_EXPERIMENT_ID: experiment.experiment_id });
+  delete process.env.MLFLOW_EXPERIMENT_NAME;
+  const out = join(folder, 'deleted');
+  const toy = join(import.meta.dirname, '..', '..', 'configs', 'toy-grpo.yaml');
+  await train(toy, { out, settings: ['trackers=[mlflow]', 'max_steps=3'] });
+  const first = readRun(out).trackers!.mlflow!;
+  assert.ok(first.url.includes(`/experiments/${experiment.experiment_id}/`));
+  await call('runs/delete', { run_id: first.id });
+  await train(toy, { out, settings: ['trackers=[mlflow]', 'max_steps=6'], resume: true });
+  const second = readRun(out).trackers!.mlflow!;
+  assert.notEqual(second.id, first.id);
+  const { metrics } = await read(second.id!);
+  assert.deepEqual(
+    metrics.reward!.map(([step]) => step),
+    [1, 2, 3, 4, 5, 6],
+  );
+});
+
+async function call<T>(path: string, body: object): Promise<T> {
+  const response = await fetch(`${environment.MLFLOW_TRACKING_URI}api/2.0/mlflow/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as T;
+}
+
 async function start(): Promise<() => Promise<void>> {
   const cwd = join(folder, 'server');
   mkdirSync(cwd);

@@ -71,6 +71,24 @@ test('credentials are sent as MLflow’s own client sends them, and refused ones
   assert.deepEqual(seen, [undefined, `Basic ${Buffer.from('ann:secret').toString('base64')}`, 'Bearer token']);
 });
 
+test('an experiment is also given by its id, as to MLflow’s own client', async () => {
+  const { uri } = await serve((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://server');
+    const [byId, byName] = [searchParams.get('experiment_id'), searchParams.get('experiment_name')];
+    const experiment = { experiment_id: '7' };
+    if (byId === '7' || byName === 'mine') response.end(JSON.stringify({ experiment }));
+    else response.writeHead(404).end(JSON.stringify({ error_code: 'RESOURCE_DOES_NOT_EXIST', message: pathname }));
+  });
+  const base = { MLFLOW_TRACKING_URI: uri };
+  await connectMlflow({ ...base, MLFLOW_EXPERIMENT_ID: '7' });
+  await connectMlflow({ ...base, MLFLOW_EXPERIMENT_ID: '7', MLFLOW_EXPERIMENT_NAME: 'mine' });
+  for (const other of [{ MLFLOW_EXPERIMENT_ID: '8' }, { MLFLOW_EXPERIMENT_ID: '8', MLFLOW_EXPERIMENT_NAME: 'mine' }]) {
+    const { code, kind, message } = await refusal({ ...base, ...other });
+    assert.deepEqual([code, kind], ['MLFLOW_EXPERIMENT_INVALID', 'invalid']);
+    assert.match(message, /no experiment with the id 8/);
+  }
+});
+
 test('a server that goes away does not stop the run; what it missed, it is told when it is back', async () => {
   const logged: number[] = [];
   let failing = true;
@@ -78,8 +96,9 @@ test('a server that goes away does not stop the run; what it missed, it is told 
     const answer = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body));
     if (request.url!.includes('experiments')) return answer(200, { experiment: { experiment_id: '1' } });
     if (request.url!.endsWith('runs/create')) {
-      return answer(200, { run: { info: { run_id: 'abc', artifact_uri: 'file:///elsewhere' } } });
+      return answer(200, { run: { info: { run_id: 'abc', artifact_uri: 'mlflow-artifacts:/1/abc/artifacts' } } });
     }
+    if (request.method === 'PUT') return answer(200, {});
     const chunks = await Array.fromAsync(request);
     const { metrics = [] } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as {
       metrics?: { step: number; key: string }[];
@@ -132,4 +151,16 @@ test('a server that refuses what it is sent does not stop the run, which keeps w
   const result = await train(toy, { out, settings: ['max_steps=5', 'trackers=[mlflow, jsonl]'] });
   assert.equal(result.ok, true);
   assert.equal(readRun(out).trackers!.mlflow!.fault, 'the run is deleted');
+});
+
+test('a run whose artifacts are not kept behind the server says that its files are not there', async () => {
+  const { uri } = await serve((request, response) => {
+    const info = { run_id: 'abc', artifact_uri: 's3://bucket/abc/artifacts' };
+    request.resume();
+    response.end(JSON.stringify({ experiment: { experiment_id: '1' }, run: { info } }));
+  });
+  process.env.MLFLOW_TRACKING_URI = uri;
+  const out = join(folder, 'bucket');
+  await train(toy, { out, settings: ['max_steps=2', 'trackers=[mlflow]'] });
+  assert.match(readRun(out).trackers!.mlflow!.fault!, /not uploaded.*s3:\/\/bucket/);
 });

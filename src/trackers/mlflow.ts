@@ -21,16 +21,21 @@ const longestValue = 500;
 const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } as const;
 
 /**
- * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, or MLflow's default; it is created if it does not exist.
- * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `CREDENTIALS_REFUSED`.
+ * The experiment is that of `MLFLOW_EXPERIMENT_NAME`, which is created if it does not exist, that of `MLFLOW_EXPERIMENT_ID`, or MLflow's default.
+ * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_REFUSED`.
  */
 export async function connectMlflow(
   environment: Environment,
   signal?: AbortSignal,
 ): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
   const client = new MlflowClient(mlflowSettings(environment));
-  const name = environment.MLFLOW_EXPERIMENT_NAME || 'Default';
-  const found = await reached(client, () => client.findExperiment(name, signal));
+  const { MLFLOW_EXPERIMENT_NAME: given, MLFLOW_EXPERIMENT_ID: id } = environment;
+  const name = given || 'Default';
+  const found = await reached(client, async () => {
+    if (given || !id) return client.findExperiment(name, signal);
+    return (await client.hasExperiment(id, signal)) ? id : undefined;
+  });
+  if (id && found !== id) throw experimentError(client, id, given);
   return (run) =>
     reached(client, async () => {
       const experiment = found ?? (await client.createExperiment(name));
@@ -66,7 +71,12 @@ class MlflowTracker implements Tracker {
   }
 
   get fault(): string | undefined {
-    return this.#outbox.fault ?? this.#endFault;
+    return this.#outbox.fault ?? this.#endFault ?? this.#artifactFault;
+  }
+
+  get #artifactFault(): string | undefined {
+    if (this.#client.takesArtifacts(this.#artifacts)) return undefined;
+    return `samples and files are not uploaded: this experiment keeps them at ${this.#artifacts}, not behind the server (mlflow server --artifacts-destination)`;
   }
 
   log(step: number, metrics: Metrics, time = Date.now()): void {
@@ -147,6 +157,14 @@ async function reached<T>({ uri }: MlflowClient, work: () => Promise<T>): Promis
       cause,
     });
   }
+}
+
+function experimentError({ uri }: MlflowClient, id: string, name: string | undefined): GradusError {
+  const said = `the MLflow server at ${uri} has no experiment with the id ${id}`;
+  return new GradusError('MLFLOW_EXPERIMENT_INVALID', name ? `${said} and the name ${name}` : said, {
+    hint: 'set MLFLOW_EXPERIMENT_NAME alone, and the experiment is made if there is none; or correct MLFLOW_EXPERIMENT_ID',
+    path: 'trackers',
+  });
 }
 
 function ownTags(): MlflowPair[] {
