@@ -21,7 +21,9 @@ interface ServeFlags extends Pick<ServeOptions, 'checkpoint' | 'host' | 'port' |
 
 export function serveCommand(cli: Cli): Command {
   return new Command('serve')
-    .description('answer requests of OpenAI’s interface (chat completions, completions, models) with a trained model')
+    .description(
+      'answer requests of OpenAI’s interface (chat completions, responses, completions, models) with a trained model',
+    )
     .argument('<run|config|model>', 'a run (directory, name, latest), a config file, or a model (folder or .gguf file)')
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--host <address>', 'where to listen (default: 127.0.0.1, which only this machine reaches)')

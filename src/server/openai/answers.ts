@@ -6,7 +6,7 @@ import { textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
 import type { ServedCompletion, ServedModel } from './served-model.ts';
 
-type FinishReason = 'stop' | 'length' | 'tool_calls';
+export type FinishReason = 'stop' | 'length' | 'tool_calls';
 
 export interface Usage {
   readonly prompt_tokens: number;

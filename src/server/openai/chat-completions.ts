@@ -1,7 +1,7 @@
 // POST /v1/chat/completions
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
-import { chatLogprobs, finishReason, headOf, toolCallsOf, usageOf } from './answers.ts';
+import { chatLogprobs, type FinishReason, finishReason, headOf, toolCallsOf, type Usage, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
 import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
@@ -30,18 +30,39 @@ export async function chatCompletion(model: ServedModel, request: ChatRequest, s
   };
 }
 
+/** A piece of an answer. */
+export interface ChatChunk {
+  /** None with the usage, which comes last, if it is asked for. */
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: {
+      readonly role?: 'assistant';
+      readonly content?: string;
+      readonly tool_calls?: ReturnType<typeof toolCallsOf>;
+    };
+    readonly logprobs: ReturnType<ReturnType<typeof chatLogprobs>> | null;
+    readonly finish_reason: FinishReason | null;
+  }[];
+  readonly usage?: Usage | null;
+}
+
 /** The pieces of the same answer. Text is told as it grows, calls of tools when they are there. */
 export async function chatCompletionChunks(
   model: ServedModel,
   request: ChatRequest,
   signal: AbortSignal,
-  tell: (chunk: object) => void,
+  tell: (chunk: ChatChunk) => void,
 ): Promise<void> {
   const prompt = promptOf(model, request);
   const head = headOf(model, 'chat.completion.chunk');
   const usage = request.stream_options?.include_usage ? { usage: null } : {};
-  const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
-    tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
+  type Choice = ChatChunk['choices'][number];
+  const piece = (
+    index: number,
+    delta: Choice['delta'],
+    finish_reason: Choice['finish_reason'] = null,
+    logprobs: Choice['logprobs'] = null,
+  ) => tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
   const grows = toolsOf(request).length === 0 || model.renderer.follow !== undefined;
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
   const tellPiece = (index: number, { text, tokens }: Piece) =>

@@ -1,4 +1,4 @@
-// A model behind OpenAI's interface: models, chat completions, completions; whole or as a stream of events.
+// A model behind OpenAI's interface: models, chat completions, completions, responses; whole or as a stream of events.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -11,6 +11,8 @@ import { Buffered } from './buffered.ts';
 import { chatCompletion, chatCompletionChunks } from './chat-completions.ts';
 import { completion, completionChunks } from './completions.ts';
 import { chatRequest, completionRequest } from './requests.ts';
+import { responsesRequest } from './response-requests.ts';
+import { response, responseEvents } from './responses.ts';
 import type { ServedModel } from './served-model.ts';
 
 export interface OpenAiAppOptions {
@@ -28,8 +30,13 @@ const mostBytes = 16 * 2 ** 20;
 interface Route<R> {
   readonly schema: z.ZodType<R>;
   whole(model: ServedModel, request: R, signal: AbortSignal): Promise<object>;
-  pieces(model: ServedModel, request: R, signal: AbortSignal, tell: (chunk: object) => void): Promise<void>;
+  /** Chunks with a `type` are events of that name. */
+  pieces(model: ServedModel, request: R, signal: AbortSignal, tell: (chunk: Chunk) => void): Promise<void>;
+  /** What follows the last piece. */
+  readonly end?: string;
 }
+
+type Chunk = object & { readonly type?: string };
 
 export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
   const app = new Hono();
@@ -50,12 +57,15 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
     model.assertIs(c.req.param('id'));
     return c.json(described);
   });
-  const chat = { schema: chatRequest, whole: chatCompletion, pieces: chatCompletionChunks };
-  const text = { schema: completionRequest, whole: completion, pieces: completionChunks };
+  const end = '[DONE]';
+  const chat = { schema: chatRequest, whole: chatCompletion, pieces: chatCompletionChunks, end };
+  const text = { schema: completionRequest, whole: completion, pieces: completionChunks, end };
+  const responses = { schema: responsesRequest, whole: response, pieces: responseEvents };
   app.post('/v1/chat/completions', (c) => answer(c, model, chat, onError));
   app.post('/v1/completions', (c) => answer(c, model, text, onError));
+  app.post('/v1/responses', (c) => answer(c, model, responses, onError));
   app.notFound((c) => {
-    const known = 'POST /v1/chat/completions, POST /v1/completions, GET /v1/models, GET /health';
+    const known = 'POST /v1/chat/completions, POST /v1/completions, POST /v1/responses, GET /v1/models, GET /health';
     return c.json(
       new ApiError(404, 'not_found', `No such address: ${c.req.method} ${c.req.path}; there are ${known}`).body,
       404,
@@ -81,13 +91,13 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
 async function answer<R extends { stream?: boolean | null | undefined }>(
   c: Context,
   model: ServedModel,
-  { schema, whole, pieces }: Route<R>,
+  { schema, whole, pieces, end }: Route<R>,
   onError: (error: unknown) => void,
 ): Promise<Response> {
   const request = parsed(schema, await bodyOf(c));
   const { signal } = c.req.raw;
   if (!request.stream) return c.json(await whole(model, request, signal));
-  const chunks = new Buffered<object>();
+  const chunks = new Buffered<Chunk>();
   pieces(model, request, signal, (chunk) => chunks.push(chunk)).then(
     () => chunks.end(),
     (error) => chunks.end(error),
@@ -96,14 +106,18 @@ async function answer<R extends { stream?: boolean | null | undefined }>(
   // Until something has been sent, what is wrong with a request can be told by the status.
   const first = await reader.next();
   return streamSSE(c, async (stream) => {
-    const send = (data: string) => stream.writeSSE({ data });
+    const send = (chunk: Chunk) =>
+      stream.writeSSE({ data: JSON.stringify(chunk), ...(chunk.type !== undefined && { event: chunk.type }) });
     try {
-      for (let next = first; !next.done; next = await reader.next()) await send(JSON.stringify(next.value));
-      await send('[DONE]');
+      for (let next = first; !next.done; next = await reader.next()) await send(next.value);
+      if (end !== undefined) await stream.writeSSE({ data: end });
     } catch (error) {
       if (signal.aborted) return;
       onError(error);
-      await send(JSON.stringify(new ApiError(500, 'internal_error', messageOf(error)).body));
+      await send({
+        ...(end === undefined && { type: 'error' }),
+        ...new ApiError(500, 'internal_error', messageOf(error)).body,
+      });
     }
   });
 }

@@ -12,6 +12,8 @@ interface Answers {
   readonly models: readonly string[];
   readonly whole: string;
   readonly streamed: string;
+  readonly response: string;
+  readonly response_streamed: string;
   readonly completion: number;
   readonly error: string | null;
 }
@@ -23,10 +25,10 @@ test('it lists the model, gets answers whole and as a stream, and understands er
   const model = writeTinyChatModel(join(folder, 'tiny'));
   const serving = await serve({ model, taskset: 'arithmetic', reward: 'numeric_match' }, { port: 0 });
   try {
-    const answers = await askOracle<Answers>('openai==2.14.0', 'ask_openai.py', [`${serving.url}/v1`, 'tiny']);
+    const answers = await askOracle<Answers>('openai==3.54.0', 'ask_openai.py', [`${serving.url}/v1`, 'tiny']);
     assert.deepEqual(answers.models, ['tiny']);
     assert.ok(answers.whole.length > 0);
-    assert.equal(answers.streamed, answers.whole);
+    assert.deepEqual([answers.streamed, answers.response, answers.response_streamed], Array(3).fill(answers.whole));
     assert.ok(answers.completion >= 1 && answers.completion <= 4);
     assert.equal(answers.error, 'model_not_found');
   } finally {

@@ -195,6 +195,9 @@ describe('completions', () => {
       assert.ok(Object.keys(told).length <= 2 && Math.max(...Object.values(told)) >= token_logprobs![i]!);
     }
     assert.ok(usage!.completion_tokens <= 24);
+    const asMany = await client.completions.create({ ...options, prompt: '1+1=', n: 2, best_of: 2 });
+    assert.equal(asMany.choices.length, 2);
+    await assert.rejects(client.completions.create({ ...options, prompt: '1+1=', best_of: 2 }), /best_of must be n/);
     const ids = await client.completions.create({ ...options, prompt: [5, 6, 7] });
     assert.equal(ids.usage!.prompt_tokens, 3);
   });

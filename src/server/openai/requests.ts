@@ -5,22 +5,35 @@ import { isObject } from '../../errors.ts';
 import type { Message, ToolSpec } from '../../message.ts';
 
 /** Fields that would change what is sampled, with their values that change nothing. */
-const without = <T extends z.core.util.Literal>(...values: T[]) =>
+export const without = <T extends z.core.util.Literal>(...values: T[]) =>
   z.literal(values, { error: 'this server cannot do that' }).nullish();
 
-const sampling = {
+/** What requests of every kind may say. */
+export const shared = {
   model: z.string(),
-  n: z.int().min(1).max(128).nullish(),
   seed: z.int().nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().positive().max(1).nullish(),
   // Of other servers with this interface: -1 is how vLLM's clients say 0.
   top_k: z.int().min(-1).nullish(),
   min_p: z.number().min(0).max(1).nullish(),
+  stream: z.boolean().nullish(),
+  // They say something about the caller, and nothing about the completion.
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.string().nullish(),
+};
+
+const sampling = {
+  ...shared,
+  n: z.int().min(1).max(128).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(16)]).nullish(),
   repetition_penalty: without(1),
   max_tokens: z.int().min(1).nullish(),
-  stream: z.boolean().nullish(),
   stream_options: z
     .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
     .nullish(),
@@ -30,13 +43,6 @@ const sampling = {
     .looseObject({})
     .refine((biases) => Object.keys(biases).length === 0, 'this server cannot do that')
     .nullish(),
-  // They say something about the caller, and nothing about the completion.
-  user: z.string().nullish(),
-  metadata: z.record(z.string(), z.string()).nullish(),
-  store: z.boolean().nullish(),
-  service_tier: z.string().nullish(),
-  safety_identifier: z.string().nullish(),
-  prompt_cache_key: z.string().nullish(),
 };
 
 const content = z
@@ -45,7 +51,8 @@ const content = z
   })
   .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
 
-const toolArguments = z.string().transform((text, context) => {
+/** The arguments of a call as JSON, parsed. */
+export const toolArguments = z.string().transform((text, context) => {
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
@@ -87,16 +94,26 @@ const tool = z.strictObject({
   }),
 });
 
+/** Which tools a model calls, and in which format it writes, is what it has learnt: nothing here holds it to a grammar. */
+export const toolChoice = z
+  .enum(['auto', 'none'], { error: 'this server knows auto and none; vLLM can force the exported model to call' })
+  .nullish();
+export const textFormat = z.strictObject({
+  type: z.literal('text', {
+    error: 'this server knows only text; vLLM and llama.cpp can hold the exported model to a schema',
+  }),
+});
+
 const chatFields = z.strictObject({
   ...sampling,
   messages: z.array(message).nonempty(),
   max_completion_tokens: z.int().min(1).nullish(),
   tools: z.array(tool).nullish(),
-  tool_choice: z.enum(['auto', 'none'], { error: 'this server knows auto and none' }).nullish(),
+  tool_choice: toolChoice,
   parallel_tool_calls: z.boolean().nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  response_format: z.strictObject({ type: z.literal('text', { error: 'this server knows only text' }) }).nullish(),
+  response_format: textFormat.nullish(),
   modalities: z.tuple([z.literal('text')]).nullish(),
 });
 export const chatRequest = chatFields.refine(({ logprobs, top_logprobs }) => logprobs || !top_logprobs, {
@@ -107,15 +124,19 @@ export type ChatRequest = z.output<typeof chatRequest>;
 
 const ids = z.array(z.int().min(0)).nonempty();
 
-export const completionRequest = z.strictObject({
+const completionFields = z.strictObject({
   ...sampling,
   prompt: z.union([z.string(), z.array(z.string()).nonempty(), ids, z.array(ids).nonempty()]),
   // 0 tokens read a prompt and say nothing: what evaluations that score given answers ask for.
   max_tokens: z.int().min(0).nullish(),
   logprobs: z.int().min(0).max(20).nullish(),
   echo: z.boolean().nullish(),
-  best_of: without(1),
+  best_of: z.int().nullish(),
   suffix: without(''),
+});
+export const completionRequest = completionFields.refine(({ best_of, n }) => (best_of ?? n ?? 1) === (n ?? 1), {
+  error: 'this server samples as many as it tells: best_of must be n',
+  path: ['best_of'],
 });
 export type CompletionRequest = z.output<typeof completionRequest>;
 

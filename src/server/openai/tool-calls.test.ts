@@ -1,49 +1,9 @@
 // Tools through OpenAI's interface: offered to the model, called by it, answered by the client. The model's words are given, so that it does call.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import OpenAI from 'openai';
-import type { Policy } from '../../policy.ts';
-import { chatRenderer } from '../../renderers/chat-renderer.ts';
-import { createChatTemplate } from '../../renderers/chat-template.ts';
-import { characterTokenizerJson } from '../../tokenizers/character-tokenizer.ts';
-import { createTokenizer } from '../../tokenizers/tokenizer.ts';
+import type OpenAI from 'openai';
+import { scriptedClient as clientOf } from '../../../test/scripted-client.ts';
 import { toolSyntaxes } from '../../tools/syntaxes.ts';
-import { openAiApp } from './openai-app.ts';
-import { ServedModel } from './served-model.ts';
-
-const alphabet = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');
-const tokenizer = createTokenizer(characterTokenizerJson(`${alphabet}\n`, ['<unk>', '<s>', '</s>']), {
-  bos_token: '<s>',
-  eos_token: '</s>',
-  unk_token: '<unk>',
-});
-const template = createChatTemplate(
-  "{% for m in messages %}<s>{{ m['role'] }}: {{ m['content'] }}</s>{% endfor %}{% if add_generation_prompt %}<s>assistant: {% endif %}",
-  tokenizer.roleTokens,
-);
-const renderer = chatRenderer(tokenizer, template, { stopIds: new Set([tokenizer.eosId!]) });
-
-/** Says the same whatever it is asked, and keeps what it was asked. */
-function clientOf(words: string): { client: OpenAI; prompts: string[] } {
-  const prompts: string[] = [];
-  const ids = [...tokenizer.encode(words), tokenizer.eosId!];
-  const policy: Policy = {
-    contextLength: 4096,
-    async sample(requests) {
-      return requests.map(({ promptIds, stopWhen }) => {
-        prompts.push(tokenizer.decode(promptIds));
-        const end = ids.findIndex((_, i) => stopWhen!(ids.slice(0, i + 1)));
-        const said = end < 0 ? ids : ids.slice(0, end + 1);
-        const logprobs = said.map(() => -0.5);
-        return { ids: said, logprobs, plainLogprobs: logprobs, finishReason: 'stop' as const };
-      });
-    },
-  };
-  const app = openAiApp(new ServedModel({ id: 'scripted', policy, renderer, tokenizer }));
-  const fetch = (input: string | URL | Request, init?: RequestInit) =>
-    Promise.resolve(app.request(input as string, init));
-  return { client: new OpenAI({ baseURL: 'http://here/v1', apiKey: 'none', maxRetries: 0, fetch }), prompts };
-}
 
 const tools: OpenAI.ChatCompletionTool[] = [
   {

@@ -1,0 +1,160 @@
+// POST /v1/responses: a chat completion told in the words of OpenAI's newer interface.
+// https://platform.openai.com/docs/api-reference/responses-streaming
+import { randomUUID } from 'node:crypto';
+import { type ChatChunk, chatCompletionChunks } from './chat-completions.ts';
+import { chatRequestOf, type ResponsesRequest } from './response-requests.ts';
+import type { ServedModel } from './served-model.ts';
+
+type Choice = ChatChunk['choices'][number];
+type Logprobs = NonNullable<Choice['logprobs']>['content'];
+type Call = NonNullable<Choice['delta']['tool_calls']>[number];
+
+type Status = 'completed' | 'incomplete';
+
+interface ResponseEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+}
+
+/** Tells an event: its type, and what it says. */
+type Tell = (type: string, said: object) => void;
+
+/** The answer as a whole: what the last of its events holds. */
+export async function response(model: ServedModel, request: ResponsesRequest, signal: AbortSignal): Promise<object> {
+  let last: object = {};
+  await responseEvents(model, request, signal, (event) => {
+    last = event;
+  });
+  return (last as { response: object }).response;
+}
+
+/** The answer as it grows. */
+export async function responseEvents(
+  model: ServedModel,
+  request: ResponsesRequest,
+  signal: AbortSignal,
+  tell: (event: ResponseEvent) => void,
+): Promise<void> {
+  const head = headOf(model, request);
+  let sequence_number = 0;
+  const event: Tell = (type, said) => tell({ type, sequence_number: sequence_number++, ...said });
+  const output: object[] = [];
+  let message: OpenMessage | undefined;
+  let cut = false;
+
+  const endMessage = (status: Status = 'completed') => {
+    if (message) output.push(message.end(status));
+    message = undefined;
+  };
+  const begun = () => {
+    message ??= openMessage(event, output.length);
+    return message;
+  };
+  await chatCompletionChunks(model, chatRequestOf(request), signal, ({ choices: [choice], usage }) => {
+    if (choice) {
+      const { delta, logprobs, finish_reason } = choice;
+      if (delta.role) {
+        for (const type of ['response.created', 'response.in_progress'])
+          event(type, { response: { ...head, status: 'in_progress', output: [] } });
+      }
+      // The tokens of a call are no part of a message.
+      if (delta.content || (logprobs && message)) begun().add(delta.content ?? '', logprobs?.content ?? []);
+      for (const call of delta.tool_calls ?? []) {
+        endMessage();
+        output.push(tellCall(event, output.length, call));
+      }
+      if (finish_reason === null) return;
+      if (output.length === 0) begun();
+      cut = finish_reason === 'length';
+      endMessage(cut ? 'incomplete' : 'completed');
+    } else if (usage) {
+      const { prompt_tokens: input_tokens, completion_tokens: output_tokens, total_tokens } = usage;
+      event(cut ? 'response.incomplete' : 'response.completed', {
+        response: {
+          ...head,
+          status: cut ? 'incomplete' : 'completed',
+          incomplete_details: cut ? { reason: 'max_output_tokens' } : null,
+          output,
+          usage: {
+            input_tokens,
+            input_tokens_details: { cached_tokens: 0 },
+            output_tokens,
+            output_tokens_details: { reasoning_tokens: 0 },
+            total_tokens,
+          },
+        },
+      });
+    }
+  });
+}
+
+/** What every state of the response says. */
+function headOf({ id }: ServedModel, request: ResponsesRequest): object {
+  return {
+    id: `resp_${randomUUID()}`,
+    object: 'response',
+    created_at: Math.floor(Date.now() / 1000),
+    error: null,
+    incomplete_details: null,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    metadata: request.metadata ?? {},
+    model: id,
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    store: false,
+    temperature: request.temperature ?? 1,
+    text: { format: { type: 'text' } },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: request.tools ?? [],
+    top_p: request.top_p ?? 1,
+    truncation: 'disabled',
+    usage: null,
+  };
+}
+
+interface OpenMessage {
+  add(text: string, logprobs: Logprobs): void;
+  /** @returns the whole of it */
+  end(status: Status): object;
+}
+
+function openMessage(event: Tell, output_index: number): OpenMessage {
+  const item = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant' };
+  const place = { item_id: item.id, output_index, content_index: 0 };
+  const part = (text: string, logprobs: Logprobs) => ({ type: 'output_text', text, annotations: [], logprobs });
+  const told: Logprobs = [];
+  let text = '';
+  event('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } });
+  event('response.content_part.added', { ...place, part: part('', []) });
+  return {
+    add(delta, logprobs) {
+      text += delta;
+      told.push(...logprobs);
+      event('response.output_text.delta', { ...place, delta, logprobs });
+    },
+    end(status) {
+      const whole = { ...item, status, content: [part(text, told)] };
+      event('response.output_text.done', { ...place, text, logprobs: told });
+      event('response.content_part.done', { ...place, part: part(text, told) });
+      event('response.output_item.done', { output_index, item: whole });
+      return whole;
+    },
+  };
+}
+
+/** Tells a call in one piece, as the model's words are certain to be one only at their end. */
+function tellCall(
+  event: Tell,
+  output_index: number,
+  { id: call_id, function: { name, arguments: given } }: Call,
+): object {
+  const item = { id: `fc_${randomUUID()}`, type: 'function_call', call_id, name };
+  const place = { item_id: item.id, output_index };
+  const whole = { ...item, arguments: given, status: 'completed' };
+  event('response.output_item.added', { output_index, item: { ...item, arguments: '', status: 'in_progress' } });
+  event('response.function_call_arguments.delta', { ...place, delta: given });
+  event('response.function_call_arguments.done', { ...place, name, arguments: given });
+  event('response.output_item.done', { output_index, item: whole });
+  return whole;
+}
