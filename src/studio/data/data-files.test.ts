@@ -27,6 +27,7 @@ const isError =
 
 test('JSON lines, with blank lines, a byte order mark, CRLF or line separators inside text', async () => {
   assert.deepEqual(await loadRows(write('a.jsonl', '{"a":1}\n\n{"a":2}\n')), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual(await loadRows(write('a.ndjson', '{"a":1}\n')), [{ a: 1 }]); // as Polars and DuckDB name it
   assert.deepEqual(await loadRows(write('b.jsonl', '\uFEFF{"a":"\u2028"}\r\n{"a":2}')), [{ a: '\u2028' }, { a: 2 }]);
 });
 
@@ -175,7 +176,7 @@ test('data sets that are missing, empty or of another format', async () => {
   await assert.rejects(loadRows(write('empty.json', '[]')), isError('DATASET_EMPTY', /empty\.json has no rows/));
   await assert.rejects(
     loadRows(write('a.tsv', 'a\n1')),
-    isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.json, \.csv, \.parquet/, /JSON lines/),
+    isError('DATASET_FORMAT_UNKNOWN', /a\.tsv: only \.jsonl, \.ndjson, \.json, \.csv, \.parquet/, /JSON lines/),
   );
   write('saved/dataset_dict.json', '{"splits": ["train"]}');
   for (const name of ['dataset_info.json', 'state.json', 'data-00000-of-00001.arrow'])

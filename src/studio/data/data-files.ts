@@ -20,8 +20,10 @@ export interface LoadRowsOptions {
 
 type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]>;
 
+const readLines: Reader = (bytes, path) => parseLines(textOf(bytes, path), path);
 const readers: Readonly<Record<string, Reader>> = {
-  '.jsonl': (bytes, path) => parseLines(textOf(bytes, path), path),
+  '.jsonl': readLines,
+  '.ndjson': readLines,
   '.json': (bytes, path) => parseArray(textOf(bytes, path), path),
   '.csv': async (bytes, path) => (await import('./csv-rows.ts')).parseCsv(textOf(bytes, path), path),
   '.parquet': parseParquet,
