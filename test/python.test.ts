@@ -108,6 +108,18 @@ test('a reward that never returns is gone when the command is killed', async () 
   await until(() => !isAlive(pid));
 });
 
+test('what a reward has forked is gone after the command', async () => {
+  const pidFile = join(folder, 'forked');
+  const file = write(
+    'forks.py',
+    `import os, time\ndef score(completions):\n    pid = os.fork()\n    if pid == 0: time.sleep(60)\n    open(${JSON.stringify(pidFile)}, "w").write(str(pid))\n    return [1.0]`,
+  );
+  const cases = write('cases.jsonl', '{"completion": "x"}\n');
+  const args = [launcher, 'rewards', 'test', '--reward', `${file}:score`, '--input', cases];
+  assert.equal(spawnSync(process.execPath, args, { stdio: 'ignore' }).status, 0);
+  await until(() => !isAlive(Number(readFileSync(pidFile, 'utf8'))));
+});
+
 async function until(holds: () => boolean): Promise<void> {
   for (let waited = 0; !holds(); waited += 50) {
     assert.ok(waited < 20_000, 'it took longer than 20 s');

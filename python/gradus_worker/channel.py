@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import traceback
@@ -35,7 +36,7 @@ class Call:
 class Channel:
     """Takes stdin and stdout for itself: whatever else prints goes to stderr, whatever else reads finds nothing.
 
-    When the other side goes away the process ends at once, whatever it is doing.
+    When the other side goes away the process ends at once, whatever it is doing, with all that it has started in its group.
     """
 
     def __init__(self):
@@ -93,7 +94,7 @@ class Channel:
             traceback.print_exc()
         finally:
             sys.stderr.flush()
-            os._exit(0)
+            _end()
 
     def _take(self, message):
         if "call" in message:
@@ -117,6 +118,13 @@ class Channel:
         with self._sending:
             self._out.write(line + "\n")
             self._out.flush()
+
+
+def _end():
+    # The other side, which starts it in a group of its own, cannot end what it has forked once it is gone itself.
+    if hasattr(os, "killpg"):  # not on Windows
+        os.killpg(0, signal.SIGKILL)
+    os._exit(0)
 
 
 def failure(error):

@@ -84,6 +84,8 @@ export class Worker {
       detached: true,
     }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
+    // What it has started, such as what user code has forked, may outlive it and keep its output open.
+    this.#process.on('exit', () => this.#killGroup());
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       if (this.#closed) this.log.discard();
@@ -151,12 +153,16 @@ export class Worker {
   }
 
   #kill(): void {
-    const { pid, exitCode, signalCode } = this.#process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const { exitCode, signalCode } = this.#process;
+    if (exitCode === null && signalCode === null) this.#killGroup();
+  }
+
+  #killGroup(): void {
+    const { pid } = this.#process;
     try {
-      process.kill(-pid, 'SIGKILL');
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch {
-      // It ended in the meantime.
+      // All of it has ended already.
     }
   }
 

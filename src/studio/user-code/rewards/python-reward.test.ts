@@ -141,6 +141,11 @@ for (const [what, text, message] of [
   ],
   ['asks for what there is not', 'def fn(completions, gold): return [1]', /missing 1 required .*'gold'/],
   ['ends its process', 'import os\ndef fn(completions): os._exit(7)', /^the python worker ended with code 7$/],
+  [
+    'ends its process, though not what it has forked,',
+    'import os, time\ndef fn(completions):\n    if os.fork() == 0: time.sleep(60)\n    os._exit(7)',
+    /^the python worker ended with code 7$/,
+  ],
   ['is killed', 'import os\ndef fn(completions): os.kill(os.getpid(), 9)', /^the python worker was killed by SIGKILL$/],
   [
     'never returns',
