@@ -51,6 +51,30 @@ test('a full disk ends the run; the checkpoints before stay, and it goes on once
   assert.equal(resumed.run.step, 40);
 });
 
+test('an export, a hand-off and a project that a full disk ends name their folder, and are written once there is room', {
+  skip,
+}, () => {
+  const model = join(import.meta.dirname, '..', 'demo', 'model');
+  const config = { model, chat_template: 'none', taskset: 'arithmetic', taskset_config: { template: '{a}{op}{b}=' } };
+  const short = { reward: 'numeric_match', num_generations: 2, max_completion_length: 4, max_steps: 1, eval: null };
+  writeFileSync(join(folder, 'model.json'), JSON.stringify({ ...config, ...short }));
+  const commands = [
+    `${gradus} export ${folder}/model --merge --out ${disk}/it`,
+    `${gradus} handoff ${folder}/model.json --to verl --out ${disk}/it`,
+    `${gradus} init ${disk}/it`,
+  ].map((command) => `${command} --json 2>${folder}/stderr`);
+  const trained = spawnSync('sh', ['-c', `${gradus} train ${folder}/model.json --no-preflight --out ${folder}/model`]);
+  assert.equal(trained.status, 0, `${trained.stderr}`);
+  for (const command of commands) {
+    const [full, again] = onDisk('12k', command, `mount -o remount,size=20m ${disk}`, `${command}; true`)!.map((line) =>
+      JSON.parse(line),
+    );
+    assert.equal(full.error.code, 'DISK_FULL');
+    assert.ok(full.error.path.startsWith(`${disk}/it`), full.error.path);
+    assert.equal(again.ok, true, JSON.stringify(again));
+  }
+});
+
 test('a read-only disk is one clear error', { skip }, () => {
   const [error, code] = onDisk('1m', `mount -o remount,ro ${disk}`, `${train} --out ${disk}/run; echo $?`)!.map(
     (line) => JSON.parse(line),

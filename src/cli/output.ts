@@ -1,8 +1,8 @@
 // The output of commands: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
 import { codeOf, GradusError, messageOf } from '../errors.ts';
+import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { withoutControls } from './formatting.ts';
-import { systemError } from './system-error.ts';
 
 export interface Stream {
   write(text: string): unknown;

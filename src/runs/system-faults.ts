@@ -1,4 +1,4 @@
-// The table of the system's error codes (errno) about files and disks: what each means and what to do about it.
+// The system's error codes (errno) about files and disks: what each means and what to do about it.
 import { type ErrorKind, GradusError, messageOf } from '../errors.ts';
 
 export interface SystemFault {
@@ -77,4 +77,20 @@ export function faultError(
     cause,
     ...(path !== undefined && { path }),
   });
+}
+
+/** The codes of faults of the place that is written to; others may be of what is read. */
+const ofTarget: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
+
+/**
+ * For errors that code working on files did not expect. Returns the error unchanged if it is not about a file.
+ * @param place what the error is about if it names no path itself
+ */
+export function systemError(error: unknown, place?: string): unknown {
+  if (!(error instanceof Error) || error instanceof GradusError) return error;
+  const { code = '', path: source, syscall = 'the system', ...rest } = error as NodeJS.ErrnoException;
+  const meaning: SystemFault | undefined = (systemFaults as Readonly<Record<string, SystemFault>>)[code];
+  const { dest } = rest as { readonly dest?: string }; // of a copy or a move
+  const path = (ofTarget.includes(code) ? dest : undefined) ?? source ?? place;
+  return meaning ? faultError(meaning, path ?? syscall, error, path === undefined ? {} : { path }) : error;
 }

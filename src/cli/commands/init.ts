@@ -1,9 +1,10 @@
 // gradus init: creates a complete project to start from.
-import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { GradusError, isObject } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
+import { systemError } from '../../runs/system-faults.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
@@ -71,9 +72,15 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   }
   const { next: usual } = templates[template];
   const next = own.includes('package.json') ? usual : nextBeside(join(dir, 'package.json'), usual);
-  for (const file of own) {
-    makeFolder(dirname(resolve(dir, file)));
-    writeFileSync(join(dir, file), contents[file]!);
+  try {
+    for (const file of own) {
+      makeFolder(dirname(resolve(dir, file)));
+      writeFileSync(join(dir, file), contents[file]!);
+    }
+  } catch (error) {
+    // Half a project would be in the way of the next attempt.
+    for (const file of own) rmSync(join(dir, file), { force: true });
+    throw systemError(error, dir);
   }
   const commands = [...(dir === '.' ? [] : [`cd ${shellWord(dir)}`]), ...next];
   const result = {

@@ -1,5 +1,6 @@
 // Exports: the weights of a run with its adapter merged in, what lies beside them, its card, and what cannot be exported.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,12 +114,25 @@ test('an export that fails or was killed leaves nothing that looks like a model'
   const out = at('unfinished');
   const folderInPlaceOfFile = join(model, 'tokenizer.folder');
   mkdirSync(folderInPlaceOfFile);
-  await assert.rejects(exportRun(at('full'), { out }), { code: /EISDIR/ });
+  await assert.rejects(exportRun(at('full'), { out }), { code: 'PATH_NOT_USABLE' });
   rmSync(folderInPlaceOfFile, { recursive: true });
   assert.deepEqual(readdirSync(out), []);
-  mkdirSync(join(out, '.incomplete'));
-  writeFileSync(join(out, '.incomplete', 'model.safetensors'), 'half'); // its process was killed
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  mkdirSync(join(out, `.incomplete-${pid}-abc`));
+  writeFileSync(join(out, `.incomplete-${pid}-abc`, 'model.safetensors'), 'half'); // its process was killed
   const { files } = await exportRun(at('full'), { out });
   assert.deepEqual(files, readdirSync(out).sort());
-  assert.ok(files.includes('model.safetensors') && !files.includes('.incomplete'));
+  assert.ok(files.includes('model.safetensors') && files.every((name) => !name.startsWith('.')));
+});
+
+test('of two exports into one folder at once, one is there', async () => {
+  const out = at('contested');
+  const both = await Promise.allSettled([
+    exportRun(at('adapted'), { out }),
+    exportRun(at('adapted'), { out, format: 'peft' }),
+  ]);
+  const done = both.filter((outcome) => outcome.status === 'fulfilled');
+  const refused = both.filter((outcome) => outcome.status === 'rejected');
+  assert.deepEqual([done.length, refused[0]?.reason.code], [1, 'EXPORT_EXISTS']);
+  assert.deepEqual(readdirSync(out).sort(), done[0]!.value.files);
 });

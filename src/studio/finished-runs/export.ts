@@ -1,16 +1,5 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
-
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
@@ -24,7 +13,7 @@ import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
 import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
-import { makeFolder } from '../../runs/make-folder.ts';
+import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
 import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
@@ -54,9 +43,6 @@ export interface ExportResult {
   readonly files: readonly string[];
 }
 
-/** Within the folder to write to, the one that holds the files until all of them are written. */
-const INCOMPLETE = '.incomplete';
-
 /** Files that are copied beside the weights: the tokenizer, the settings for generation, and the licence. */
 const COMPANIONS =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
@@ -77,17 +63,18 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
   }
   const { folder, state } = findCheckpoint(directory, options.checkpoint);
-  if (existsSync(out) && (!statSync(out).isDirectory() || readdirSync(out).some((name) => name !== INCOMPLETE))) {
+  const assertFree = () => {
+    if (isVacant(out)) return;
     throw new GradusError('EXPORT_EXISTS', `${out} is there already`, {
       hint: 'name a folder that is new or empty',
       path: out,
     });
-  }
+  };
+  assertFree();
   const modelPath = await obtainModel(config.model);
   if (format === 'merged') await assertMergeable(modelPath);
-  await writeWhole(resolve(out), (target) =>
-    writeFiles(target, { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype }),
-  );
+  const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype };
+  await fillFolder(resolve(out), (target) => writeFiles(target, exported), assertFree);
   return {
     ok: true,
     schema: 'export.result/1',
@@ -130,20 +117,6 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
   }
   const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
   writeFileSync(join(target, 'README.md'), modelCard(directory, config, step, format, licence));
-}
-
-/** Fills a folder only once everything is written, so that nobody takes an export that failed or was killed for a model. */
-async function writeWhole(folder: string, write: (target: string) => Promise<void>): Promise<void> {
-  const target = join(folder, INCOMPLETE);
-  makeFolder(folder);
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target);
-  try {
-    await write(target);
-    for (const name of readdirSync(target)) renameSync(join(target, name), join(folder, name));
-  } finally {
-    rmSync(target, { recursive: true, force: true });
-  }
 }
 
 /** Only families with graphs of ours have weights of which all names and layouts are known. */

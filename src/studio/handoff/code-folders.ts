@@ -1,5 +1,5 @@
 // Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
-import { cpSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
@@ -10,12 +10,12 @@ const left = /^(node_modules|\.git|\.venv|__pycache__|runs|\.cache|\.env.*)$/;
 
 /**
  * Copies the whole folder of each function, since code imports what lies beside it, to `code/0`, `code/1`, …
- * @returns the configuration with paths relative to `out`
+ * @param out the hand-off, which is not copied itself
+ * @returns the configuration with paths relative to `to`
  */
-export function copyCode(config: Config, out: string): Config {
-  rmSync(join(out, 'code'), { recursive: true, force: true });
+export function copyCode(config: Config, to: string, out: string): Config {
   const folders = [...new Set(userFunctions(config).map((reference) => dirname(splitReference(reference)[0])))];
-  for (const [i, folder] of folders.entries()) copyFolder(folder, join(out, 'code', `${i}`), resolve(out));
+  for (const [i, folder] of folders.entries()) copyFolder(folder, join(to, 'code', `${i}`), out);
   const placed = (reference: string) => {
     const [file, name] = splitReference(reference);
     const there = `./code/${folders.indexOf(dirname(file))}/${basename(file)}`;

@@ -1,11 +1,12 @@
 // The folder of a hand-off: what may be written over, and its files.
-import { chmodSync, copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { writeParquet } from '../../formats/parquet-writer.ts';
-import { makeFolder } from '../../runs/make-folder.ts';
+import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
 import { type Problems, promptOf } from '../data/problems.ts';
 import { copyCode } from './code-folders.ts';
 import type { HandoffTarget } from './handoff-target.ts';
@@ -15,8 +16,7 @@ const pythonFolder = fileURLToPath(new URL('../../../python', import.meta.url));
 
 /** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off that may be written over. */
 export function assertNew(out: string, overwrite: boolean): void {
-  const found = statSync(out, { throwIfNoEntry: false });
-  if (!found || (found.isDirectory() && readdirSync(out).length === 0)) return;
+  if (isVacant(out)) return;
   if (overwrite && existsSync(join(out, 'gradus.json'))) return;
   throw new GradusError('HANDOFF_EXISTS', `${out} is there already`, {
     hint: overwrite ? 'it is no hand-off: name another folder' : 'name another folder, or add --overwrite',
@@ -33,8 +33,19 @@ export interface FolderContent {
 }
 
 /** Writes data, rewards, their configuration, and texts. Returns the names of all files, sorted. */
-export function writeFolder(out: string, { target, config, problems, texts }: FolderContent): string[] {
-  makeFolder(resolve(out));
+export async function writeFolder(out: string, content: FolderContent, overwrite: boolean): Promise<string[]> {
+  await fillFolder(
+    resolve(out),
+    (target) => writeFiles(target, content, resolve(out)),
+    () => assertNew(out, overwrite),
+  );
+  // That of an earlier hand-off would be taken for this one's.
+  if (userFunctions(content.config).length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
+  return readdirSync(out).sort();
+}
+
+/** @param out the folder of the hand-off, in which `folder` lies */
+function writeFiles(folder: string, { target, config, problems, texts }: FolderContent, out: string): void {
   const options = {
     source: config.dataset ?? config.taskset!,
     answerColumn: config.answer_column,
@@ -43,11 +54,10 @@ export function writeFolder(out: string, { target, config, problems, texts }: Fo
   for (const split of ['train', 'eval'] as const) {
     if (problems[split].length === 0) continue;
     const rows = target.rows(problems[split], { ...options, split });
-    writeFileSync(join(out, `${split}.parquet`), writeParquet(rows, target.columns));
+    writeFileSync(join(folder, `${split}.parquet`), writeParquet(rows, target.columns));
   }
-  writeFileSync(join(out, 'gradus.json'), `${JSON.stringify(copyCode(config, out), null, 2)}\n`);
-  for (const file of target.pythonFiles) copyFileSync(join(pythonFolder, file), join(out, basename(file)));
-  for (const [name, text] of Object.entries(texts)) writeFileSync(join(out, name), text);
-  chmodSync(join(out, 'run.sh'), 0o755);
-  return readdirSync(out).sort();
+  writeFileSync(join(folder, 'gradus.json'), `${JSON.stringify(copyCode(config, folder, out), null, 2)}\n`);
+  for (const file of target.pythonFiles) copyFileSync(join(pythonFolder, file), join(folder, basename(file)));
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+  chmodSync(join(folder, 'run.sh'), 0o755);
 }

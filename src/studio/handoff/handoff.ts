@@ -64,7 +64,7 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
     command: 'handoff',
     to: { name: to, version: target.version },
     dir: out,
-    files: writeFolder(out, { target, config, problems, texts }),
+    files: await writeFolder(out, { target, config, problems, texts }, overwrite),
     problems: counts,
     steps,
     prompt_tokens: promptTokens,

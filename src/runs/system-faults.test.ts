@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { onlyObject } from '../../test/gradus.ts';
-import { main } from './main.ts';
-import { systemError } from './system-error.ts';
+import { main } from '../cli/main.ts';
+import { systemError } from './system-faults.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-system-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -50,6 +50,9 @@ test('disks fail, paths are wrong, and other errors are what they were', () => {
     'invalid',
     'invalid',
   ]);
+  const copy = Object.assign(new Error('x'), { code: 'ENOSPC', path: 'from', dest: 'to' });
+  assert.equal((systemError(copy) as { path?: string }).path, 'to');
+  assert.equal((systemError(Object.assign(copy, { code: 'EACCES' })) as { path?: string }).path, 'from');
   const other = new TypeError('x');
   assert.equal(systemError(other), other);
 });
