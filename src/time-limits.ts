@@ -9,15 +9,41 @@ export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds
   const outcome = work();
   // Most code returns at once, and setting a timer would take longer than that.
   if (!isPromiseLike(outcome) || milliseconds === Number.POSITIVE_INFINITY) return outcome;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancel = () => {};
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tookLonger(what, milliseconds)), milliseconds);
+    cancel = afterTime(milliseconds, () => reject(tookLonger(what, milliseconds)));
   });
   try {
     return await Promise.race([outcome, limit]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
+}
+
+/** The number of parts in which a time limit is measured. */
+const parts = 4;
+/** How much longer than twice its length a part may take, in milliseconds, and still count. */
+const tolerance = 50;
+
+/**
+ * Calls `late` when the time is up. Parts of the time in which this program was stopped (Ctrl-Z, a container that is paused) or computed without
+ * a break do not count: what it waits for may be there and not have been read, or was stopped as well.
+ * @returns a function that cancels it
+ */
+export function afterTime(milliseconds: number, late: () => void): () => void {
+  const part = milliseconds / parts;
+  let left = parts;
+  let timer: ReturnType<typeof setTimeout>;
+  const wait = () => {
+    const start = performance.now();
+    timer = setTimeout(() => {
+      if (performance.now() - start < 2 * part + tolerance) left--;
+      if (left === 0) late();
+      else wait();
+    }, part);
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 export function tookLonger(what: string, milliseconds: number): TimeLimitError {

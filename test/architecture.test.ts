@@ -17,7 +17,7 @@ const allowedImports: Record<string, string[]> = {
   renderers: ['core', 'tokenizers', 'tools'],
   envs: ['core', 'tools'],
   config: ['core'],
-  workers: [],
+  workers: ['core'],
   tokenizers: [],
   models: ['core', 'tensor'],
   runs: ['core', 'formats'],

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { standStill } from '../../test/stand-still.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-worker-test-'));
@@ -59,6 +60,16 @@ test('says what it is, answers calls in any order, and tells errors as they are'
       hint: 'try again',
       kind: 'invalid',
     });
+  });
+});
+
+test('an answer that came while this program stood still is not late', async () => {
+  const body = "setTimeout(() => say({ id: message.id, result: 'there' }), 200);";
+  await withWorker(options(body), async (worker) => {
+    const answer = worker.call('late', null, { timeout: 400 });
+    await sleep(50);
+    await standStill(800);
+    assert.equal(await answer, 'there');
   });
 });
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { GradusError, messageOf } from '../errors.ts';
+import { afterTime } from '../time-limits.ts';
 import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
@@ -49,12 +50,12 @@ const grace = 3000;
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const worker = new Worker(options);
   const { startTimeout = 120_000 } = options;
-  const timer = setTimeout(() => worker.end(timedOut(options.name, 'its start', startTimeout)), startTimeout);
+  const cancel = afterTime(startTimeout, () => worker.end(timedOut(options.name, 'its start', startTimeout)));
   try {
     await worker.hello;
     return worker;
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 
@@ -108,17 +109,15 @@ export class Worker {
     this.#pending.set(id, answer);
     this.#hold(true);
     const cancel = () => this.#send({ cancel: id });
-    const timer =
-      timeout === undefined
-        ? undefined
-        : setTimeout(() => this.end(timedOut(this.#options.name, name, timeout)), timeout);
+    const late = () => this.end(timedOut(this.#options.name, name, timeout!));
+    const stopClock = timeout === undefined ? () => {} : afterTime(timeout, late);
     try {
       this.#send({ id, call: name, params });
       if (signal?.aborted) cancel();
       signal?.addEventListener('abort', cancel);
       return await answer.promise;
     } finally {
-      clearTimeout(timer);
+      stopClock();
       signal?.removeEventListener('abort', cancel);
       this.#pending.delete(id);
       this.#hold(this.#pending.size > 0);

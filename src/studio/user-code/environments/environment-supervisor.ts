@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { EnvAnswers, Timed } from '../../../env-call.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
-import { tookLonger } from '../../../time-limits.ts';
+import { afterTime, tookLonger } from '../../../time-limits.ts';
 import { describeThrown, errorOf, type Thrown } from '../thrown.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 import type { NamedEnvironment } from './load-environment.ts';
@@ -54,7 +54,7 @@ interface Sent {
   readonly resolve: (answer: Timed<unknown>) => void;
   readonly reject: (error: Error) => void;
   /** Limits its time. It is set when the call begins, that is when all calls before it have been answered or are waiting. */
-  timer?: NodeJS.Timeout;
+  stopClock?: () => void;
   waits: boolean;
 }
 
@@ -188,12 +188,11 @@ export class EnvironmentSupervisor implements Disposable {
   /** Starts the time limit of the call that is running in the child. */
   #watch(): void {
     const [id, sent] = this.#sent.entries().find(([, { waits }]) => !waits) ?? [];
-    if (!sent || sent.timer) return;
+    if (!sent || sent.stopClock) return;
     const child = this.#child!;
     const { method, timeLimit } = sent.call;
     const late = () => this.#sent.has(id!) && this.#ended(child, tookLonger(method, timeLimit));
-    // If this process was suspended for a while, the answer may have arrived but not been read: setImmediate reads it first.
-    sent.timer = setTimeout(() => setImmediate(late), timeLimit + grace);
+    sent.stopClock = afterTime(timeLimit + grace, late);
   }
 
   async #start(): Promise<ChildProcess> {
@@ -217,7 +216,7 @@ export class EnvironmentSupervisor implements Disposable {
   #hear(report: Exclude<Report, { exits: unknown }>): void {
     if ('crashed' in report) {
       const { owner, crashed } = report;
-      const [id] = this.#sent.entries().find(([, { timer, ...sent }]) => timer && sent.owner === owner) ?? [];
+      const [id] = this.#sent.entries().find(([, { stopClock, ...sent }]) => stopClock && sent.owner === owner) ?? [];
       if (id === undefined) this.#faults.set(owner, crashed);
       else this.#settle(id, ({ reject }) => reject(errorOf(crashed)));
     } else if ('waits' in report) {
@@ -231,7 +230,7 @@ export class EnvironmentSupervisor implements Disposable {
   #settle(id: number, how: (sent: Sent) => void): void {
     const sent = this.#sent.get(id);
     if (!sent) return;
-    clearTimeout(sent.timer);
+    sent.stopClock?.();
     this.#sent.delete(id);
     how(sent);
   }
@@ -243,10 +242,10 @@ export class EnvironmentSupervisor implements Disposable {
     this.#child = undefined;
     this.#opened.clear();
     const all = [...this.#sent];
-    const begun = all.filter(([, { timer }]) => timer);
-    for (const [id, { owner, timer }] of all) {
-      const isKnown = owner === guilty || (timer !== undefined && begun.length === 1);
-      this.#settle(id, ({ reject }) => reject(isKnown ? why : new ProcessLost(timer !== undefined)));
+    const begun = all.filter(([, { stopClock }]) => stopClock);
+    for (const [id, { owner, stopClock }] of all) {
+      const isKnown = owner === guilty || (stopClock !== undefined && begun.length === 1);
+      this.#settle(id, ({ reject }) => reject(isKnown ? why : new ProcessLost(stopClock !== undefined)));
     }
     if (guilty !== undefined && all.every(([, { owner }]) => owner !== guilty)) {
       this.#faults.set(guilty, describeThrown(why));

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { standStill } from '../../../../test/stand-still.ts';
 import { GradusError } from '../../../errors.ts';
 import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
 import { isAlive } from '../../../runs/processes.ts';
@@ -111,6 +112,14 @@ for (const name of ['fills', 'buffers']) {
     assert.match(reward!.errors![name]!, /1 GiB of memory/);
   });
 }
+
+test('an answer that came while this program stood still is not late', async () => {
+  const score = await open('sleeps');
+  const scored = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 400 }).score({}, group('a'));
+  await new Promise((done) => setTimeout(done, 50));
+  await standStill(800);
+  assert.equal((await scored)[0]!.score, 1);
+});
 
 test('calls wait for their turn, and the time that they wait is not counted', async () => {
   const score = await open('sleeps');

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { type ErrorDetails, GradusError, isObject, messageOf } from '../../../errors.ts';
 import type { Judged, RemoteReward, RewardOutcome } from '../../../rewards.ts';
+import { afterTime } from '../../../time-limits.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 
 /** Everything that is needed to open a reward, in any process. */
@@ -131,7 +132,7 @@ class RewardProcess {
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const ended = (code: number | null, signal: string | null) => reject(new Error(howItEnded(program, code, signal)));
-    const timer = setTimeout(() => reject(new Error(`it took longer than ${limit / 1000} s`)), limit);
+    const cancel = afterTime(limit, () => reject(new Error(`it took longer than ${limit / 1000} s`)));
     // User code can send messages as well, and what it left behind may fail later: only the answer to this request counts.
     const heard = (report: unknown) => isObject(report) && report.id === id && resolve(report.answer as Answer);
     child.on('message', heard).once('exit', ended).once('error', reject);
@@ -144,7 +145,7 @@ class RewardProcess {
       this.end();
       throw error;
     } finally {
-      clearTimeout(timer);
+      cancel();
       child.off('message', heard).off('exit', ended).off('error', reject);
     }
   }
