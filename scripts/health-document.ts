@@ -19,7 +19,8 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
 - A task is **solved** if, in the last 10 steps, at least half of the groups were all good and fewer than a tenth were all bad.
 - The first and the last **window** of a run are each an eighth of its steps, but at least 10 and at most 100 steps.
 - The reward has **improved** if the 95 % interval of its change from the first to the last window lies above the **margin**, which is a tenth of the
-  standard deviation of single rewards. The interval takes into account that steps depend on each other.
+  standard deviation of single rewards. The interval takes into account that steps depend on each other. It has **risen** if the change itself lies
+  above the margin, whether or not its interval does; held-out accuracy has risen if the verdict so far is \`improved\`.
 - The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05; without
   held-out data, it is that of the training reward. It is \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or
   \`inconclusive\` (none of these, or there are fewer than ${fewestProblems} held-out problems, whose interval cannot be trusted). \`eval_fraction\` or

@@ -262,10 +262,23 @@ test('a task that was soon solved is no failure, however long the run goes on', 
     'groups_all_good',
     'kl_high',
   ]);
-  const found = rulesOf(run(400, { ...solved, 'groups/frac_all_good': 0 }));
+  const found = rulesOf(run(400, { ...solved, reward: early(1, 0.1), 'groups/frac_all_good': 0 }));
   for (const rule of ['completions_never_end', 'reward_spread_gone', 'entropy_explosion', 'kl_explosion']) {
     assert.ok(found.includes(rule), rule);
   }
+});
+
+test('a gain that is not yet certain, or that held-out problems show, is no lack of one', () => {
+  // The first window contains most of what was learnt, and rewards of few prompts vary from step to step.
+  const early = run(60, { reward: (t) => Math.min(0.8, 0.6 + t) + 0.15 * Math.sin(400 * t), kl: 3 });
+  assert.deepEqual([...new Set(rulesOf(early))], ['kl_high']);
+  const noisy = run(60, { reward: noise(4, 0.3, 0.02), kl: 3 });
+  assert.ok(rulesOf(noisy).includes('kl_explosion'));
+  assert.ok(!rulesOf({ ...noisy, evaluations: accuracies(0.3, 0.8, 10) }).includes('kl_explosion'));
+});
+
+test('gradients that are large from the start do not explode', () => {
+  assert.deepEqual(rulesOf(run(60, { grad_norm: noise(7, 35, 5) })), []);
 });
 
 test('an alert is told once, and is over when its rule has not held for a while', () => {

@@ -96,11 +96,14 @@ export class History {
   }
 
   /**
-   * Whether the reward has not risen although there are enough steps to tell. A solved task counts as an improvement, since the first window grows
-   * with the run and may contain everything that was learnt.
+   * Whether nothing was gained although there are enough steps to tell: neither the reward nor held-out accuracy has risen. A rise that is beyond
+   * the margin but not yet certain is no lack of one, and neither is a solved task: the first window may contain most of what was learnt.
    */
   get hasNotImproved(): boolean {
-    return this.reward !== undefined && this.reward.learning !== 'improved' && !this.isSolved;
+    const { reward } = this;
+    if (!reward || this.isSolved) return false;
+    if (reward.learning === 'regressed') return true;
+    return reward.difference <= reward.margin && this.heldOut?.learning !== 'improved';
   }
 
   /** Whether most groups are all good and hardly any all bad, so that a lack of progress is no problem. */

@@ -18,7 +18,7 @@ export const lengthRules: readonly HealthRule[] = [
     level: 'error',
     thresholds: { steps: 10, fraction: 0.95 },
     condition: ({ fraction, steps }) =>
-      `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off, the reward has not improved, and the task is not solved`,
+      `more than ${percent(fraction)} of completions in the last ${steps} steps were cut off, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The policy hardly ever writes an end token. Often the chat template is not applied, or the wrong token counts as the end.',
     suggestion: 'Check the chat template (gradus preflight); if it is right, raise max_completion_length.',
     check: (history, { steps, fraction }) =>

@@ -23,7 +23,7 @@ export const policyRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, entropy: 1, factor: 2 },
     condition: ({ steps, entropy, factor }) =>
-      `the mean entropy in the last ${steps} steps is above ${entropy} and above ${factor} times that of the first ${steps} steps, the reward has not improved, and the task is not solved`,
+      `the mean entropy in the last ${steps} steps is above ${entropy} and above ${factor} times that of the first ${steps} steps, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The completions of the policy are turning into random text.',
     suggestion: 'Read samples; lower learning_rate or raise beta.',
     check(history, { steps, entropy, factor }) {
@@ -39,18 +39,18 @@ export const policyRules: readonly HealthRule[] = [
     level: 'info',
     thresholds: { steps: 10, kl: 0.5 },
     condition: ({ steps, kl }) =>
-      `the mean KL divergence in the last ${steps} steps is above ${kl}, and the reward has improved`,
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, and the reward or held-out accuracy has risen, or the task is solved`,
     why: 'The policy is far from the model it started from, and may earn its reward in unintended ways.',
     suggestion: 'Read samples and look at held-out accuracy before you trust the reward.',
     check: (history, { steps, kl }) =>
-      history.reward?.learning === 'improved' ? klText(history, steps, kl) : undefined,
+      history.reward && !history.hasNotImproved ? klText(history, steps, kl) : undefined,
   }),
   rule({
     id: 'kl_drift',
     level: 'warning',
     thresholds: { steps: 10, kl: 0.5 },
     condition: ({ steps, kl }) =>
-      `the mean KL divergence in the last ${steps} steps is above ${kl}, the reward has not improved, and the task is not solved`,
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The policy moves away from the model it started from without a gain in reward.',
     suggestion: 'Raise beta or lower learning_rate.',
     check: (history, { steps, kl }) => (history.hasNotImproved ? klText(history, steps, kl) : undefined),
@@ -60,7 +60,7 @@ export const policyRules: readonly HealthRule[] = [
     level: 'error',
     thresholds: { steps: 10, kl: 2 },
     condition: ({ steps, kl }) =>
-      `the mean KL divergence in the last ${steps} steps is above ${kl}, the reward has not improved, and the task is not solved`,
+      `the mean KL divergence in the last ${steps} steps is above ${kl}, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The policy has little in common with the model it started from, and has usually lost its abilities.',
     suggestion: 'Stop, and continue from an earlier checkpoint with a lower learning_rate and a higher beta.',
     check: (history, { steps, kl }) => (history.hasNotImproved ? klText(history, steps, kl) : undefined),

@@ -7,7 +7,7 @@ export const updateRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, norm: 0.001, mixed: 0.2 },
     condition: ({ mixed, norm, steps }) =>
-      `grad_norm was below ${norm} in each of the last ${steps} steps, although at least ${percent(mixed)} of groups were mixed, the reward has not improved, and the task is not solved`,
+      `grad_norm was below ${norm} in each of the last ${steps} steps, although at least ${percent(mixed)} of groups were mixed, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The groups have something to teach, but the gradients are too small to change the policy.',
     suggestion: 'Check scale_rewards and lora.target_modules, and whether rewards differ by more than rounding.',
     check(history, { steps, norm, mixed }) {
@@ -21,16 +21,20 @@ export const updateRules: readonly HealthRule[] = [
   rule({
     id: 'gradient_exploding',
     level: 'warning',
-    thresholds: { steps: 10, times: 3, norm: 10 },
-    condition: ({ norm, times, steps }) =>
-      `grad_norm, measured before clipping, was above ${norm} in at least ${times} of the last ${steps} steps`,
+    thresholds: { steps: 10, times: 3, norm: 10, factor: 3 },
+    condition: ({ norm, factor, times, steps }) =>
+      `grad_norm, measured before clipping, was above ${norm} and above ${factor} times its mean in the first ${steps} steps, in at least ${times} of the last ${steps}`,
     why: 'Clipping keeps only the direction of gradients this large, and that is often noise.',
     suggestion:
       'Lower learning_rate or max_grad_norm, raise prompts_per_step, and look for rewards that are much larger than others.',
-    check(history, { steps, times, norm }) {
-      const large = history.last('grad_norm', steps)?.filter((value) => value > norm) ?? [];
+    check(history, { steps, times, norm, factor }) {
+      // Some losses and rewards have large gradients from the start, such as luspo's, which grow with the length of completions.
+      const first = history.firstMean('grad_norm', steps);
+      if (first === undefined) return undefined;
+      const limit = Math.max(norm, factor * first);
+      const large = history.last('grad_norm', steps)?.filter((value) => value > limit) ?? [];
       if (large.length < times) return undefined;
-      return `grad_norm was above ${norm} in ${large.length} of the last ${steps} steps, up to ${number(Math.max(...large))}`;
+      return `grad_norm was above ${number(limit)} in ${large.length} of the last ${steps} steps, up to ${number(Math.max(...large))}`;
     },
   }),
   rule({
