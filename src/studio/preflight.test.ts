@@ -25,6 +25,9 @@ writeFileSync(
    let calls = 0;
    export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };
    export const none = ({ completions }) => completions.map(() => null);
+   const isCapital = (text) => Number(text[0] < 'a');
+   export const capital = ({ completions }) => completions.map(isCapital);
+   export const lower = ({ completions }) => completions.map((text) => -isCapital(text));
    export const brief = ({ completions }) => completions.map((text) => -text.length / 100);`,
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
@@ -129,6 +132,13 @@ describe('rewards', () => {
     assert.equal(of(beside, 'gold_answers/zero'), 'warning');
     assertPassed(beside);
   });
+  test('of which one outweighs what is right are a warning', async () => {
+    const weighed = (weight: number) =>
+      report({ save: { best: null }, reward: [`${rewards}:capital`, { name: `${rewards}:lower`, weight }] });
+    const [outweighed, light] = [await weighed(1), await weighed(0.2)];
+    assert.deepEqual([of(outweighed, 'right_answers'), of(light, 'right_answers')], ['warning', 'ok']);
+    assertPassed(outweighed);
+  });
   test('whose answers are in another column stop', async () => {
     const rows = join(folder, 'rows.jsonl');
     writeFileSync(rows, '{"question": "1+2=", "answer": "three"}\n{"question": "2+2=", "answer": "four"}\n');
@@ -159,9 +169,12 @@ describe('ends', () => {
     const both = await report({ ...own('throwing'), chat_template: chatty, max_completion_length: 2, seed: 3 });
     assertBlocked(both, 'end_token', /end_token: none of 16 .*; rewards: scoring fails on 16 of 16/);
   });
-  test('the same of a base model is a warning', async () => {
+  test('the same of a base model is a warning, and so is that nothing is left to train on', async () => {
     const plain = await report({ max_completion_length: 2, seed: 3 });
     assert.equal(of(plain, 'end_token'), 'warning');
+    const masked = await report({ max_completion_length: 2, seed: 3, mask_truncated_completions: true });
+    assert.equal(of(masked, 'groups'), 'warning');
+    assert.match(masked.checks.find(({ id }) => id === 'groups')!.detail, /every completion is cut off/);
     assertPassed(plain);
   });
 });

@@ -10,7 +10,7 @@ import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
 import { streamSeed } from '../random.ts';
-import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed } from '../rl.ts';
+import { type Example, type Group, type GroupReason, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, failed, isBlocking, passed, share } from './checks.ts';
@@ -42,6 +42,8 @@ const largestCorrectedGap = 1;
 const toleratedTruncation = 0.5;
 /** Models with fewer parameters are trained as from scratch: they want, and bear, much larger steps. */
 const smallModel = 10_000_000;
+/** The fraction of right answers that may score no more than a wrong one before there is a warning. */
+const toleratedReversals = 0.2;
 /** Learning rates below which 100 steps change little, and recommended ones. */
 const slowRates = {
   table: { what: 'a table of logits', below: 0.01, start: '0.5' },
@@ -91,6 +93,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       rewardErrorsCheck(groups),
       rewardSpreadCheck(groups),
       groupsCheck(reasons, config),
+      rightAnswersCheck(groups, setup),
       ...verdicts.map((verdict) => goldCheck(verdict, groups, setup)),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
@@ -173,10 +176,12 @@ function rewardSpreadCheck(groups: readonly Group[]): Check {
 function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {
   const id = 'groups';
   const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
+  if (reasons.length > 0 && reasons.every((reason) => reason === 'truncated')) {
+    const detail = 'every completion is cut off, and mask_truncated_completions leaves those out';
+    return failed(id, 'warning', detail, 'raise max_completion_length, or set mask_truncated_completions: false');
+  }
   if (comparable.length === 0) {
-    const hint = reasons.every((reason) => reason === 'truncated')
-      ? 'raise max_completion_length: with mask_truncated_completions nothing is learnt from what is cut off'
-      : 'see the checks rewards and reward_spread: the policy learns from differences between scores';
+    const hint = 'see the checks rewards and reward_spread: the policy learns from differences between scores';
     return failed(id, 'warning', 'no group has two scores to compare', hint);
   }
   const fraction = (reason: GroupReason) => comparable.filter((each) => each === reason).length / comparable.length;
@@ -190,6 +195,29 @@ function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Chec
       ? 'choose harder problems'
       : `${supervised}choose easier problems, or raise num_generations`;
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
+}
+
+/** The first reward tells what is right. If others outweigh it, groups teach the policy to be wrong. */
+function rightAnswersCheck(groups: readonly Group[], { rewardNames: [first, ...others] }: Setup): Check {
+  const id = 'right_answers';
+  let right = 0;
+  let reversed = 0;
+  for (const { rewards } of groups) {
+    const isRight = ({ parts }: Reward) => (parts[first!] ?? 0) >= 1;
+    const scores = (wanted: boolean) =>
+      rewards.flatMap((reward) => (reward.score !== null && isRight(reward) === wanted ? [reward.score] : []));
+    const bestWrong = Math.max(...scores(false));
+    if (!Number.isFinite(bestWrong)) continue;
+    right += scores(true).length;
+    reversed += scores(true).filter((score) => score <= bestWrong).length;
+  }
+  if (right === 0) return passed(id, 'no group has a right and a wrong answer');
+  const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
+  if (reversed <= toleratedReversals * right) return passed(id, detail);
+  const heavier = `raise the weight of ${first}${others.length > 0 ? ` against ${others.join(', ')}` : ''}`;
+  const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
+  const hint = `${longer}${heavier}: groups teach what scores most`;
+  return failed(id, 'warning', detail, hint);
 }
 
 /**
