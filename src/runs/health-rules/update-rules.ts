@@ -23,14 +23,14 @@ export const updateRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, times: 3, norm: 10, factor: 3 },
     condition: ({ norm, factor, times, steps }) =>
-      `grad_norm, measured before clipping, was above ${norm} and above ${factor} times its mean in the first ${steps} steps, in at least ${times} of the last ${steps}`,
+      `grad_norm, measured before clipping, was above ${norm} and above ${factor} times its mean in the first ${steps} steps, in at least ${times} of the last ${steps}, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'Clipping keeps only the direction of gradients this large, and that is often noise.',
     suggestion:
       'Lower learning_rate or max_grad_norm, raise prompts_per_step, and look for rewards that are much larger than others.',
     check(history, { steps, times, norm, factor }) {
-      // Some losses and rewards have large gradients from the start, such as luspo's, which grow with the length of completions.
+      // Gradients are large from the start where completions are long (luspo) or rewards are, and become so as ever fewer groups are mixed.
       const first = history.firstMean('grad_norm', steps);
-      if (first === undefined) return undefined;
+      if (first === undefined || !history.hasNotImproved) return undefined;
       const limit = Math.max(norm, factor * first);
       const large = history.last('grad_norm', steps)?.filter((value) => value > limit) ?? [];
       if (large.length < times) return undefined;
