@@ -147,8 +147,8 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     silent: run(30, { reward: flat, grad_norm: (t) => (t === 1 ? 500 : 0.5) }),
   },
   ratios_clipped: {
-    fires: run(10, { 'clip_ratio/region_mean': 0.4 }),
-    silent: run(10, { 'clip_ratio/region_mean': 0.1 }),
+    fires: run(20, { reward: flat, 'clip_ratio/region_mean': 0.4 }),
+    silent: run(20, { reward: rising, 'clip_ratio/region_mean': 0.4 }),
   },
   sampler_mismatch: {
     fires: { ...run(10, { 'sampling/sampling_logp_difference/mean': 0.2 }), settings: { samplerTolerance: 0.05 } },

@@ -74,6 +74,21 @@ test('held out: where the training reward rises, too, more steps would tell', ()
   );
 });
 
+test('held out: the reason says so where greedy answers change in another way than samples', () => {
+  const greedy = (record: EvaluationRecord, value: number): EvaluationRecord => ({
+    ...record,
+    metrics: { 'eval/accuracy': value },
+    intervals: { 'eval/accuracy': [value - 0.1, value + 0.1] },
+  });
+  const reason = (sampled: number, before: number, after: number) =>
+    learningVerdict([], [greedy(evaluation(0, correct(20)), before), greedy(evaluation(9, correct(sampled)), after)])
+      .reason;
+  assert.match(reason(60, 0.9, 0.2), /; greedy accuracy fell, 0\.900 → 0\.200$/);
+  assert.match(reason(20, 0.2, 0.9), /; greedy accuracy rose, 0\.200 → 0\.900$/);
+  assert.doesNotMatch(reason(60, 0.2, 0.9), /greedy/);
+  assert.doesNotMatch(reason(60, 0.6, 0.5), /greedy/);
+});
+
 test('held out: only problems that both could judge are compared', () => {
   const { difference, before, after, problems, steps } = heldOut([0, null, 1, 0], [1, 1, null, 1])!;
   assert.deepEqual(

@@ -40,7 +40,8 @@ export function learningVerdict(
   const reward = rewardChange(metrics.filter((step) => step.stage === stage));
   const evidence = { ...(heldOut && { held_out: heldOut }), ...(reward && { training_reward: reward }) };
   if (heldOut) {
-    return { learning: heldOut.learning, basis: 'held_out', reason: heldOutReason(heldOut, reward), ...evidence };
+    const reason = heldOutReason(heldOut, reward) + greedyNote(evaluations, heldOut);
+    return { learning: heldOut.learning, basis: 'held_out', reason, ...evidence };
   }
   if (reward) {
     return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward), ...evidence };
@@ -163,6 +164,19 @@ function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined):
   const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${counted(change.problems, 'problem')}`;
   return `${what} ${span(change)}; ${where}${hintOf(change, reward)}`;
+}
+
+/** Greedy answers may change in another way than samples, whose verdict does not tell: said where the intervals of the two evaluations do not meet. */
+function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: HeldOutChange): string {
+  const name = 'eval/accuracy';
+  const [first, last] = [evaluations[0]!, evaluations.at(-1)!];
+  const [before, after] = [first.intervals[name], last.intervals[name]];
+  if (!before || !after) return '';
+  const rose = after[0] > before[1] && learning !== 'improved';
+  const fell = after[1] < before[0] && learning !== 'regressed';
+  if (!rose && !fell) return '';
+  const values = [first, last].map(({ metrics }) => metrics[name]?.toFixed(3)).join(' → ');
+  return `; greedy accuracy ${rose ? 'rose' : 'fell'}, ${values}`;
 }
 
 /** A hint at what would tell more, if the result is inconclusive: problems, or steps where the training reward rises, too. */

@@ -27,7 +27,7 @@ writeFileSync(
    export const none = ({ completions }) => completions.map(() => null);
    const isCapital = (text) => Number(text[0] < 'a');
    export const capital = ({ completions }) => completions.map(isCapital);
-   export const lower = ({ completions }) => completions.map((text) => -isCapital(text));
+   export const lower = ({ completions }) => completions.map((text) => -10 * isCapital(text));
    export const brief = ({ completions }) => completions.map((text) => -text.length / 100);`,
 );
 const own = (name: string) => ({ reward_fn: `${rewards}:${name}`, save: { best: null } });
@@ -133,11 +133,19 @@ describe('rewards', () => {
     assertPassed(beside);
   });
   test('of which one outweighs what is right are a warning', async () => {
-    const weighed = (weight: number) =>
-      report({ save: { best: null }, reward: [`${rewards}:capital`, { name: `${rewards}:lower`, weight }] });
-    const [outweighed, light] = [await weighed(1), await weighed(0.2)];
+    const weighed = (weight: number, changes: object = {}) =>
+      report({
+        ...changes,
+        save: { best: null },
+        reward: [`${rewards}:capital`, { name: `${rewards}:lower`, weight }],
+      });
+    const [outweighed, light] = [await weighed(0.2), await weighed(0.05)];
     assert.deepEqual([of(outweighed, 'right_answers'), of(light, 'right_answers')], ['warning', 'ok']);
     assertPassed(outweighed);
+    // Each reward is normalised before it is weighed: a large range alone outweighs nothing.
+    const normalized = { multi_objective_aggregation: 'normalize_then_sum' };
+    assert.equal(of(await weighed(0.9, normalized), 'right_answers'), 'ok');
+    assert.equal(of(await weighed(1.1, normalized), 'right_answers'), 'warning');
   });
   test('whose answers are in another column stop', async () => {
     const rows = join(folder, 'rows.jsonl');

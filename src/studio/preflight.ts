@@ -6,11 +6,12 @@ import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
 import { GradusError } from '../errors.ts';
+import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
 import { streamSeed } from '../random.ts';
-import { type Example, type Group, type GroupReason, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
+import { type Example, type Group, type GroupReason, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, failed, isBlocking, passed, share } from './checks.ts';
@@ -46,7 +47,7 @@ const smallModel = 10_000_000;
 const toleratedReversals = 0.2;
 /** Learning rates below which 100 steps change little, and recommended ones. */
 const slowRates = {
-  table: { what: 'a table of logits', below: 0.01, start: '0.5' },
+  table: { what: 'a table of logits', below: 0.1, start: '0.5' },
   adapters: { what: 'adapters of a small model', below: 3e-5, start: '1e-4' },
   whole: { what: 'whole weights', below: 1e-7, start: '1e-6' },
   small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
@@ -198,18 +199,18 @@ function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Chec
 }
 
 /** The first reward tells what is right. If others outweigh it, groups teach the policy to be wrong. */
-function rightAnswersCheck(groups: readonly Group[], { rewardNames: [first, ...others] }: Setup): Check {
+function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
   const id = 'right_answers';
+  const [first, ...others] = setup.rewardNames;
+  if (setup.config.adaptive_reward_scaling) return passed(id, 'weights adapt to the rewards of the run');
   let right = 0;
   let reversed = 0;
-  for (const { rewards } of groups) {
-    const isRight = ({ parts }: Reward) => (parts[first!] ?? 0) >= 1;
-    const scores = (wanted: boolean) =>
-      rewards.flatMap((reward) => (reward.score !== null && isRight(reward) === wanted ? [reward.score] : []));
-    const bestWrong = Math.max(...scores(false));
+  for (const scores of comparedScores(groups, setup)) {
+    const bestWrong = Math.max(...scores.flatMap(({ score, isRight }) => (isRight ? [] : [score])));
     if (!Number.isFinite(bestWrong)) continue;
-    right += scores(true).length;
-    reversed += scores(true).filter((score) => score <= bestWrong).length;
+    const ofRight = scores.flatMap(({ score, isRight }) => (isRight ? [score] : []));
+    right += ofRight.length;
+    reversed += ofRight.filter((score) => score <= bestWrong).length;
   }
   if (right === 0) return passed(id, 'no group has a right and a wrong answer');
   const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
@@ -218,6 +219,22 @@ function rightAnswersCheck(groups: readonly Group[], { rewardNames: [first, ...o
   const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
   const hint = `${longer}${heavier}: groups teach what scores most`;
   return failed(id, 'warning', detail, hint);
+}
+
+/** For each group, what training compares: scores, or their sums once each reward is normalised. */
+function comparedScores(groups: readonly Group[], { config, rewardNames, rewardWeights }: Setup) {
+  const scores = groups.map(({ rewards }) => rewards.map(({ score }) => score));
+  const objectives = rewardNames.map((name) => ({
+    weight: rewardWeights[name] ?? 1,
+    scores: groups.map(({ rewards }) => rewards.map(({ parts }) => parts[name] ?? null)),
+  }));
+  const isNormalized = config.multi_objective_aggregation === 'normalize_then_sum';
+  const compared = isNormalized ? multiObjectiveAdvantages(scores, objectives) : scores;
+  return groups.map(({ rewards }, g) =>
+    rewards.flatMap(({ score, parts }, i) =>
+      score === null ? [] : [{ score: compared[g]![i]!, isRight: (parts[rewardNames[0]!] ?? 0) >= 1 }],
+    ),
+  );
 }
 
 /**

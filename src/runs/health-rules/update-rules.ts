@@ -42,12 +42,13 @@ export const updateRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 10, fraction: 0.3 },
     condition: ({ fraction, steps }) =>
-      `more than ${percent(fraction)} of importance ratios in the last ${steps} steps were clipped`,
+      `more than ${percent(fraction)} of importance ratios in the last ${steps} steps were clipped, neither the reward nor held-out accuracy has risen, and the task is not solved`,
     why: 'The policy changes more in one step than its rollouts support, so that many tokens have no gradient.',
     suggestion: 'Lower learning_rate or num_iterations.',
     check(history, { steps, fraction }) {
+      // Where whole sequences are clipped (GSPO), it may be that many in a run that learns.
       const clipped = history.lastMean('clip_ratio/region_mean', steps);
-      if (clipped === undefined || clipped <= fraction) return undefined;
+      if (clipped === undefined || clipped <= fraction || !history.hasNotImproved) return undefined;
       return `${percent(clipped)} of importance ratios in the last ${steps} steps were clipped`;
     },
   }),
