@@ -13,6 +13,9 @@ export function rewardName({ name, as }: Pick<RewardConfig, 'name' | 'as'>): str
   return as ?? (isUserFunction(name) ? functionName(name) : name);
 }
 
+/** The built-in rewards that are never above 0: to be 0 is the best they can say. */
+export const penalties: readonly string[] = ['overlong', 'repetition_penalty', 'diversity'];
+
 /** Rewards of TRL and open-r1 → our reward that does the same, or nearly so. */
 const foreignRewards: Readonly<Record<string, string>> = {
   accuracy: 'math_verify',

@@ -277,9 +277,26 @@ test('a gain that is not yet certain, or that held-out problems show, is no lack
   assert.ok(!rulesOf({ ...noisy, evaluations: accuracies(0.3, 0.8, 10) }).includes('kl_explosion'));
 });
 
+test('a penalty that nobody incurs is no reward that is never given', () => {
+  const unused = run(20, { 'rewards/overlong/mean': 0, 'rewards/overlong/std': 0 });
+  assert.ok(rulesOf(unused).includes('reward_never_given'));
+  assert.deepEqual(rulesOf({ ...unused, settings: { penalties: ['overlong'] } }), []);
+});
+
 test('gradients that are large from the start, or grow as fewer groups are mixed, do not explode', () => {
   assert.deepEqual(rulesOf(run(40, { reward: flat, grad_norm: noise(7, 35, 5) })), []);
   assert.deepEqual(rulesOf(run(40, { reward: rising, grad_norm: (t) => 2 + 12 * t })), []);
+});
+
+test('a sampler within the tolerance differs too much where hardly anything is left of sequences', () => {
+  const sequences = (ratio: number) =>
+    run(10, {
+      'sampling/sampling_logp_difference/mean': 0.4,
+      'sampling/importance_sampling_ratio/mean': ratio,
+    });
+  const settings = { samplerTolerance: 0.5 };
+  assert.deepEqual(rulesOf({ ...sequences(0.05), settings }), ['sampler_mismatch']);
+  assert.deepEqual(rulesOf({ ...sequences(0.9), settings }), []);
 });
 
 test('an alert is told once, and is over when its rule has not held for a while', () => {

@@ -7,6 +7,8 @@ export interface HealthSettings {
   readonly maxTokens?: number;
   /** By how many nats per token sampler and trainer may differ; absent if a difference means nothing. */
   readonly samplerTolerance?: number;
+  /** The names of rewards that are never above 0. @default none */
+  readonly penalties?: readonly string[];
 }
 
 export class History {

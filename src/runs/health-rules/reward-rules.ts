@@ -8,14 +8,19 @@ export const rewardRules: readonly HealthRule[] = [
     id: 'reward_never_given',
     level: 'warning',
     thresholds: { steps: 20 },
-    condition: ({ steps }) => `a reward function returned 0 for every completion in the last ${steps} steps`,
+    condition: ({ steps }) =>
+      `a reward function, other than a built-in penalty, returned 0 for every completion in the last ${steps} steps`,
     why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
     suggestion:
       'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run.',
     check(history, { steps }) {
       const zero = (values: readonly number[] | undefined) => values?.every((value) => value === 0);
+      const { penalties = [] } = history.settings;
       const names = history.rewardNames.filter(
-        (name) => zero(history.last(`rewards/${name}/mean`, steps)) && zero(history.last(`rewards/${name}/std`, steps)),
+        (name) =>
+          !penalties.includes(name) &&
+          zero(history.last(`rewards/${name}/mean`, steps)) &&
+          zero(history.last(`rewards/${name}/std`, steps)),
       );
       return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion in the last ${steps} steps`;
     },

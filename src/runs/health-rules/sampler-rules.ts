@@ -6,12 +6,18 @@ export const samplerRules: readonly HealthRule[] = [
   rule({
     id: 'sampler_mismatch',
     level: 'warning',
-    thresholds: { steps: 10 },
-    condition: ({ steps }) =>
-      `log-probabilities of sampler and trainer differed in the last ${steps} steps by more than rounding explains: 0.05 nats per token, or 0.5 with a quantised sampler; five times that in a single step ends the run`,
-    why: 'Gradients are computed as if the trainer had sampled the tokens. The more the sampler differs, the more they are biased.',
-    suggestion: 'Sample with higher precision (native.rollout_dtype), or set importance_sampling_correction.',
-    check: (history, { steps }) => mismatchText(history, steps, history.settings.samplerTolerance),
+    thresholds: { steps: 10, weight: 0.5 },
+    condition: ({ weight, steps }) =>
+      `log-probabilities of sampler and trainer differed in the last ${steps} steps by more than rounding explains: 0.05 nats per token, or 0.5 with a quantised sampler; five times that in a single step ends the run; or importance_sampling_correction weighed completions by less than ${weight} in the mean`,
+    why: 'Gradients are computed as if the trainer had sampled the tokens. The more the sampler differs, the more they are biased, or the less is left of them once that is corrected: ratios of whole sequences fall with every token.',
+    suggestion:
+      'Sample with higher precision (native.rollout_dtype), set importance_sampling_correction, or for long completions importance_sampling_mode: token_truncate.',
+    check(history, { steps, weight }) {
+      const mismatch = mismatchText(history, steps, history.settings.samplerTolerance);
+      const ratio = history.lastMean('sampling/importance_sampling_ratio/mean', steps);
+      if (mismatch !== undefined || ratio === undefined || ratio >= weight) return mismatch;
+      return `completions were weighed by ${number(ratio)} in the mean of the last ${steps} steps, to correct for the sampler`;
+    },
   }),
   rule({
     id: 'sampler_broken',
