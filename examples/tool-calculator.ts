@@ -24,7 +24,11 @@ export const calculator = toolEnvironment({
   maxParseErrors: 1,
   limits: { lengthLimit: 16 },
   scores: {
-    correct: ({ example, messages }) => Number(messages.at(-1)!.content === example.answer),
+    correct({ example, messages }) {
+      // An episode may end with a tool's answer, which is not the policy's: at max_turns, say.
+      const { role, content } = messages.at(-1)!;
+      return Number(role === 'assistant' && content === example.answer);
+    },
     called: ({ example, calls }) => Number(calls.some(({ answer }) => answer.content === example.answer)),
   },
   buildDataset: ({ seed }) => ({ train: sums.rows('train', 10_000, seed), eval: sums.rows('eval', 500, 0) }),

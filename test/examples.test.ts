@@ -126,6 +126,17 @@ test('tool-calculator.ts learns within two steps that calls are JSON', async () 
   assert.ok(second < first, `${first} unreadable calls an episode, then ${second}`);
 });
 
+test('tool-calculator.ts scores what the policy says, not what the tool does', async () => {
+  const { calculator } = await import('../examples/tool-calculator.ts');
+  const env = await calculator.build({ question: '120+340=', answer: '460' });
+  await env.start();
+  const call = { id: 'call_1', name: 'add', arguments: { a: 120, b: 340 } };
+  await env.step({ message: { role: 'assistant', content: '', toolCalls: [call] } });
+  assert.deepEqual(await env.score!(), { correct: 0, called: 1 });
+  await env.step({ message: { role: 'assistant', content: '460' } });
+  assert.deepEqual(await env.score!(), { correct: 1, called: 1 });
+});
+
 test('a chat template that drops turns is refused before anything is trained', async () => {
   const template = join(folder, 'forgetful.jinja');
   writeFileSync(template, "{% for m in messages %}{{ m.content if loop.last or m.role == 'user' }};{% endfor %}");
