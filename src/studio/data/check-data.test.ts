@@ -83,7 +83,7 @@ test('held-out prompts: left out of training where they are the same, a warning 
   const same = await found('leakage', sums, { eval: {}, eval_dataset: held });
   assert.deepEqual(
     [same.level, same.detail],
-    ['ok', 'none of 2 held-out prompts is trained on, for which 1 rows are left out of training'],
+    ['ok', 'none of 2 held-out prompts is trained on, for which 1 row is left out of training'],
   );
   const asked = [{ question: 'What is 1+2?', answer: '3' }];
   const nearly = rowsFile([{ question: 'what is  1+2', answer: '3' }]);
