@@ -1,4 +1,4 @@
-// Trains the toy and the demo and prints their results as a Markdown table: what CI shows of a push. `make summary`.
+// Trains the toy and the demo and prints their results as a Markdown table, for the summary of a push. `make summary`.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

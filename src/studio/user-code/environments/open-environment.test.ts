@@ -119,7 +119,11 @@ test('a module as Python names it is answered with its file', async () => {
 test('without problems, or without anything that scores, there is nothing to learn', async () => {
   await assert.rejects(open({ environment: 'game.ts:bare' }), { code: 'CONFIG_MISSING', path: 'dataset' });
   const rows = { dataset: 'rows.jsonl' };
-  await assert.rejects(open({ environment: 'game.ts:mute', ...rows }), { code: 'CONFIG_MISSING', path: 'reward' });
+  await assert.rejects(open({ environment: 'game.ts:mute', ...rows }), {
+    code: 'CONFIG_MISSING',
+    path: 'reward',
+    hint: /^export \{ build, scores: \['NAME'\] \}/,
+  });
   const { rewardNames } = await open({ environment: 'game.ts:mute', ...rows, reward: 'think_format' });
   assert.deepEqual(rewardNames, ['think_format']);
 });

@@ -128,7 +128,8 @@ async function nothingScores({ taskset, environment }: Config): Promise<GradusEr
   const silent = environment === null ? `${taskset} brings no reward of its own` : 'the environment names no scores';
   const add = `add reward: numeric_match, or another of ${Object.keys(shippedRewards).join(', ')}`;
   return new GradusError('CONFIG_MISSING', `reward or reward_fn is missing: ${silent}`, {
-    hint: environment === null ? add : `declare the environment's scores, by name; or ${add}`,
+    hint:
+      environment === null ? add : `export { build, scores: ['NAME'] } with the names that score() gives; or ${add}`,
     path: 'reward',
   });
 }
