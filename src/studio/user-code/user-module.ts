@@ -39,8 +39,8 @@ export async function loadExport(reference: string, wanted: UserExport, folder =
   if (!/\.[cm]?[jt]s$/.test(file)) {
     // Python names modules with dots.
     const module = `${path.replace(/[^/]*$/, (last) => last.replaceAll('.', '/'))}.py`;
-    const meant = existsSync(resolve(folder, module)) ? module : `${wanted.what}s/mine.ts`;
-    throw loadFailed(file, wanted, 'it is no .ts, .js or .py file', `write it as ${meant}:${asked ?? 'name'}`);
+    const meant = existsSync(resolve(folder, module)) ? `${module}:${asked ?? 'name'}` : `${wanted.what}s/mine.ts:name`;
+    throw loadFailed(file, wanted, 'it is no .ts or .js file', `write it as ${meant}`);
   }
   if (!existsSync(file)) throw loadFailed(file, wanted, 'the file is missing', `paths are relative to ${folder}`);
   const exported = await importFile(file, wanted);

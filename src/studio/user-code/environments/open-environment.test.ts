@@ -102,7 +102,7 @@ for (const [reference, message] of Object.entries({
   'game.ts:number': /it is no environment but something else/,
   'game.ts:factory': /it is no environment but a function/,
   'game.ts:list': /its scores are no list of names/,
-  'rows.jsonl:game': /it is no \.ts, \.js or \.py file/,
+  'rows.jsonl:game': /it is no \.ts or \.js file/,
 })) {
   test(`${reference} is ENVIRONMENT_LOAD_FAILED`, () =>
     assert.rejects(open({ environment: reference }), { code: 'ENVIRONMENT_LOAD_FAILED', message }));

@@ -112,7 +112,7 @@ export const error = () => new GradusError('A', 'b');`,
 
 for (const [what, reference, text, message, hint] of [
   ['is missing', 'none.ts:a', undefined, /none\.ts: the file is missing/, /relative to/],
-  ['is no program', 'mine.txt:score', 'x = 1', /no \.ts, \.js or \.py file/, /mine\.ts:score/],
+  ['is no program', 'mine.txt:score', 'x = 1', /no \.ts or \.js file/, /mine\.ts:name/],
   [
     'has a syntax error',
     'syntax.ts',
