@@ -132,8 +132,8 @@ async function bodyOf(c: Context): Promise<unknown> {
 }
 
 async function assertKey(c: Context, apiKey: string): Promise<void> {
-  const [scheme, given = ''] = (c.req.header('authorization') ?? '').split(' ');
+  const [scheme = '', given = ''] = (c.req.header('authorization') ?? '').split(' ');
   const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (scheme === 'Bearer' && timingSafeEqual(digest(given), digest(apiKey))) return;
+  if (scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(given), digest(apiKey))) return;
   throw new ApiError(401, 'invalid_api_key', 'The key is missing or wrong: send it as `Authorization: Bearer KEY`');
 }

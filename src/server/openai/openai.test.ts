@@ -346,6 +346,8 @@ test('a key that is asked for must be sent', async () => {
       new OpenAI({ baseURL: `${guarded.url}/v1`, apiKey, maxRetries: 0 }).models.list().then(({ data }) => data.length);
     assert.equal(await list('right'), 1);
     await assert.rejects(list('wrong'), OpenAI.AuthenticationError);
+    const lowerCase = await fetch(`${guarded.url}/v1/models`, { headers: { authorization: 'bearer right' } });
+    assert.equal(lowerCase.status, 200, 'RFC 9110: schemes are the same in any case');
     assert.equal((await fetch(`${guarded.url}/health`)).status, 200);
   } finally {
     await guarded.close();
