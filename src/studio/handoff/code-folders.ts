@@ -1,5 +1,5 @@
 // Copies the folders of the user's reward functions into a hand-off, and points the configuration to the copies.
-import { cpSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards, userFunctions } from '../../config/reward-names.ts';
@@ -25,12 +25,12 @@ export function copyCode(config: Config, to: string, out: string): Config {
   return { ...config, reward: placedRewards(reward, placed), reward_fn: reward_fn && placed(reward_fn) };
 }
 
-/** All but `left` and the hand-off itself, which may lie within: cpSync refuses that, whatever its filter. */
+/** All but `left`, the hand-off itself, which may lie within (cpSync refuses that, whatever its filter), and others, which have copies of their own. */
 function copyFolder(from: string, to: string, out: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(from).filter((each) => !left.test(each))) {
     const path = join(from, name);
-    if (resolve(path) === out) continue;
+    if (resolve(path) === out || existsSync(join(path, 'gradus.json'))) continue;
     if (lstatSync(path).isDirectory()) copyFolder(path, join(to, name), out);
     else cpSync(path, join(to, name));
   }

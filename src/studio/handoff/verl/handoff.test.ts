@@ -198,7 +198,7 @@ test('reward functions come along, with what lies beside them but what is secret
   assert.equal(config.reward_fn, join(out, 'code/0/other.py:score'));
 });
 
-test('a hand-off may lie beside the reward functions that it copies, but never holds itself', async () => {
+test('a hand-off may lie beside the reward functions that it copies, but never holds itself or another', async () => {
   const place = join(folder, 'beside');
   mkdirSync(join(place, 'deep'), { recursive: true });
   writeFileSync(join(place, 'mine.ts'), 'export const score = () => [1];\n');
@@ -207,7 +207,7 @@ test('a hand-off may lie beside the reward functions that it copies, but never h
     await handOff(config, { to: 'verl', out });
     await handOff(config, { to: 'verl', out, overwrite: true });
     assert.ok(existsSync(join(out, 'code/0/mine.ts')));
-    assert.equal(existsSync(join(out, 'code/0', out.slice(place.length))), false);
+    for (const name of ['out', 'deep/out']) assert.equal(existsSync(join(out, 'code/0', name)), false);
   }
 });
 
