@@ -1,7 +1,7 @@
 // Exports: the weights of a run with its adapter merged in, what lies beside them, its card, and what cannot be exported.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -61,6 +61,16 @@ test('all weights are exported as they were saved', async (t) => {
   t.after(() => [trained, exported].map((opened) => opened.dispose()));
   await trained.load(checkpoint('full'));
   assert.deepEqual(await exported.logprobs(sequences, 'current'), await trained.logprobs(sequences, 'current'));
+});
+
+test('the files of a base that may only be read can be changed in the export', async () => {
+  const files = ['tokenizer.json', 'tokenizer_config.json'];
+  for (const name of files) chmodSync(join(model, name), 0o444);
+  await exportRun(at('full'), { out: at('changeable') });
+  for (const name of files) {
+    assert.ok(statSync(join(at('changeable'), name)).mode & 0o200, name);
+    chmodSync(join(model, name), 0o644);
+  }
 });
 
 test('the adapter alone is what the checkpoint has, with a card', async () => {

@@ -110,7 +110,8 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
     const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
     await writeMergedModel({ modelPath, checkpoint, directory: target, dtype });
     for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
-      copyFileSync(join(base, name), join(target, name));
+      // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
+      writeFileSync(join(target, name), readFileSync(join(base, name)));
     }
     if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
     writeGenerationConfig(target);
