@@ -28,7 +28,8 @@ function checkedNames(names: readonly string[], path: string): string[] {
   const trimmed = names.map((name) => name.trim());
   if (trimmed.some((name) => name === ''))
     throw malformed(path, 'line 1', 'a column has no name (pandas numbers rows in one, but for index=False)');
-  const twice = trimmed.find((name, i) => trimmed.indexOf(name) !== i);
+  const seen = new Set<string>();
+  const twice = trimmed.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw malformed(path, 'line 1', `two columns are called ${twice}`);
   return trimmed;
 }

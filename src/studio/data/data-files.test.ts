@@ -186,6 +186,14 @@ test('data sets that are missing, empty or of another format', async () => {
   await assert.rejects(loadRows(join(folder, 'saved', 'train')), isArrow);
 });
 
+test('a table may have very many columns', async () => {
+  const names = Array.from({ length: 200_000 }, (_, i) => `column${i}`);
+  const start = performance.now();
+  const [row] = await loadRows(write('wide.csv', `${names.join(',')}\n${names.map(() => 'x').join(',')}\n`));
+  assert.equal(row!.column199999, 'x');
+  assert.ok(performance.now() - start < 20_000);
+});
+
 for (const [name, text, message] of [
   ['torn.jsonl', '{"a":1}\n{"a":', /^line 2 of .*torn\.jsonl/],
   ['text.jsonl', '{"a":1}\n\nhello\n{"a":1}', /^line 3 of /],
