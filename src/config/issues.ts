@@ -101,8 +101,10 @@ function siblingsOf(path: KeyPath): string[] {
   return Object.keys(propertiesOf(schemaAt(path.slice(0, -1))));
 }
 
+/** The keys that there are beside an unknown one, or beside the section that it is in if that is unknown too. */
 function siblingNames(path: KeyPath): string {
   const parent = path.slice(0, -1);
+  if (siblingsOf(path).length === 0 && parent.length > 0) return siblingNames(parent);
   return `${parent.length > 0 ? `of ${dotted(parent)}` : 'here'} are ${siblingsOf(path).join(', ')}`;
 }
 

@@ -110,6 +110,7 @@ describe('an unknown key is an error that names ours', () => {
     'reward: [{name: a, weigth: 3}]': /did you mean reward\.0\.weight\?/,
     'every_steps: 3': /did you mean eval\.every_steps\?/,
     'completely_different: 1': /the keys here are .*learning_rate/,
+    'elsewhere: {deep: {down: 1}}': /the keys here are .*learning_rate/,
     'group_size: 8': /called num_generations/,
     'lr: 1': /called learning_rate/,
     'steps: 1': /called max_steps/,
