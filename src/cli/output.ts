@@ -1,5 +1,6 @@
 // The output of commands: results on stdout, everything else on stderr. With --json, stdout has one object and nothing else.
 import { codeOf, GradusError, messageOf } from '../errors.ts';
+import { stringifyLine } from '../formats/jsonl.ts';
 import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { withoutControls } from './formatting.ts';
@@ -96,7 +97,7 @@ export class Output {
 
   /** Writes an object as one line of JSON, in any mode. */
   line(value: object): void {
-    this.stdout.write(`${JSON.stringify(value)}\n`);
+    this.stdout.write(stringifyLine(value));
   }
 }
 

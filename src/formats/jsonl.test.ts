@@ -21,3 +21,10 @@ test('names the line that is malformed anywhere else', () => {
   assert.throws(() => parseJsonLines('{"a":1}\n{"a":\n{"a":3}\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
   assert.throws(() => parseJsonLines('{"a":1}\n{"a":\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
 });
+
+test('halves of surrogate pairs, which most readers refuse, are replaced; what looks like one is not', () => {
+  assert.equal(
+    stringifyLine({ '\ud83d': ['a\udc00b', '😀', '\\ud800', '\\\ud800'] }),
+    '{"\\ufffd":["a\\ufffdb","😀","\\\\ud800","\\\\\\ufffd"]}\n',
+  );
+});

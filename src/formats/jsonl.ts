@@ -23,10 +23,14 @@ export function parseJsonLines(text: string): JsonLines {
   return { values, torn: false };
 }
 
-/** One line for `value`, with its line feed. */
+/** One line for `value`, with its line feed. Halves of surrogate pairs become U+FFFD: most readers of JSON refuse them. */
 export function stringifyLine(value: object): string {
-  return `${JSON.stringify(value)}\n`;
+  const text = JSON.stringify(value);
+  return `${text.includes('\\ud') ? text.replaceAll(loneSurrogate, '$1\\ufffd') : text}\n`;
 }
+
+/** JSON.stringify escapes lone surrogates, and no other character in this way. */
+const loneSurrogate = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 
 /**
  * Like JSON.parse, except that whole numbers beyond 2⁵³, which it would round, become texts of their digits, as in parquet.ts: an answer must not
