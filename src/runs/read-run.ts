@@ -1,6 +1,6 @@
 // Reads run directories, even while the run is training; lines that are not complete yet are skipped.
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
@@ -16,6 +16,7 @@ import {
   runStatuses,
   type SampleRecord,
 } from './records.ts';
+import { systemError } from './system-faults.ts';
 
 /** Reads run.json. If the process of the run is gone, its status is `interrupted`. Throws `RUN_NOT_FOUND`, `RUN_DAMAGED`. */
 export function readRun(directory: string): RunRecord {
@@ -135,13 +136,15 @@ export function runArtifacts(directory: string): Record<string, string> {
 
 /**
  * The directory of a run, given the directory itself, the run's name under `root`, or `latest` for the one that was started last.
- * Throws `RUN_NOT_FOUND`.
+ * Throws `RUN_NOT_FOUND`, or what the system says of a path at which it does not let us look.
  * @param root @default 'runs'
  */
 export function findRun(name: string, root = 'runs'): string {
   if (isRun(name)) return name;
   const named = join(root, name);
   if (isRun(named)) return named;
+  assertReadable(name);
+  assertReadable(named);
   const runs = listRuns(root);
   const [latest] = runs;
   if (name === 'latest' && latest) return latest.directory;
@@ -150,11 +153,21 @@ export function findRun(name: string, root = 'runs'): string {
       runs.length > 0
         ? existingNames(
             name,
-            runs.map(({ record }) => record.id),
+            runs.map(({ directory }) => basename(directory)),
           )
         : `there are no runs under ${root}/ yet`,
     path: name,
   });
+}
+
+/** Throws what the system says if it cannot look, such as for a lack of permission; `existsSync` says that there is nothing. */
+function assertReadable(directory: string): void {
+  try {
+    statSync(join(directory, runFiles.run), { throwIfNoEntry: false });
+  } catch (cause) {
+    const error = systemError(cause);
+    if (error instanceof GradusError) throw error;
+  }
 }
 
 /**

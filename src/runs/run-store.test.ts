@@ -9,7 +9,10 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -136,6 +139,19 @@ test('rollouts keep text, rewards, advantages, ids and log-probabilities', async
       ],
     },
   ]);
+});
+
+test('rollouts may be longer than a string', () => {
+  const store = create('long');
+  const long = { id: 'x', example: { text: 'x'.repeat(2 ** 28) }, trajectories: [], rewards: [] };
+  const outcome = { fate: 'kept', reason: 'mixed', advantages: [] } as const;
+  store.rollouts(1, [
+    { ...long, ...outcome },
+    { ...long, ...outcome },
+  ]);
+  const path = join(store.directory, 'rollouts', 'step_000001.jsonl');
+  assert.ok(statSync(path).size > 2 ** 29);
+  rmSync(path);
 });
 
 test('checkpoints are whole, found by name, and pruned all but the best', async () => {
@@ -266,6 +282,10 @@ test('runs are found by directory, by name and as the latest', () => {
   assert.equal(listRuns(root)[0]!.record.id, 'late');
   assert.throws(() => findRun('erly', root), { code: 'RUN_NOT_FOUND', hint: /did you mean "early"/ });
   assert.throws(() => findRun('x', join(root, 'nowhere')), { code: 'RUN_NOT_FOUND' });
+  symlinkSync('circle', join(root, 'circle'));
+  assert.throws(() => findRun('circle', root), { code: 'PATH_NOT_USABLE' }, 'it is not known what is there');
+  renameSync(join(root, 'early'), join(root, 'moved'));
+  assert.throws(() => findRun('erly', root), { hint: /moved/ }, 'the names by which runs are found');
 });
 
 test('a process is alive until it ends, buried or not, and another with its id is not it', async () => {

@@ -203,10 +203,15 @@ export class RunStore {
   }
 
   rollouts(step: number, groups: readonly GroupOutcome[]): void {
-    const lines = groups.map((group) => stringifyLine(rolloutRecord(group)));
     recreateFolder(join(this.directory, runFiles.rollouts));
     // A step that was interrupted is repeated, so that an incomplete file is always replaced.
-    writeFileSync(rolloutsFile(this.directory, step), lines.join(''));
+    const file = openSync(rolloutsFile(this.directory, step), 'w');
+    try {
+      // One at a time: the tokens of thousands of long completions would be longer than a string may be.
+      for (const group of groups) writeFileSync(file, stringifyLine(rolloutRecord(group)));
+    } finally {
+      closeSync(file);
+    }
   }
 
   /** Returns when all lines have reached the disk. Several files at once take little longer than one. */
