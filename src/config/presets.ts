@@ -63,7 +63,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   dapo: {
     source: 'DAPO, Yu et al. 2025, arXiv:2503.14476',
-    when: 'long answers whose entropy collapses: clip-higher, means over tokens, fresh prompts in place of those that teach nothing, no learning from answers that were cut off, punishment shortly before that',
+    when: 'long answers whose entropy collapses: clip-higher, means over tokens, fresh prompts in place of those that teach nothing, no learning from answers that were cut off, punishment shortly before that. Right answers need less than four fifths of max_completion_length',
     values: dapo,
   },
   dr_grpo: {
@@ -94,7 +94,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   vespo: {
     source: 'VESPO, Shen et al. 2026, arXiv:2602.10693',
-    when: 'rollouts that are far from the policy: stale, or sampled from rounded weights',
+    when: 'rollouts that are far from the policy because it has moved on; not for int4 rollouts, of whose long sequences nothing is left',
     values: { loss_type: 'vespo', importance_sampling_mode: 'token_truncate', beta: 0 },
   },
   luspo: {
@@ -125,7 +125,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   gdpo: {
     source: 'GDPO, Liu et al. 2026, arXiv:2601.05242',
-    when: 'several rewards of different ranges, of which one drowns the others',
+    when: 'several rewards of different ranges, of which one drowns the others; only weights count then: a penalty needs a small one',
     values: { multi_objective_aggregation: 'normalize_then_sum' },
   },
   high_entropy: {
@@ -140,7 +140,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   memory: {
     source: 'purpose: the least memory',
-    when: 'little memory: one prompt a step, small adapters, short answers',
+    when: 'little memory: one prompt a step, small adapters, short answers; 4 completions teach little, so allow several times the steps',
     values: {
       prompts_per_step: 1,
       num_generations: 4,
@@ -151,7 +151,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   throughput: {
     source: 'purpose: the most tokens learnt from in a minute',
-    when: 'sampling takes most of the time: rollouts from faster copies of the weights, each used twice',
+    when: 'sampling takes most of the time: rollouts from faster copies of the weights, each used twice: halve the learning rate',
     values: { num_iterations: 2 },
     parts: { native: { native: { rollout_dtype: 'int8' } }, trl: { trl: { use_vllm: true } } },
   },
