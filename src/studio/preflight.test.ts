@@ -80,7 +80,7 @@ test('it is the same every time, and takes no more than a step does', async () =
   assert.equal((await report({ prompts_per_step: 2, num_generations: 3 })).samples.length, 6);
 });
 
-test('learning rates at which little is learnt are told of', async () => {
+test('learning rates at which little is learnt, or all is forgotten, are told of', async () => {
   const rate = async (changes: object) => of(await report(changes), 'learning_rate');
   const lora = { r: 4 };
   assert.deepEqual([await rate({}), await rate({ learning_rate: 1e-4, lora })], ['ok', 'ok']);
@@ -92,6 +92,21 @@ test('learning rates at which little is learnt are told of', async () => {
   const { checks } = await report({ learning_rate: 1e-6, max_steps: 1 });
   const slow = checks.find(({ id }) => id === 'learning_rate')!;
   assert.match(`${slow.detail} (${slow.hint})`, /so small a model: 1 step may show nothing \(set .* to 1e-3\)/);
+  const ofManyWeights = async (learning_rate: number, changes: object = {}) => {
+    const enlarged = (setup: Setup): Setup => {
+      const { model } = setup;
+      const large: TrainableModel = {
+        ...model,
+        parameters: { total: 1.35e8, trainable: 1.35e8 },
+        policy: () => model.policy(),
+        logprobs: (...args) => model.logprobs(...args),
+      };
+      return { ...setup, model: large };
+    };
+    return of(await report({ learning_rate, ...changes }, enlarged), 'learning_rate');
+  };
+  assert.deepEqual([await ofManyWeights(1e-4), await ofManyWeights(1e-5)], ['warning', 'ok']);
+  assert.equal(await ofManyWeights(1e-4, { lora }), 'ok');
 });
 
 describe('rewards', () => {

@@ -53,6 +53,9 @@ const slowRates = {
   small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
 };
 
+/** From this learning rate on, so many whole weights forget within tens of steps how to write: SmolLM2-135M came from 0.56 to 0. */
+const fastRate = 1e-4;
+
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model, rewardModel } = setup;
@@ -99,7 +102,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
-      learningRateCheck(config, model.parameters.total, progress.maxSteps),
+      learningRateCheck(setup, progress.maxSteps),
       ...heldOutCheck(problems, config),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
@@ -283,13 +286,20 @@ function gapCheck(gap: number, config: Config): Check {
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');
 }
 
-function learningRateCheck({ backend, learning_rate, lora }: Config, parameters: number, steps: number): Check {
+function learningRateCheck(
+  { config: { backend, learning_rate, lora }, model: { parameters } }: Setup,
+  steps: number,
+): Check {
   const id = 'learning_rate';
-  const whole = parameters < smallModel ? 'small' : 'whole';
+  const whole = parameters.total < smallModel ? 'small' : 'whole';
   const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
   const slow = backend === 'trl' ? undefined : slowRates[trained];
   const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
+  if (trained === 'whole' && learning_rate >= fastRate && parameters.trainable >= smallModel) {
+    const detail = `${learning_rate} is much for whole weights: language models forget how to write`;
+    return failed(id, 'warning', detail, `${hint}, or train adapters, which bear it: leave lora: null out`);
+  }
   if (!slow || learning_rate >= slow.below) return passed(id, `${learning_rate}`);
   return failed(
     id,
