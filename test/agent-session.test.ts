@@ -131,11 +131,13 @@ describe('a session', () => {
       [['lift', true]],
     );
     assert.equal(requirements[0]!.actual, metrics.lift);
-    const { error } = await ask<{ error: { code: string } }>(
+    const { error, next } = await ask<{ error: { code: string; hint: string }; next: string[] }>(
       ...([5, 'train', 'grpo.yaml', ...settings, ...changes] as const),
       ...['--name', 'second', '--resume', '--require', 'lift>=1'],
     );
     assert.equal(error.code, 'BELOW_BAR');
+    assert.equal(next[0], 'gradus runs diagnose runs/second');
+    assert.ok(error.hint.startsWith(next[0]!));
   });
 
   test('compare: the second is better, and why', async () => {

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
 import { runFiles } from './layout.ts';
 import { isAlive, processStart } from './processes.ts';
 
@@ -15,7 +16,7 @@ export function claimed<T>(directory: string, begin: () => T): T {
     const [pid, start] = claimant(path);
     if (isAlive(Number(pid), start || undefined)) {
       throw new GradusError('RUN_ACTIVE', `process ${pid} is about to write ${directory}`, {
-        hint: 'choose another --name or --out, or wait for it (gradus runs wait)',
+        hint: `choose another --name or --out, or wait for it: gradus runs wait ${shellWord(directory)}`,
         path: directory,
       });
     }

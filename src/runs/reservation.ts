@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { GradusError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
 import { isTemporaryOf, replaceJson } from './files.ts';
 import { runFiles } from './layout.ts';
 import { processStart } from './processes.ts';
@@ -104,7 +105,7 @@ export function assertInactive(directory: string, record: RunRecord): void {
   if (!isActive(record) || (isOwn && !written.has(resolve(directory)))) return;
   const who = isOwn ? 'this process' : `process ${record.pid}`;
   throw new GradusError('RUN_ACTIVE', `${who} is still writing ${directory}`, {
-    hint: 'wait for it (gradus runs wait) or stop it (gradus runs stop) first',
+    hint: `wait for it, or stop it first: gradus runs stop ${shellWord(directory)}`,
     path: directory,
   });
 }

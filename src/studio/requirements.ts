@@ -93,10 +93,14 @@ export function checkRequirements(
   });
 }
 
-/** The error for the first requirement that is not met; undefined if all are met. */
+/**
+ * The error for the first requirement that is not met; undefined if all are met.
+ * @param run its name or path for commands
+ */
 export function requirementFailure(
   checked: readonly CheckedRequirement[],
   metrics: Readonly<Record<string, number>>,
+  run = 'latest',
 ): { code: string; message: string; hint: string } | undefined {
   const unmeasured = checked.find(({ actual }) => actual === undefined);
   if (unmeasured) {
@@ -112,7 +116,7 @@ export function requirementFailure(
   return {
     code: 'BELOW_BAR',
     message: `the run completed, but ${parts.join('; ')}`,
-    hint: 'gradus runs diagnose tells what may have held it back',
+    hint: `gradus runs diagnose ${run} tells what may have held it back`,
   };
 }
 

@@ -65,7 +65,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
   const measured = { ...final?.metrics, ...metrics };
   const checked = checkRequirements(requirements, measured);
   const warnings = preflightWarnings(directory);
-  const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured);
+  const error = record.status === 'stopped' ? stopFailure(record) : requirementFailure(checked, measured, run);
   return {
     ok: error === undefined,
     schema: 'train.result/1',
@@ -80,7 +80,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     artifacts,
     ...changesOf(record),
     next: [
-      ...(alerts.length > 0 ? [`gradus runs diagnose ${run}`] : []),
+      ...(alerts.length > 0 || error?.code === 'BELOW_BAR' ? [`gradus runs diagnose ${run}`] : []),
       ...(onlyHere ? [] : [`gradus eval ${run}`, `gradus sample ${run} --n 8`]),
     ],
     ...(error && { error }),

@@ -1,5 +1,6 @@
 // gradus runs stop: asks the process of a run to write a checkpoint and end.
 import { Command } from 'commander';
+import { shellWord } from '../../../shell-word.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../main.ts';
 import { runArgument } from './run-argument.ts';
@@ -41,7 +42,7 @@ async function stop({ output }: Cli, name: string, timeout: number) {
         error: {
           code: 'STILL_RUNNING',
           message: `still running after ${timeout} s, at step ${record.step}`,
-          hint: 'it ends after its current step; wait for it with gradus runs wait',
+          hint: `it ends after its current step; wait for it: gradus runs wait ${shellWord(directory)}`,
         },
       }),
     },
