@@ -22,8 +22,9 @@ for (const [state, message] of [
   [{}, 'start: it answered an object, not a state: { messages: [{ role, content }, …] }'],
   [
     { messages: [{ role: 'robot', content: '' }] },
-    'start: messages[0] is an object, not a message with a role and a text',
+    'start: messages[0].role is "robot", not one of system, user, assistant, tool',
   ],
+  [{ messages: [{ role: 'user' }] }, 'start: messages[0] is an object, not a message with a role and a text'],
   [{ messages: [user], tools: 'add' }, 'start: tools is "add", not a list'],
   [
     { messages: [user], tools: [add, { name: 7 }] },

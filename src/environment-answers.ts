@@ -21,8 +21,11 @@ export function checkedState(answer: unknown, method = 'start'): State {
     throw wrongAnswer(method, answer, 'a state: { messages: [{ role, content }, …] }');
   }
   for (const [i, message] of messages.entries()) {
-    if (!(roles as readonly unknown[]).includes(message?.role) || typeof message.content !== 'string') {
+    if (typeof message?.role !== 'string' || typeof message.content !== 'string') {
       throw wrongAnswer(method, message, 'a message with a role and a text', `messages[${i}] is`);
+    }
+    if (!(roles as readonly string[]).includes(message.role)) {
+      throw wrongAnswer(method, message.role, `one of ${roles.join(', ')}`, `messages[${i}].role is`);
     }
     assertEach(message.toolCalls, isCall, method, 'a call: { id, name, arguments }', `messages[${i}].toolCalls`);
   }

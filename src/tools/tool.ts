@@ -1,5 +1,6 @@
 // Tools: what a model may call, as a schema of its arguments and the function that answers.
 import { z } from 'zod';
+import { GradusError, messageOf } from '../errors.ts';
 import type { ToolSpec } from '../message.ts';
 
 /** A tool with a function. A plain `ToolSpec` is shown to the model as well, but its calls are answered by the environment. */
@@ -22,9 +23,9 @@ export class ToolArgumentsError extends Error {
   override readonly name = 'ToolArgumentsError';
 }
 
-/** Makes a tool from a zod schema and a function. */
+/** Makes a tool from a zod schema and a function. Throws `TOOL_SCHEMA_INVALID` for a schema of something that JSON cannot hold. */
 export function tool<S extends z.ZodType>({ name, description, parameters, execute }: ToolOptions<S>): Tool {
-  const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
+  const schema = schemaFor(name, parameters);
   return {
     name,
     description,
@@ -35,6 +36,19 @@ export function tool<S extends z.ZodType>({ name, description, parameters, execu
       throw new ToolArgumentsError(result.error.issues.map(issueText).join('; '));
     },
   };
+}
+
+/** The JSON schema that the model is shown. */
+function schemaFor(name: string, parameters: z.ZodType): ToolSpec['parameters'] {
+  try {
+    const { $schema: _, ...schema } = z.toJSONSchema(parameters, { io: 'input' });
+    return schema;
+  } catch (cause) {
+    throw new GradusError('TOOL_SCHEMA_INVALID', `the parameters of the tool ${name}: ${messageOf(cause)}`, {
+      hint: 'a model writes arguments as JSON: take a date as z.iso.date(), a large number as z.string()',
+      cause,
+    });
+  }
 }
 
 function issueText({ path, message }: z.core.$ZodIssue): string {

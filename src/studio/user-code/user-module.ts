@@ -65,7 +65,10 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     const place = placeIn(stack) ?? (error instanceof SyntaxError ? placeIn(await checkSyntax(file)) : undefined);
     const message = messageOf(error);
-    const hint = place === undefined ? 'fix the file, or what it imports' : `see ${place}`;
+    const hint = [
+      ...(error instanceof GradusError && error.hint !== undefined ? [error.hint] : []),
+      place === undefined ? 'fix the file, or what it imports' : `see ${place}`,
+    ].join('; ');
     throw new GradusError(code, `cannot load ${file}: ${message}`, { hint, path: file, cause: error });
   }
 }
@@ -73,9 +76,11 @@ async function importFile(file: string, { code }: UserExport): Promise<Record<st
 /** Where the code of this package is, in stacks. */
 const ownFolder = new URL('../../', import.meta.url).href;
 
-/** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code. */
+/** `file:line` from the head of a stack, where Node puts it for syntax errors, or from its first frame in user code, which is in no package. */
 function placeIn(whole: string): string | undefined {
-  const stack = whole.replaceAll(/^\s+at .*$/gm, (frame) => (frame.includes(ownFolder) ? '' : frame));
+  const stack = whole.replaceAll(/^\s+at .*$/gm, (frame) =>
+    frame.includes(ownFolder) || frame.includes('/node_modules/') ? '' : frame,
+  );
   const match = /^(?:file:\/\/)?(\/.*:\d+)\n/.exec(stack) ?? /^\s+at .*?file:\/\/(.*?:\d+):\d+\)?$/m.exec(stack);
   return match?.[1];
 }

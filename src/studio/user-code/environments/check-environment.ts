@@ -7,7 +7,15 @@ import type { Message } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
 import { randomStream, streamSeed } from '../../../random.ts';
 import type { Renderer } from '../../../rendering.ts';
-import type { Action, Example, Reward, State, StopReason, Trajectory } from '../../../rl.ts';
+import {
+  type Action,
+  type Example,
+  exchange,
+  type Reward,
+  type State,
+  type StopReason,
+  type Trajectory,
+} from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
 import { type Check, failed, passed, share } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
@@ -224,9 +232,18 @@ function goldCheck(played: readonly Played[], task: Task): Check {
   const { reward, trajectory } = wrong;
   const [fault] = faults(wrong);
   const value = reward.parts[task.rewardNames[0]!];
-  const seen = fault ?? `${task.rewardNames[0]} is ${value}, and the episode ended as ${trajectory.stopReason}`;
+  const seen =
+    fault ??
+    `${task.rewardNames[0]} is ${value}, and the episode ended as ${trajectory.stopReason}${toolAnswers(trajectory)}`;
   const detail = `the right turns do not score 1 in ${share(count, played.length)} episodes`;
   return failed(id, 'error', detail, `${shown(wrong)}: ${seen}`);
+}
+
+/** What tools answered in an episode: a call of the right turns may have failed. */
+function toolAnswers(trajectory: Trajectory): string {
+  const answers = exchange(trajectory).filter(({ role }) => role === 'tool');
+  if (answers.length === 0) return '';
+  return `; its tools answered ${answers.map(({ content }) => JSON.stringify(content.slice(0, 80))).join(', ')}`;
 }
 
 /** The fraction of episodes that may be won without skill. */

@@ -41,6 +41,23 @@ export const loops = { ...make(5), build: () => ({ start: () => ({ messages: [{ 
 export const brittle = { ...bare, build: () => ({ start: () => ({ messages: [{ role: 'user', content: 'hm' }] }), step: ({ message }) => JSON.parse(message.content) }) };
 `,
 );
+writeFileSync(
+  join(folder, 'tools.ts'),
+  `import { tool, toolEnvironment, z } from '${library}';
+const call = (name) => ({ role: 'assistant', content: '', toolCalls: [{ id: '1', name, arguments: {} }] });
+export const misnamed = toolEnvironment({
+  prompt: () => [{ role: 'user', content: 'look' }],
+  tools: [tool({ name: 'look', description: '', parameters: z.strictObject({}), execute: () => 'seen' })],
+  scores: { looked: ({ calls }) => Number(calls.some(({ answer }) => !answer.failure)) },
+  buildDataset: () => ({ train: [{}] }),
+  gold: () => [call('lok'), 'done'],
+});`,
+);
+writeFileSync(
+  join(folder, 'dates.ts'),
+  `import { tool, z } from '${library}';
+export const game = tool({ name: 'book', description: '', parameters: z.strictObject({ on: z.date() }), execute: () => 1 });`,
+);
 writeFileSync(join(folder, 'rows.jsonl'), '{"secret": 1, "task": "low"}\n{"secret": 2, "task": "high"}\n'.repeat(10));
 writeFileSync(join(folder, 'astray.jsonl'), '{"secret": 1, "task": "lwo"}\n{"secret": 2, "task": "high"}\n');
 
@@ -115,6 +132,13 @@ test('a module as Python names it is answered with its file', async () => {
   await assert.rejects(open({ environment: 'envs.hotel:Hotel' }), { code: 'ENVIRONMENT_LOAD_FAILED', hint });
   await assert.rejects(open({ environment: 'envs/hotel:Hotel' }), { code: 'ENVIRONMENT_LOAD_FAILED', hint });
 });
+
+test('a tool whose arguments no JSON holds is told by name, with the line that makes it', () =>
+  assert.rejects(open({ environment: 'dates.ts' }), {
+    code: 'ENVIRONMENT_LOAD_FAILED',
+    message: /the parameters of the tool book: Date cannot be represented/,
+    hint: /z\.iso\.date\(\).*; see .*dates\.ts:2$/,
+  }));
 
 test('without problems, or without anything that scores, there is nothing to learn', async () => {
   await assert.rejects(open({ environment: 'game.ts:bare' }), { code: 'CONFIG_MISSING', path: 'dataset' });
@@ -197,6 +221,11 @@ describe('without a model', () => {
     assert.deepEqual(players.malformed.stop_reasons, { timeout: 2 });
     assert.deepEqual(players.random.errors, [{ message: 'step took longer than 0.05 s', count: 1 }]);
     assert.equal(checks.find(({ id }) => id === 'exceptions')!.ok, false);
+  });
+
+  test('what tools answered to right turns that earn too little is said', async () => {
+    const { checks } = await check('tools.ts:misnamed');
+    assert.match(checks.find(({ id }) => id === 'gold')!.hint!, /looked is 0, .*; its tools answered ".*lok/);
   });
 
   test('where no right turns are known, that is said', async () => {
