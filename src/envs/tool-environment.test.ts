@@ -147,3 +147,21 @@ test('tools may be made for each problem, and scores see the whole episode', asy
   await env.step({ message: answer });
   assert.deepEqual(await env.score!(), { correct: 1, calls: 0 });
 });
+
+test('tools that are made for an episode share its state, and none with another episode', async () => {
+  const environment = toolEnvironment({
+    prompt: () => [{ role: 'user', content: '?' }],
+    tools() {
+      let opened = false;
+      const open = odd('open', () => {
+        opened = true;
+        return 'open';
+      });
+      return [open, odd('take', () => (opened ? 'taken' : 'closed'))];
+    },
+  });
+  const [first, second] = [await environment.build({}), await environment.build({})];
+  await step(first, calling(['open']));
+  const taken = async (env: Env) => (await step(env, calling(['take']))).messages.at(-1)!.content;
+  assert.deepEqual([await taken(first), await taken(second)], ['taken', 'closed']);
+});

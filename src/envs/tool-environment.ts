@@ -10,7 +10,7 @@ export interface ToolEnvironmentOptions<E extends Example = Example>
   extends Pick<Environment<E>, 'buildDataset' | 'scoreGroup' | 'gold'> {
   /** The messages at the start of an episode. */
   readonly prompt: (example: E) => readonly Message[];
-  /** The tools: the same for all problems, or made for each. */
+  /** The tools: the same for all problems, or made for each episode, which is how calls of different tools share a state. */
   readonly tools: readonly (Tool | ToolSpec)[] | ((example: E) => readonly (Tool | ToolSpec)[]);
   /** Answers calls of tools without a function. @default such a call fails */
   readonly respond?: (call: ToolCall, example: E) => unknown;
