@@ -68,7 +68,7 @@ test('training downloads the model and tells on stderr; without a network it is 
   });
   assert.ok(downloads.length >= 2 && downloads.length <= 12);
   assert.equal(events.at(-1)!.type, 'result');
-  assert.match(stderr, /downloading model org\/tiny: 1 files, .* into .*snapshots/);
+  assert.match(stderr, /downloading model org\/tiny: 1 file, .* into .*snapshots/);
 
   const asked = hub.requests.length;
   const offline = await run('sample hub --n 1', {}, { HF_HUB_OFFLINE: '1', HF_ENDPOINT: 'http://127.0.0.1:9' });
