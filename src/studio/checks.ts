@@ -34,3 +34,8 @@ export function isBlocking({ ok, level }: Check): boolean {
 export function share(part: number, whole: number): string {
   return whole === 0 ? '0 of 0' : `${part} of ${whole} (${Math.round((100 * part) / whole)} %)`;
 }
+
+/** A number in three digits. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}

@@ -17,7 +17,7 @@ import {
   type Trajectory,
 } from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
-import { type Check, failed, passed, share } from '../../checks.ts';
+import { type Check, failed, passed, share, short } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';
 
@@ -274,10 +274,6 @@ function rankingCheck({ gold, ...others }: EnvironmentCheck['players'], { reward
     detail,
     `the policy learns what pays best: lower the weight of ${part}, or pay it only for right turns`,
   );
-}
-
-function short(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }
 
 function failureCheck(played: readonly Played[]): Check {

@@ -1,0 +1,124 @@
+// What the rewards of a few completions tell before training: whether they work, differ within groups, and favour right answers.
+import type { Config } from '../config/schema.ts';
+import { counted } from '../counted.ts';
+import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
+import type { Group, GroupReason } from '../rl.ts';
+import { type Check, failed, passed, share, short } from './checks.ts';
+import { goldAnswersCheck } from './data/check-data.ts';
+import type { GoldVerdict } from './data/gold-answers.ts';
+import type { Setup } from './setup.ts';
+
+/** The fraction of right answers that may score no more than a wrong one before there is a warning. */
+const toleratedReversals = 0.2;
+
+/** @param reasons of the groups, why each would be trained on or not */
+export function rewardChecks(groups: readonly Group[], reasons: readonly GroupReason[], setup: Setup): Check[] {
+  return [
+    rewardErrorsCheck(groups),
+    rewardSpreadCheck(groups),
+    groupsCheck(reasons, setup.config),
+    rightAnswersCheck(groups, setup),
+  ];
+}
+
+function rewardErrorsCheck(groups: readonly Group[]): Check {
+  const id = 'rewards';
+  const rewards = groups.flatMap((group) => group.rewards);
+  const errors = rewards.flatMap(({ errors }) => (errors ? [errors] : []));
+  if (errors.length === 0) return passed(id, `none fails on ${counted(rewards.length, 'completion')}`);
+  const [name, message] = Object.entries(errors[0]!)[0]!;
+  const level = errors.length === rewards.length ? 'error' : 'warning';
+  const detail = `scoring fails on ${share(errors.length, rewards.length)} completions`;
+  return failed(id, level, detail, `${name}: ${message.replaceAll(/\s+/g, ' ')}`);
+}
+
+function rewardSpreadCheck(groups: readonly Group[]): Check {
+  const id = 'reward_spread';
+  const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
+  if (scores.length === 0) {
+    const hint = 'see that rewards neither fail nor return null for all of them';
+    return failed(id, 'warning', 'no completion has a score', hint);
+  }
+  const [low, high] = [Math.min(...scores), Math.max(...scores)];
+  if (low < high) return passed(id, `scores from ${short(low)} to ${short(high)}`);
+  const hint =
+    'if more completions score the same, nothing can be learnt: make the problems easier, or reward partial success';
+  return failed(id, 'warning', `all ${scores.length} completions score ${short(low)}`, hint);
+}
+
+/** The policy learns only from groups whose scores differ. */
+function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {
+  const id = 'groups';
+  const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
+  if (reasons.length > 0 && reasons.every((reason) => reason === 'truncated')) {
+    const detail = 'every completion is cut off, and mask_truncated_completions leaves those out';
+    return failed(id, 'warning', detail, 'raise max_completion_length, or set mask_truncated_completions: false');
+  }
+  if (comparable.length === 0) {
+    const hint = 'see the checks rewards and reward_spread: the policy learns from differences between scores';
+    return failed(id, 'warning', 'no group has two scores to compare', hint);
+  }
+  const fraction = (reason: GroupReason) => comparable.filter((each) => each === reason).length / comparable.length;
+  const percent = (reason: GroupReason) => `${Math.round(100 * fraction(reason))} %`;
+  const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
+  if (fraction('mixed') > 0) return passed(id, detail);
+  const supervised =
+    backend === 'builtin' ? '' : 'begin with supervised steps on right answers (a stage with method: sft), ';
+  const hint =
+    fraction('all_good') > 0.5
+      ? 'choose harder problems'
+      : `${supervised}choose easier problems, or raise num_generations`;
+  return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
+}
+
+/** The first reward tells what is right. If others outweigh it, groups teach the policy to be wrong. */
+function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
+  const id = 'right_answers';
+  const [first, ...others] = setup.rewardNames;
+  if (setup.config.adaptive_reward_scaling) return passed(id, 'weights adapt to the rewards of the run');
+  let right = 0;
+  let reversed = 0;
+  for (const scores of comparedScores(groups, setup)) {
+    const bestWrong = Math.max(...scores.flatMap(({ score, isRight }) => (isRight ? [] : [score])));
+    if (!Number.isFinite(bestWrong)) continue;
+    const ofRight = scores.flatMap(({ score, isRight }) => (isRight ? [score] : []));
+    right += ofRight.length;
+    reversed += ofRight.filter((score) => score <= bestWrong).length;
+  }
+  if (right === 0) return passed(id, 'no group has a right and a wrong answer');
+  const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
+  if (reversed <= toleratedReversals * right) return passed(id, detail);
+  const heavier = `raise the weight of ${first}${others.length > 0 ? ` against ${others.join(', ')}` : ''}`;
+  const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
+  const hint = `${longer}${heavier}: groups teach what scores most`;
+  return failed(id, 'warning', detail, hint);
+}
+
+/** For each group, what training compares: scores, or their sums once each reward is normalised. */
+function comparedScores(groups: readonly Group[], { config, rewardNames, rewardWeights }: Setup) {
+  const scores = groups.map(({ rewards }) => rewards.map(({ score }) => score));
+  const objectives = rewardNames.map((name) => ({
+    weight: rewardWeights[name] ?? 1,
+    scores: groups.map(({ rewards }) => rewards.map(({ parts }) => parts[name] ?? null)),
+  }));
+  const isNormalized = config.multi_objective_aggregation === 'normalize_then_sum';
+  const compared = isNormalized ? multiObjectiveAdvantages(scores, objectives) : scores;
+  return groups.map(({ rewards }, g) =>
+    rewards.flatMap(({ score, parts }, i) =>
+      score === null ? [] : [{ score: compared[g]![i]!, isRight: (parts[rewardNames[0]!] ?? 0) >= 1 }],
+    ),
+  );
+}
+
+/**
+ * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. A penalty gives nobody more
+ * than 0: it is no fault where it sets completions apart, or where another reward decides what is correct.
+ */
+export function goldCheck(verdict: GoldVerdict, groups: readonly Group[], { config, rewardNames }: Setup): Check {
+  const check = goldAnswersCheck(verdict, config.max_error_fraction);
+  if (check.ok || verdict.compares) return check;
+  const parts = groups.flatMap(({ rewards }) => rewards.flatMap((reward) => reward.parts[verdict.reward] ?? []));
+  const isEarned = parts.some((part) => part > 0 || part !== parts[0]);
+  const isUnearned = verdict.zero === verdict.rows && !isEarned && verdict.reward === rewardNames[0];
+  return { ...check, level: isUnearned || parts.length === 0 ? 'error' : 'warning' };
+}
