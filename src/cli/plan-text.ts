@@ -1,5 +1,4 @@
 // Formats the plan of a run for people.
-
 import { presetValues } from '../config/presets.ts';
 import { valueAt } from '../config/values.ts';
 import { counted } from '../counted.ts';

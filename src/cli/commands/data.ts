@@ -1,5 +1,4 @@
 // gradus data: checks the data of a configuration before a model is run.
-
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
 import type { DataCheck } from '../../studio/data/check-data.ts';

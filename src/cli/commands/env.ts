@@ -1,5 +1,4 @@
 // gradus env: checks an environment before a model plays it.
-
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';

@@ -1,5 +1,4 @@
 // gradus handoff: writes a folder with which another system runs the same training.
-
 import { Command, Option } from 'commander';
 import { counted } from '../../counted.ts';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';

@@ -1,5 +1,4 @@
 // gradus replay: scores the rollouts of a run again with another reward.
-
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';

@@ -1,5 +1,4 @@
 // gradus train: trains according to a configuration.
-
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';

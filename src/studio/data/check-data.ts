@@ -1,5 +1,4 @@
 // Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
-
 import { backendOf } from '../../backends/backends.ts';
 import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';

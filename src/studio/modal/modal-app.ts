@@ -1,5 +1,4 @@
 // Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
-
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,4 @@
 // gradus runs compare: compares runs.
-
 import { Command } from 'commander';
 import { counted } from '../../../counted.ts';
 import { GradusError } from '../../../errors.ts';

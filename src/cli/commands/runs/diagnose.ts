@@ -1,5 +1,4 @@
 // gradus runs diagnose: shows what the rules of run health find.
-
 import { Command } from 'commander';
 import { counted } from '../../../counted.ts';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';

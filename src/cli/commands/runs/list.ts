@@ -1,5 +1,4 @@
 // gradus runs list: lists all runs, the latest first.
-
 import { Command } from 'commander';
 import { counted } from '../../../counted.ts';
 import { messageOf } from '../../../errors.ts';

@@ -1,5 +1,4 @@
 // Where training with verl differs from training with Gradus although every key was handed over: what a reader of its curves should know.
-
 import { userFunctions } from '../../../config/reward-names.ts';
 import type { Config } from '../../../config/schema.ts';
 

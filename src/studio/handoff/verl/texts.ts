@@ -1,5 +1,4 @@
 // What a hand-off to verl says: the script that starts verl, and how to run it.
-
 import type { Config } from '../../../config/schema.ts';
 import { shellWord } from '../../../shell-word.ts';
 import type { Override } from '../handoff-row.ts';
