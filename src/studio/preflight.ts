@@ -46,7 +46,7 @@ const smallModel = 10_000_000;
 const slowRates = {
   table: { what: 'a table of logits', below: 0.1, start: '0.5' },
   adapters: { what: 'adapters of a small model', below: 3e-5, start: '1e-4' },
-  whole: { what: 'whole weights', below: 1e-7, start: '1e-6' },
+  whole: { what: 'whole weights', below: 1e-7, start: '1e-5, or 1e-6 with billions of parameters' },
   small: { what: 'whole weights of so small a model', below: 1e-5, start: '1e-3' },
 };
 
