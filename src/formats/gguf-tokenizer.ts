@@ -152,16 +152,14 @@ function mergesByScore(tokens: readonly string[], scores: ArrayLike<number>): st
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const merges = tokens.flatMap((token, id) => {
     const halves: { left: number; right: number; score: number; leftLength: number; rightLength: number }[] = [];
-    const length = [...token].length;
-    let leftLength = 0;
+    const characters = [...token];
     let at = 0;
-    for (const character of token) {
-      at += character.length;
-      leftLength++;
+    for (let leftLength = 1; leftLength < characters.length; leftLength++) {
+      at += characters[leftLength - 1]!.length;
       const left = ids.get(token.slice(0, at));
       const right = left === undefined ? undefined : ids.get(token.slice(at));
       if (left === undefined || right === undefined) continue;
-      halves.push({ left, right, score: scores[id]!, leftLength, rightLength: length - leftLength });
+      halves.push({ left, right, score: scores[id]!, leftLength, rightLength: characters.length - leftLength });
     }
     return halves.sort((a, b) => a.left - b.left || a.right - b.right);
   });
