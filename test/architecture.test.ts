@@ -55,7 +55,7 @@ const allowedImports: Record<string, string[]> = {
     'backends',
     'trackers',
   ],
-  server: ['core', 'tokenizers', 'config', 'runs', 'backends', 'studio'],
+  server: ['core', 'tokenizers', 'config', 'runs', 'studio'],
   cli: ['*'],
 };
 

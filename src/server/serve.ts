@@ -1,9 +1,8 @@
 // Serves the model of a run or of a configuration behind OpenAI's API.
 import { basename } from 'node:path';
-import { backendOf } from '../backends/backends.ts';
-import type { Config, ConfigInput } from '../config/schema.ts';
+import type { ConfigInput } from '../config/schema.ts';
 import { GradusError } from '../errors.ts';
-import { modelAlone, openAlone } from '../studio/evaluation/model-alone.ts';
+import { modelAlone, openModel } from '../studio/evaluation/model-alone.ts';
 import { type FoundSubject, findSubject } from '../studio/evaluation/open-subject.ts';
 import type { Listening, ListenOptions } from './listen.ts';
 import type { OpenAiAppOptions } from './openai/openai-app.ts';
@@ -34,7 +33,7 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
   const alone = modelAlone(subject);
   const { config, directory, checkpoint }: FoundSubject =
     alone ?? findSubject(subject, { checkpoint: options.checkpoint });
-  const { model, renderer, tokenizer, chats } = await (alone ? openAlone : open)(config, options.signal);
+  const { model, renderer, tokenizer, chats } = await openModel(config, alone !== undefined, options.signal);
   try {
     if (!tokenizer) {
       throw new GradusError(
@@ -67,11 +66,6 @@ export async function serve(subject: string | ConfigInput, options: ServeOptions
     model.dispose();
     throw error;
   }
-}
-
-async function open(config: Config, signal?: AbortSignal) {
-  const backend = await backendOf(config);
-  return { ...(await backend.open(config, signal)), chats: true };
 }
 
 /** The id of a model on the hub, or the last part of a path. */

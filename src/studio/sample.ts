@@ -1,7 +1,6 @@
 // Samples completions from the policy of a run, with their rewards: `gradus sample` for programs.
 import { z } from 'zod';
 import type { TrainableModel } from '../backends/backend.ts';
-import { backendOf } from '../backends/backends.ts';
 import { singleTurn } from '../envs/single-turn.ts';
 import { cancelled, GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
@@ -12,7 +11,7 @@ import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
-import { modelAlone, openAlone } from './evaluation/model-alone.ts';
+import { modelAlone, openModel } from './evaluation/model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './evaluation/open-subject.ts';
 import { samplePolicy } from './evaluation/sample-policy.ts';
 import { type ProgramConfig, withoutValues } from './program-values.ts';
@@ -160,9 +159,7 @@ async function openPrompt(subject: string | ProgramConfig, options: SampleOption
   const found: FoundSubject =
     alone ?? findSubject(typeof subject === 'string' ? subject : withoutValues(subject).config, { checkpoint });
   const { config } = found;
-  const { model, renderer } = await (alone
-    ? openAlone(config, signal)
-    : (await backendOf(config)).open(config, signal));
+  const { model, renderer } = await openModel(config, alone !== undefined, signal);
   const environment = singleTurn({ prompt: () => conversation(prompt!, system ?? config.system_prompt) });
   return {
     ...found,

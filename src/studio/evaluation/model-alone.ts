@@ -15,16 +15,20 @@ export function modelAlone(subject: unknown): { readonly config: Config } | unde
   return isModel ? { config: { ...configDefaults, model: resolve(subject) } } : undefined;
 }
 
-/** Opens it as it can be talked to. Base models only continue texts: without a chat template, there is no format for messages. */
-export async function openAlone(
+/**
+ * Opens the model of a configuration, and tells whether it takes messages. One that is alone may be a base model, which only continues texts:
+ * without a chat template, there is no format for messages.
+ */
+export async function openModel(
   config: Config,
+  isAlone: boolean,
   signal?: AbortSignal,
 ): Promise<OpenBackend & { readonly chats: boolean }> {
   const open = async (changed: Config) => (await backendOf(changed)).open(changed, signal);
   try {
     return { ...(await open(config)), chats: true };
   } catch (error) {
-    if (!(error instanceof GradusError && error.code === 'CHAT_TEMPLATE_MISSING')) throw error;
+    if (!(isAlone && error instanceof GradusError && error.code === 'CHAT_TEMPLATE_MISSING')) throw error;
     return { ...(await open({ ...config, chat_template: 'none' })), chats: false };
   }
 }
