@@ -45,11 +45,14 @@ const sampling = {
     .nullish(),
 };
 
-const content = z
-  .union([z.string(), z.array(z.strictObject({ type: z.literal('text'), text: z.string() }))], {
-    error: 'expected a text, or parts of type text',
-  })
-  .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
+/** A text, whole or in parts. */
+export const textOf = (part: z.ZodType<{ readonly text: string }>, error: string) =>
+  z
+    .union([z.string(), z.array(part)], { error })
+    .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
+
+const part = z.strictObject({ type: z.literal('text'), text: z.string() });
+const content = textOf(part, 'expected a text, or parts of type text');
 
 /** The arguments of a call as JSON, parsed. */
 export const toolArguments = z.string().transform((text, context) => {

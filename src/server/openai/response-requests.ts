@@ -1,13 +1,10 @@
 // The requests of OpenAI's responses, and the chat completions that answer them. Nothing is kept between requests: each brings the whole conversation.
 // https://platform.openai.com/docs/api-reference/responses/create
 import { z } from 'zod';
-import { type ChatRequest, shared, textFormat, toolArguments, toolChoice, without } from './requests.ts';
+import { type ChatRequest, shared, textFormat, textOf, toolArguments, toolChoice, without } from './requests.ts';
 
-const text = z
-  .union([z.string(), z.array(z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() }))], {
-    error: 'expected a text, or parts of type input_text and output_text',
-  })
-  .transform((parts) => (typeof parts === 'string' ? parts : parts.map(({ text }) => text).join('')));
+const part = z.object({ type: z.enum(['input_text', 'output_text']), text: z.string() });
+const text = textOf(part, 'expected a text, or parts of type input_text and output_text');
 
 // Clients send back the items that they were given, with whatever their libraries add.
 const message = z.object({
