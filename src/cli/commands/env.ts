@@ -1,6 +1,7 @@
 // gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
+import { short } from '../../studio/checks.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
@@ -81,8 +82,4 @@ function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerRe
     `${short(turns)} turns`,
     ends.join(', '),
   ];
-}
-
-function short(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }
