@@ -53,7 +53,7 @@ export interface NativeModelOptions {
   readonly loss?: Partial<LossSettings>;
   /** The temperature of rollouts; the loss divides the logits by it, too. @default 1 */
   readonly temperature?: number;
-  /** What differs from `{ beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0, maxGradNorm: 1 }`. */
+  /** What differs from the defaults of `AdamWSettings`. */
   readonly optimizer?: Partial<AdamWSettings>;
   /** Seeds the adapters' initial values and dropout. @default 0 */
   readonly seed?: number;
