@@ -9,7 +9,7 @@ const allowedImports: Record<string, string[]> = {
   core: ['grpo'],
   tensor: ['formats'],
   formats: [],
-  hub: ['formats'],
+  hub: ['formats', 'runs'],
   runtime: [],
   grpo: ['core', 'tensor'],
   tools: ['core'],

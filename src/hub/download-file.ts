@@ -1,7 +1,7 @@
 // Downloads one file from the hub into the cache, continues interrupted downloads, and checks the hash that the hub gives.
 import { createHash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { GradusError } from '../errors.ts';
 import {
@@ -16,6 +16,7 @@ import {
   unreachable,
 } from './hub-request.ts';
 import type { HubSettings } from './hub-settings.ts';
+import { finishPartial, leavePartial, takePartial } from './partial-file.ts';
 
 export interface HubFile {
   /** The path in the repository, with slashes. */
@@ -40,31 +41,29 @@ export interface FileDownload {
 /** Errors do not matter if another process has fetched the same file meanwhile. Throws `HUB_CHECKSUM_WRONG` if the hash is wrong twice, and what `hubRequest` throws. */
 export async function downloadFile(download: FileDownload): Promise<void> {
   const { blob, file, subject } = download;
-  const partial = `${blob}.incomplete`;
   await mkdir(dirname(blob), { recursive: true });
-  for (const again of [true, false]) {
-    const found = await fill(download, partial).catch((error) => {
-      if (existsSync(blob)) return file.hash;
+  const partial = await takePartial(blob);
+  try {
+    for (const _ of ['first', 'again']) {
+      if ((await fill(download, partial)) === file.hash) return await finishPartial(partial, blob);
+      await rm(partial, { force: true });
+    }
+  } catch (error) {
+    if (!existsSync(blob)) {
+      await leavePartial(partial, blob);
       throw error;
-    });
-    if (found === file.hash) break;
+    }
     await rm(partial, { force: true });
-    if (again) continue;
-    throw new GradusError('HUB_CHECKSUM_WRONG', `${file.path} of ${subject.name} arrived damaged, twice`, {
-      hint: 'something between here and the hub changes what it sends: a proxy, or a mirror in HF_ENDPOINT',
-      path: keyOf(subject),
-      kind: 'not_ready',
-    });
+    return;
   }
-  await rename(partial, blob).catch((error) => {
-    if (!existsSync(blob)) throw error;
+  throw new GradusError('HUB_CHECKSUM_WRONG', `${file.path} of ${subject.name} arrived damaged, twice`, {
+    hint: 'something between here and the hub changes what it sends: a proxy, or a mirror in HF_ENDPOINT',
+    path: keyOf(subject),
+    kind: 'not_ready',
   });
 }
 
-/**
- * Downloads the missing bytes and returns the hash of the file. Bytes are written at their own offsets, so that two processes that fetch
- * the same file do not disturb each other.
- */
+/** Downloads the missing bytes and returns the hash of the file. */
 async function fill(download: FileDownload, partial: string): Promise<string> {
   const { settings, subject, file, onBytes, signal } = download;
   let hash = newHash(file);

@@ -19,8 +19,8 @@ import { GradusError } from '../errors.ts';
 import { type DownloadProgress, onDownload } from './downloads.ts';
 import { cachedModel, fetchDescription, fetchModel } from './fetch-model.ts';
 import { parseHubId } from './hub-id.ts';
-
 import { type HubSettings, hubSettings } from './hub-settings.ts';
+import { finishPartial, leavePartial, takePartial } from './partial-file.ts';
 
 const weights = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251));
 const half = weights.length / 2;
@@ -61,6 +61,11 @@ const repos = {
   'models/org/adapter': { files: { 'adapter_config.json': '{}', 'adapter_model.safetensors': 'x' } },
   'models/org/hostile': { files: { ...describing, '../../escaped': 'x' } },
 };
+
+/** Not by deepEqual, which would take minutes to tell large contents apart. */
+function assertWeights(folder: string, message = 'other weights than the hub has'): void {
+  assert.ok(readFileSync(join(folder, 'model.safetensors')).equals(weights), message);
+}
 
 interface Hub {
   readonly server: HubServer;
@@ -103,7 +108,7 @@ test('a model comes with its weights in one form, into the folders that Pythonâ€
     'model.safetensors',
     'tokenizer.json',
   ]);
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assertWeights(folder);
   assert.equal(readFileSync(join(repo, 'refs', 'main'), 'utf8'), COMMIT);
   assert.ok(lstatSync(join(folder, 'model.safetensors')).isSymbolicLink());
   assert.ok(existsSync(join(repo, 'blobs', sha256(weights))));
@@ -204,7 +209,7 @@ test('what breaks off is gone on with', async (t) => {
   const { server, settings } = await open(t);
   misbehave(server, cutOff, cutOff, status(503));
   const folder = await fetchModel(settings, id('org/tiny'));
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assertWeights(folder);
   const ranges = server.headers.flatMap(({ range }) => range ?? []);
   assert.ok(ranges.length > 0, 'no request asked for a part');
 });
@@ -222,7 +227,7 @@ test('what broke off in another process is gone on with, whatever state it is in
     mkdirSync(blobs, { recursive: true });
     writeFileSync(join(blobs, `${sha256(weights)}.incomplete`), content);
     const folder = await fetchModel(settings, id('org/tiny'));
-    assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights, what);
+    assertWeights(folder, what);
     assert.equal(server.headers.find(({ range }) => range)?.range, from, what);
     assert.ok(!readdirSync(blobs).some((name) => name.endsWith('.incomplete')), what);
   }
@@ -232,7 +237,7 @@ test('a server without ranges sends it all again', async (t) => {
   const { server, settings } = await open(t);
   misbehave(server, cutOff, (_, __, response) => response.end(weights));
   const folder = await fetchModel(settings, id('org/tiny'));
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assertWeights(folder);
 });
 
 test('a server that goes silent, before it answers or in the middle, is asked again, and given up', async (t) => {
@@ -243,7 +248,7 @@ test('a server that goes silent, before it answers or in the middle, is asked ag
   };
   misbehave(server, unanswered, inTheMiddle, unanswered);
   const folder = await fetchModel(settings, id('org/tiny'));
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assertWeights(folder);
 
   server.intercept = unanswered;
   await assert.rejects(fetchModel(settings, id('org/sharded')), {
@@ -286,7 +291,7 @@ test('damaged bytes are fetched again, and refused the second time', async (t) =
   const once = await open(t);
   misbehave(once.server, damaged);
   const folder = await fetchModel(once.settings, id('org/tiny'));
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  assertWeights(folder);
 
   const twice = await open(t);
   misbehave(twice.server, damaged, longer);
@@ -380,10 +385,40 @@ test('how far it is can be heard', async (t) => {
   assert.ok(heard.every(({ bytes, totalBytes }) => bytes <= totalBytes));
 });
 
-test('two at once leave one whole file', async (t) => {
+test('several at once, of which one has much already, leave one whole file and nothing else', async (t) => {
   const { settings } = await open(t);
-  const [folder] = await Promise.all([fetchModel(settings, id('org/tiny')), fetchModel(settings, id('org/tiny'))]);
-  assert.deepEqual(readFileSync(join(folder, 'model.safetensors')), weights);
+  const blobs = join(settings.cache, 'models--org--tiny', 'blobs');
+  mkdirSync(blobs, { recursive: true });
+  writeFileSync(join(blobs, `${sha256(weights)}.incomplete`), weights.subarray(0, half));
+  const [folder] = await Promise.all([1, 2, 3, 4].map(() => fetchModel(settings, id('org/tiny'))));
+  assertWeights(folder!);
+  assert.deepEqual(
+    readdirSync(blobs).filter((name) => name.includes('.')),
+    [],
+  );
+});
+
+test('a download has a file of its own, and goes on with one that nobody writes', async (t) => {
+  const { settings } = await open(t);
+  const blob = join(settings.cache, sha256(weights));
+  const first = await takePartial(blob);
+  writeFileSync(first, 'half');
+  const second = await takePartial(blob);
+  assert.equal(existsSync(second), false);
+
+  await leavePartial(first, blob);
+  const takers = await Promise.all([takePartial(blob), takePartial(blob)]);
+  assert.deepEqual(takers.map((path) => existsSync(path)).sort(), [false, true]);
+
+  const killed = `${blob}.${process.pid}-1-killed.incomplete`; // of a process that had our id once
+  const foreign = `${blob}.0123abcd.incomplete`;
+  for (const path of [killed, foreign]) writeFileSync(path, 'more');
+  const third = await takePartial(blob);
+  assert.deepEqual([existsSync(third), existsSync(killed), existsSync(foreign)], [true, false, true]);
+
+  writeFileSync(`${blob}.incomplete`, 'less');
+  await finishPartial(third, blob);
+  assert.deepEqual([readFileSync(blob, 'utf8'), existsSync(`${blob}.incomplete`)], ['more', false]);
 });
 
 test('the environment is that of Pythonâ€™s tools', (t) => {

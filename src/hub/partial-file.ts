@@ -1,0 +1,55 @@
+// The file that a download writes until it is whole. Each download has one of its own, and goes on with what another has left.
+import { randomUUID } from 'node:crypto';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isAlive, processStart } from '../runs/processes.ts';
+
+/** The ending that Python's libraries give such files, too. */
+const ENDING = '.incomplete';
+
+/** The path to write to. The file exists already if an earlier download of the same blob was interrupted, in this or another process. */
+export async function takePartial(blob: string): Promise<string> {
+  const own = `${blob}.${process.pid}-${processStart(process.pid) ?? ''}-${randomUUID()}${ENDING}`;
+  for (const left of await abandonedPartials(blob)) {
+    // Only one of those who find it succeeds.
+    if (await renamed(left, own)) break;
+  }
+  return own;
+}
+
+/** Leaves the file to later downloads. */
+export async function leavePartial(own: string, blob: string): Promise<void> {
+  await renamed(own, `${blob}${ENDING}`);
+}
+
+/** Makes the file, which is whole, the blob. What others have left of it is of no use any more. */
+export async function finishPartial(own: string, blob: string): Promise<void> {
+  await rename(own, blob);
+  for (const left of await abandonedPartials(blob)) await rm(left, { force: true });
+}
+
+/** Files that nobody writes: those that were left on purpose, and those of processes that were killed. */
+async function abandonedPartials(blob: string): Promise<string[]> {
+  const folder = dirname(blob);
+  const start = `${basename(blob)}.`;
+  const names = (await readdir(folder)).filter((name) => name.startsWith(start) && name.endsWith(ENDING));
+  return names.filter((name) => !isWritten(name.slice(start.length, -ENDING.length))).map((name) => join(folder, name));
+}
+
+/** @param owner the middle of the name of a file: empty if it was left, of another form if it belongs to another program */
+function isWritten(owner: string): boolean {
+  if (owner === '') return false;
+  const [, pid, start] = /^(\d+)-(\d*)-/.exec(owner) ?? [];
+  return pid === undefined || isAlive(Number(pid), start || undefined);
+}
+
+/** Returns false if there is nothing to rename. */
+async function renamed(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
