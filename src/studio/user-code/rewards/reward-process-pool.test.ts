@@ -59,7 +59,7 @@ export const breaks = hostile(({ completions }) => {
 export const leavesRejection = hostile(async () => { Promise.reject(new Error('nobody waits')); await new Promise(() => {}); });
 export const pid = ({ completions }: Input): Scores => completions.map(() => process.pid);
 export const sleeps = async ({ completions }: Input): Promise<Scores> => {
-  await new Promise((done) => setTimeout(done, 150));
+  await new Promise((done) => setTimeout(done, 300));
   return completions.map(() => 1);
 };
 `,
@@ -115,15 +115,15 @@ for (const name of ['fills', 'buffers']) {
 
 test('an answer that came while this program stood still is not late', async () => {
   const score = await open('sleeps');
-  const scored = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 400 }).score({}, group('a'));
+  const scored = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 700 }).score({}, group('a'));
   await new Promise((done) => setTimeout(done, 50));
-  await standStill(800);
+  await standStill(1000);
   assert.equal((await scored)[0]!.score, 1);
 });
 
 test('calls wait for their turn, and the time that they wait is not counted', async () => {
   const score = await open('sleeps');
-  const model = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 400 });
+  const model = weightedRewards([{ name: 'sleeps', score }], { timeLimit: 1000 });
   const groups = await Promise.all(Array.from({ length: 4 }, () => model.score({}, group('a', 'b'))));
   assert.ok(groups.flat().every((reward) => reward.score === 1));
 });
