@@ -1,6 +1,6 @@
 // The problems of a configuration: columns, filters, limits, what is held out, prompts, and rows that a program made.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -221,6 +221,8 @@ for (const [what, problem, message] of [
   });
 }
 
+const partialsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.partial'));
+
 test('rows that a program makes as it goes become a data set, whole or not at all', async () => {
   async function* made() {
     for (let i = 0; i < 3; i++) yield { problem: `${i}`, answer: 'ß\u2028' };
@@ -237,7 +239,17 @@ test('rows that a program makes as it goes become a data set, whole or not at al
   }
   await assert.rejects(saveRows(path, broken()), /no more/);
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 4);
-  assert.ok(!existsSync(`${path}.partial`));
+  assert.deepEqual(partialsIn(folder), []);
+});
+
+test('two that save the same file at once leave what one of them wrote', async () => {
+  const path = join(folder, 'twice.jsonl');
+  const rowsOf = (letter: string, count: number) => Array.from({ length: count }, () => ({ problem: letter }));
+  const [few, many] = [rowsOf('few', 50), rowsOf('many', 80)];
+  await Promise.all([saveRows(path, few), saveRows(path, many)]);
+  const left = await loadRows(path);
+  assert.deepEqual(left, left.length === few.length ? few : many);
+  assert.deepEqual(partialsIn(folder), []);
 });
 
 test('rows are saved in a folder that is not there yet; what cannot be written says so', async () => {
@@ -250,5 +262,5 @@ test('rows are saved in a folder that is not there yet; what cannot be written s
   const taken = join(folder, 'taken.jsonl');
   mkdirSync(taken);
   await assert.rejects(saveRows(taken, rows), isError('PATH_NOT_USABLE'));
-  assert.ok(!existsSync(`${taken}.partial`));
+  assert.deepEqual(partialsIn(folder), []);
 });

@@ -1,4 +1,5 @@
 // Writes rows made by a program to a file that a configuration can name.
+import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { stringifyLine } from '../../formats/jsonl.ts';
@@ -19,7 +20,8 @@ import { faultError, type SystemFault, systemFaults } from '../../runs/system-fa
  * @returns the absolute path
  */
 export async function saveRows(path: string, rows: Iterable<Example> | AsyncIterable<Example>): Promise<string> {
-  const partial = `${path}.partial`;
+  // A name of its own, since another program may write the same rows.
+  const partial = `${path}.${randomUUID()}.partial`;
   const written = async <T>(work: () => T | Promise<T>) => {
     try {
       return await work();
