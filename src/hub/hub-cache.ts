@@ -1,5 +1,6 @@
 // The cache shared with Hugging Face's Python libraries: `models--org--name/{blobs/<hash>, snapshots/<commit>/<file>, refs/<branch>}`, where
 // files of snapshots are links to blobs.
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -23,7 +24,10 @@ export async function writeRef(folder: string, revision: string, commit: string)
   if (revision === commit) return;
   const ref = join(folder, 'refs', revision);
   await mkdir(dirname(ref), { recursive: true });
-  await writeFile(ref, commit);
+  // Whoever reads it meanwhile finds the commit before or this one. The temporary file lies elsewhere, since every file in refs is taken for one.
+  const temporary = join(folder, `.ref-${randomUUID()}`);
+  await writeFile(temporary, commit);
+  await rename(temporary, ref);
 }
 
 /** Makes a blob a file of a snapshot. */
