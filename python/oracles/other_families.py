@@ -1,4 +1,4 @@
-# Writes small random models of families that Gradus has no graphs for: norms after the layers, fused projections, a mixture of experts, recurrent
+# Writes small random models of families that Gradus has no graphs for: partly rotated heads, fused projections, a mixture of experts, recurrent
 # layers. Their weights are large enough that every token and its place matter.
 #
 # Usage: other_families.py OUT VOCABULARY_SIZE. Each folder of OUT is a model without a tokenizer.
@@ -23,7 +23,7 @@ SIZES = {
 }
 LINEAR = {"linear_key_head_dim": 8, "linear_value_head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4}
 FAMILIES = {
-    "olmo2": {},
+    "stablelm": {},
     "phi3": {},
     "qwen3_moe": {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "head_dim": 8},
     "qwen3_5_text": {"head_dim": 16, **LINEAR},

@@ -2,7 +2,7 @@
 #
 # Usage: parity_models.py SEED OUT. Each folder of OUT, `<family>-<format>`, is a model with golden.json, adapter/ and gradients.json as
 # fixtures/tiny_models.py writes them. Sizes, biases, ties, windows, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
-# K-quants need, and so they are in gemma3_text-wide, which custom operators compute.
+# K-quants need, and so they are in `<family>-wide`, which custom operators compute, of families that GGUF files are not read of, and of Gemma.
 import sys
 from pathlib import Path
 
@@ -17,7 +17,17 @@ import numpy as np
 import tiny_models
 import torch
 from gguf import MODEL_ARCH, GGMLQuantizationType as Type
-from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3TextConfig,
+    GraniteConfig,
+    LlamaConfig,
+    MistralConfig,
+    Olmo2Config,
+    Qwen2Config,
+    Qwen3Config,
+    SmolLM3Config,
+)
 
 FAMILIES = {
     "llama": LlamaConfig,
@@ -25,6 +35,9 @@ FAMILIES = {
     "qwen2": Qwen2Config,
     "qwen3": Qwen3Config,
     "gemma3_text": Gemma3TextConfig,
+    "smollm3": SmolLM3Config,
+    "olmo2": Olmo2Config,
+    "granite": GraniteConfig,
 }
 ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3, "gemma3_text": MODEL_ARCH.GEMMA3}
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
@@ -54,13 +67,25 @@ def random_config(family, random, wide):
         scaling = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
         sizes["rope_parameters"] |= choose({}, scaling | {"original_max_position_embeddings": 12})
         sizes["attention_bias"] = choose(True, False)
+    if family in ["smollm3", "olmo2", "granite"]:
+        yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 12, "beta_fast": 2.0}
+        sizes["rope_parameters"] |= choose({}, {"rope_type": "linear", "factor": 3.0}, yarn, yarn | {"truncate": False, "mscale": 1.0, "mscale_all_dim": 0.5})
+        sizes["attention_bias"] = choose(True, False) and not wide
+    if family == "smollm3":
+        sizes |= {"num_hidden_layers": 3, "no_rope_layers": [1, 0, choose(0, 1)], "pad_token_id": 0}
+        sizes |= {"use_sliding_window": choose(True, False) and not wide, "sliding_window": 5}
+    if family == "olmo2":
+        sizes["pad_token_id"] = 0
+    if family == "granite":
+        sizes |= {"embedding_multiplier": 3.0, "attention_multiplier": choose(0.1, 0.5), "residual_multiplier": 0.5, "logits_scaling": choose(0.5, 3.0)}
     if family == "mistral":
         sizes["sliding_window"] = None if wide else choose(None, 5)
     if family in ["qwen2", "qwen3"] and not wide:
         sizes |= {"use_sliding_window": choose(True, False), "sliding_window": 5, "max_window_layers": 1}
+    if family in ["gemma3_text", "granite"]:
+        sizes["tie_word_embeddings"] &= not wide  # embeddings that are scaled as much would repeat every token with certainty
     if family == "gemma3_text":
         sizes["num_hidden_layers"] = 3
-        sizes["tie_word_embeddings"] &= not wide  # embeddings that are scaled as much would repeat every token with certainty
         sizes["sliding_window"] = int(random.integers(2, 9))
         sizes["layer_types"] = [choose("sliding_attention", "full_attention") for _ in range(2)] + ["sliding_attention"]
         sizes["query_pre_attn_scalar"] = choose(8, 256)
@@ -106,7 +131,8 @@ torch.manual_seed(seed)
 for family in FAMILIES:
     for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         write_folder(family, dtype, random)
-write_folder("gemma3_text", torch.float32, random, wide=True)
+for family in ["gemma3_text", "smollm3", "olmo2", "granite"]:
+    write_folder(family, torch.float32, random, wide=True)
 for family in ARCHITECTURES:
     for type in GGUF_TYPES:
         write_gguf(family, type, random)

@@ -1,7 +1,7 @@
 // Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
 import { GradusError } from '../errors.ts';
 import type { SlidingLayers } from './layers.ts';
-import type { RopeSettings } from './rotary-tables.ts';
+import { type RopeSettings, readRopeScaling, ropeScalings } from './rope-settings.ts';
 
 const activations = ['silu', 'gelu_pytorch_tanh'] as const;
 /** The activation of feed-forward blocks, under PyTorch's name. */
@@ -71,6 +71,14 @@ export class ConfigReader {
     return list;
   }
 
+  /** A list with a 0 or 1 for each layer. @param fallback as long as there are layers */
+  marks(field: string, fallback: readonly number[]): readonly number[] {
+    const given = this.#json[field] ?? fallback;
+    const isMark = (mark: unknown) => mark === 0 || mark === 1;
+    if (Array.isArray(given) && given.length >= fallback.length && given.every(isMark)) return given;
+    throw this.#malformed(field, `a list of ${fallback.length} zeros and ones`);
+  }
+
   /** Throws `MODEL_UNSUPPORTED`. */
   activation(field: string, fallback: Activation): Activation {
     const given = this.text(field, fallback);
@@ -94,16 +102,15 @@ export class ConfigReader {
     const theta =
       nested.rope_theta === undefined ? this.positive('rope_theta', fallback) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
+    const share = nested.partial_rotary_factor ?? this.#json.partial_rotary_factor ?? 1;
+    if (share !== 1) throw this.unsupported(field, 'only rotary embeddings of whole heads are');
     if (type === 'default') return { theta };
-    if (type !== 'llama3') throw this.unsupported(field, 'only rotary embeddings of type default or llama3 are');
+    const known = ropeScalings.find((name) => name === type);
+    if (!known) throw this.unsupported(field, `only rotary embeddings of type default, ${ropeScalings.join(', ')} are`);
+    const original = ['original_max_position_embeddings', 'max_position_embeddings'].find((name) => this.#json[name]);
     return {
       theta,
-      scaling: {
-        factor: reader.number('factor'),
-        lowFrequencyFactor: reader.number('low_freq_factor'),
-        highFrequencyFactor: reader.number('high_freq_factor'),
-        originalContextLength: reader.integer('original_max_position_embeddings'),
-      },
+      scaling: readRopeScaling(known, reader, original === undefined ? undefined : this.integer(original)),
     };
   }
 

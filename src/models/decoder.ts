@@ -1,5 +1,5 @@
 // Llama's decoder (Touvron et al. 2023, arXiv:2302.13971) with grouped-query attention, which many models share.
-// Families differ in biases, norms, the activation and what attention sees.
+// Families differ in biases, norms, factors, the activation and what attention sees.
 import type { Tensor } from '../tensor/graph.ts';
 import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
 import type { Activation, ConfigReader } from './config-reader.ts';
@@ -16,17 +16,19 @@ export interface DecoderConfig extends ModelConfig {
   readonly embeddingScale: number;
   /** Which linear layers have a bias. */
   readonly biases: { readonly queryKeyValue: boolean; readonly output: boolean; readonly mlp: boolean };
-  /** Whether the query and key of each head are normalised before rotary embeddings are applied. */
-  readonly queryKeyNorm: boolean;
+  /** Whether queries and keys are normalised before rotary embeddings are applied: each head by itself, or all heads of a layer together. @default not */
+  readonly queryKeyNorm?: 'head' | 'layer';
+  /** The factor of what attention and the feed-forward layers add to a token. */
+  readonly residualScale: number;
+  /** The factor of the result, before the output layer. */
+  readonly outputScale: number;
 }
 
-/** Where a block normalises, with the names of the norms in checkpoints. */
+/** Where a block normalises, with the names of the norms in checkpoints; nowhere else. */
 export interface BlockNorms {
-  readonly beforeAttention: string;
-  /** @default none */
+  readonly beforeAttention?: string;
   readonly afterAttention?: string;
-  readonly beforeMlp: string;
-  /** @default none */
+  readonly beforeMlp?: string;
   readonly afterMlp?: string;
 }
 
@@ -34,14 +36,30 @@ const llamaNorms: BlockNorms = { beforeAttention: 'input_layernorm', beforeMlp: 
 
 const activations: Readonly<Record<Activation, (x: Tensor) => Tensor>> = { silu, gelu_pytorch_tanh: geluTanh };
 
-type Varying = 'norms' | 'normOffset' | 'embeddingScale' | 'attentionScale' | 'sliding' | 'rope' | 'activation';
+type Varying =
+  | 'norms'
+  | 'normOffset'
+  | 'queryKeyNorm'
+  | 'embeddingScale'
+  | 'attentionScale'
+  | 'residualScale'
+  | 'outputScale'
+  | 'sliding'
+  | 'rope'
+  | 'unrotated'
+  | 'activation';
 
 /** What distinguishes a family; what it leaves out is as in Llama. Everything else is in config.json, under the same names for all families. */
 export interface DecoderFamily
-  extends Pick<DecoderConfig, 'modelType' | 'biases' | 'queryKeyNorm'>,
+  extends Pick<DecoderConfig, 'modelType' | 'biases'>,
     Partial<Pick<DecoderConfig, Varying>> {
   /** Values for fields that config.json may omit. */
-  readonly defaults: { readonly contextLength: number; readonly headSize?: number; readonly tiedEmbeddings?: boolean };
+  readonly defaults: {
+    readonly contextLength: number;
+    readonly headSize?: number;
+    readonly tiedEmbeddings?: boolean;
+    readonly normEpsilon?: number;
+  };
 }
 
 export function decoderConfig(read: ConfigReader, { defaults, ...family }: DecoderFamily): DecoderConfig {
@@ -56,6 +74,8 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
     norms: llamaNorms,
     normOffset: 0,
     embeddingScale: 1,
+    residualScale: 1,
+    outputScale: 1,
     attentionScale: 1 / Math.sqrt(headSize),
     ...family,
     hiddenSize,
@@ -70,7 +90,7 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
     eosIds: read.ids('eos_token_id'),
     intermediateSize: read.integer('intermediate_size'),
     activation: family.activation ?? read.activation('hidden_act', 'silu'),
-    rmsNormEpsilon: read.notNegative('rms_norm_eps', 1e-6),
+    rmsNormEpsilon: read.notNegative('rms_norm_eps', defaults.normEpsilon ?? 1e-6),
   };
 }
 
@@ -82,8 +102,9 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
       specs.push({ name: `model.layers.${layer}.${name}.weight`, shape: [size], kind: 'norm' });
     for (const name of Object.values(config.norms)) norm(name);
     if (config.queryKeyNorm) {
-      norm('self_attn.q_norm', headSize);
-      norm('self_attn.k_norm', headSize);
+      const heads = (count: number) => (config.queryKeyNorm === 'layer' ? count : 1);
+      norm('self_attn.q_norm', heads(config.heads) * headSize);
+      norm('self_attn.k_norm', heads(config.keyValueHeads) * headSize);
     }
     for (const [name, size] of Object.entries(linearSizes(config))) {
       const path = `model.layers.${layer}.${name}`;
@@ -105,35 +126,39 @@ export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Lay
     return normOffset === 0 ? weight : add(weight, normOffset);
   };
   const norm = (x: Tensor, name: string) => rmsNorm(x, normWeight(name, config.hiddenSize), config.rmsNormEpsilon);
-  const headNorm = (x: Tensor, name: string, heads: number) => {
+  const queryKeyNorm = (x: Tensor, name: string, heads: number) => {
     if (!config.queryKeyNorm) return x;
+    if (config.queryKeyNorm === 'layer')
+      return rmsNorm(x, normWeight(name, heads * config.headSize), config.rmsNormEpsilon);
     const weight = normWeight(name, config.headSize);
     const perHead = reshape(x, [dimensionAt(x, 0), heads, config.headSize]);
     return reshape(rmsNorm(perHead, weight, config.rmsNormEpsilon), x.shape);
   };
-  let x = config.embeddingScale === 1 ? embedded : mul(embedded, config.embeddingScale);
+  let x = scaled(embedded, config.embeddingScale);
   for (let layer = 0; layer < config.layers; layer++) {
     x = layers.checkpoint(x);
     const path = `model.layers.${layer}`;
     const linear = (y: Tensor, name: keyof typeof sizes) => layers.linear(y, `${path}.${name}`, sizes[name]);
-    const before = (y: Tensor, name: string) => norm(y, `${path}.${name}`);
-    const after = (y: Tensor, name: string | undefined) => (name === undefined ? y : norm(y, `${path}.${name}`));
+    const normed = (y: Tensor, name: string | undefined) => (name === undefined ? y : norm(y, `${path}.${name}`));
+    const residual = (y: Tensor) => add(x, scaled(y, config.residualScale));
 
-    const attentionInput = before(x, norms.beforeAttention);
+    const attentionInput = normed(x, norms.beforeAttention);
     const attended = layers.attention(
       layer,
-      headNorm(linear(attentionInput, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
-      headNorm(linear(attentionInput, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
+      queryKeyNorm(linear(attentionInput, 'self_attn.q_proj'), `${path}.self_attn.q_norm`, config.heads),
+      queryKeyNorm(linear(attentionInput, 'self_attn.k_proj'), `${path}.self_attn.k_norm`, config.keyValueHeads),
       linear(attentionInput, 'self_attn.v_proj'),
     );
-    x = add(x, after(linear(attended, 'self_attn.o_proj'), norms.afterAttention));
+    x = residual(normed(linear(attended, 'self_attn.o_proj'), norms.afterAttention));
 
-    const mlpInput = before(x, norms.beforeMlp);
+    const mlpInput = normed(x, norms.beforeMlp);
     const gated = mul(activate(linear(mlpInput, 'mlp.gate_proj')), linear(mlpInput, 'mlp.up_proj'));
-    x = add(x, after(linear(gated, 'mlp.down_proj'), norms.afterMlp));
+    x = residual(normed(linear(gated, 'mlp.down_proj'), norms.afterMlp));
   }
-  return norm(x, 'model.norm');
+  return scaled(norm(x, 'model.norm'), config.outputScale);
 }
+
+const scaled = (x: Tensor, factor: number) => (factor === 1 ? x : mul(x, factor));
 
 function linearSizes({ biases, ...config }: DecoderConfig) {
   const { hiddenSize: hidden, intermediateSize: inner } = config;

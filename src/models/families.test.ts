@@ -35,6 +35,9 @@ const withGradients = [
   'tiny-qwen3',
   'tiny-qwen3-untied',
   'tiny-gemma3',
+  'tiny-smollm3',
+  'tiny-olmo2',
+  'tiny-granite',
 ];
 
 const stories = sharedPath('models/stories260K') ?? '';
@@ -143,7 +146,11 @@ test('what no family can compute is refused, with what to use instead', () => {
     [{ ...config('tiny-gemma3'), final_logit_softcapping: 30 }, /final_logit_softcapping 30/],
     [{ ...config('tiny-gemma3'), layer_types: ['full_attention', 'chunked_attention', 'full_attention'] }, /chunked/],
     [{ model_type: 'gpt2' }, /"gpt2" is not supported/],
-    [{ ...qwen2, rope_parameters: { rope_type: 'yarn', rope_theta: 1e6, factor: 4 } }, /yarn/],
+    [
+      { ...qwen2, rope_parameters: { rope_type: 'dynamic', rope_theta: 1e6, factor: 4 } },
+      /dynamic.*linear, llama3, yarn/,
+    ],
+    [{ ...qwen2, partial_rotary_factor: 0.5 }, /only rotary embeddings of whole heads/],
   ];
   for (const [json, message] of refused) {
     assert.throws(() => architectureOf(json), { code: 'MODEL_UNSUPPORTED', message, hint: /./ }, String(message));
@@ -159,9 +166,39 @@ test('what no family can compute is refused, with what to use instead', () => {
   const slides = (json: Record<string, unknown>) => architectureOf(json).config.sliding;
   assert.deepEqual(slides({ ...qwen2, ...window }), { window: 16, layers: [false, true] });
   assert.deepEqual(slides({ ...config('tiny-mistral'), sliding_window: 16 }), { window: 16, layers: [true, true] });
+  const yarn = { type: 'yarn', factor: 4, original_max_position_embeddings: 32 };
+  const scaled = { ...qwen2, rope_parameters: undefined, rope_theta: 100, rope_scaling: yarn };
+  assert.deepEqual(architectureOf(scaled).config.rope, {
+    theta: 100,
+    scaling: {
+      type: 'yarn',
+      factor: 4,
+      betaFast: 32,
+      betaSlow: 1,
+      originalContextLength: 32,
+      attentionFactor: 0.1 * Math.log(4) + 1,
+      truncate: true,
+    },
+  });
   const { factor: _, ...incomplete } = llama3 as Record<string, unknown>;
   const malformed = { ...config('tiny-llama3'), rope_parameters: incomplete };
   assert.throws(() => architectureOf(malformed), { code: 'MODEL_CONFIG_INVALID', message: /factor must be a number/ });
+});
+
+test('layers of SmolLM3 that do not rotate are every fourth, or those that a list says', () => {
+  const { no_rope_layers: _, ...json } = readJson<Record<string, unknown>>(fixturePath('tiny-smollm3'), 'config.json');
+  const unrotated = (more: object) => architectureOf({ ...json, num_hidden_layers: 5, ...more }).config.unrotated;
+  const five = { layer_types: undefined, no_rope_layer_interval: undefined };
+  assert.deepEqual(unrotated(five), [false, false, false, true, false]);
+  assert.deepEqual(unrotated({ ...five, no_rope_layers: [0, 1, 1, 1, 0] }), [true, false, false, false, true]);
+  for (const marks of [[1, 0], [1, 1, 1, 1, 2], '11110']) {
+    assert.throws(() => unrotated({ ...five, no_rope_layers: marks }), {
+      code: 'MODEL_CONFIG_INVALID',
+      message: /no_rope_layers must be a list of 5 zeros and ones/,
+    });
+  }
+  const { config } = architectureOf({ ...json, use_sliding_window: true, sliding_window: 4, layer_types: undefined });
+  assert.deepEqual(config.sliding, { window: 4, layers: [false, true, false] });
 });
 
 test('Gemma 3 is read from older files too', () => {

@@ -2,14 +2,17 @@
 import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
 import { gemma3 } from './gemma3.ts';
+import { granite } from './granite.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
 import { llama } from './llama.ts';
 import { mistral } from './mistral.ts';
+import { olmo2 } from './olmo2.ts';
 import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
+import { smollm3 } from './smollm3.ts';
 
 const families: ReadonlyMap<string, ModelFamily> = new Map(
-  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3 }),
+  Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3, smollm3, olmo2, granite }),
 );
 
 /** Well-known architectures that are not supported, and why. */

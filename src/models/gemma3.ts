@@ -13,7 +13,7 @@ export const gemma3: ModelFamily = {
     return decoderConfig(read, {
       modelType: 'gemma3_text',
       biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
-      queryKeyNorm: true,
+      queryKeyNorm: 'head',
       norms: {
         beforeAttention: 'input_layernorm',
         afterAttention: 'post_attention_layernorm',

@@ -5,7 +5,7 @@ import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
-import type { RopeSettings } from './rotary-tables.ts';
+import type { RopeSettings } from './rope-settings.ts';
 import { storedInput } from './stored-weights.ts';
 
 /** The configuration that all families have, under Hugging Face's names in camelCase. */
@@ -20,6 +20,8 @@ export interface ModelConfig {
   /** The longest sequence, in tokens. */
   readonly contextLength: number;
   readonly rope: RopeSettings;
+  /** Whether each layer leaves queries and keys unrotated. @default none does */
+  readonly unrotated?: readonly boolean[] | undefined;
   /** The factor of the scores of attention. */
   readonly attentionScale: number;
   /** @default every layer attends to the whole context */

@@ -10,7 +10,6 @@ export const llama: ModelFamily = {
     return decoderConfig(read, {
       modelType: 'llama',
       biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-      queryKeyNorm: false,
       defaults: { contextLength: 2048 },
     });
   },

@@ -9,7 +9,6 @@ export const mistral: ModelFamily = {
     return decoderConfig(read, {
       modelType: 'mistral',
       biases: { queryKeyValue: false, output: false, mlp: false },
-      queryKeyNorm: false,
       sliding: read.sliding(() => true),
       defaults: { contextLength: 131072 },
     });

@@ -16,8 +16,8 @@ test('logits, log-probabilities, gradients and cached decoding of made-up models
   const names = makeParityModels(seed, folder);
   assert.equal(
     names.length,
-    5 * 3 + 1 + 4 * 11,
-    'families in folders of three types, one of them wide, and in GGUF of eleven',
+    8 * 3 + 4 + 4 * 11,
+    'families in folders of three types, four of them wide, and four in GGUF of eleven',
   );
   for (const name of names) {
     await t.test(name, async () => {

@@ -11,7 +11,6 @@ export const qwen2: ModelFamily = {
     return decoderConfig(read, {
       modelType: 'qwen2',
       biases: { queryKeyValue: true, output: false, mlp: false },
-      queryKeyNorm: false,
       sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
       defaults: { contextLength: 32768 },
     });

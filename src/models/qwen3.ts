@@ -12,7 +12,7 @@ export const qwen3: ModelFamily = {
     return decoderConfig(read, {
       modelType: 'qwen3',
       biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
-      queryKeyNorm: true,
+      queryKeyNorm: 'head',
       sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
       defaults: { contextLength: 32768, headSize: 128 },
     });

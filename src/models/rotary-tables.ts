@@ -2,79 +2,66 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { input, type RotaryTables } from '../tensor/ops.ts';
 import type { ModelConfig } from './layers.ts';
+import { frequencyFactor, type RopeSettings } from './rope-settings.ts';
 
-export interface RopeSettings {
-  /** The base of the frequencies: lane i rotates by theta^(−2i / head size) radians per position. */
-  readonly theta: number;
-  /** How Llama 3.1 slows down the lowest frequencies for longer contexts. @default not at all */
-  readonly scaling?: {
-    readonly factor: number;
-    readonly lowFrequencyFactor: number;
-    readonly highFrequencyFactor: number;
-    /** The context length before the extension, in tokens. */
-    readonly originalContextLength: number;
-  };
-}
-
+/** Tables that layers have in common. */
 interface NamedTables {
   readonly cos: string;
   readonly sin: string;
-  readonly rope: RopeSettings;
+  /** `undefined`: the tables of layers that do not rotate, all cosines 1. */
+  readonly rope: RopeSettings | undefined;
 }
 
-/** The tables of most layers, and those of layers with a sliding window if they have their own. */
-function namedTables({ rope, sliding }: ModelConfig): { most: NamedTables; sliding: NamedTables | undefined } {
-  const own = sliding?.rope && { cos: 'rotary.sliding.cos', sin: 'rotary.sliding.sin', rope: sliding.rope };
-  return { most: { cos: 'rotary.cos', sin: 'rotary.sin', rope }, sliding: own };
+const most = (rope: RopeSettings): NamedTables => ({ cos: 'rotary.cos', sin: 'rotary.sin', rope });
+const sliding = (rope: RopeSettings): NamedTables => ({ cos: 'rotary.sliding.cos', sin: 'rotary.sliding.sin', rope });
+const none: NamedTables = { cos: 'rotary.none.cos', sin: 'rotary.none.sin', rope: undefined };
+
+function tablesOf(config: ModelConfig, layer: number): NamedTables {
+  if (config.unrotated?.[layer]) return none;
+  if (config.sliding?.rope && config.sliding.layers[layer]) return sliding(config.sliding.rope);
+  return most(config.rope);
 }
 
 /** Graph inputs for both tables of a layer, each [positions, headSize / 2]. */
 export function rotaryInputs(config: ModelConfig, positions: number): (layer: number) => RotaryTables {
-  const table = (name: string): Tensor => input(name, 'float32', [positions, config.headSize / 2]);
-  const tables = ({ cos, sin }: NamedTables) => ({ cos: table(cos), sin: table(sin) });
-  const names = namedTables(config);
-  const [most, sliding] = [tables(names.most), names.sliding && tables(names.sliding)];
-  return (layer) => (config.sliding?.layers[layer] && sliding ? sliding : most);
+  const inputs = new Map<string, Tensor>();
+  const table = (name: string): Tensor => {
+    const known = inputs.get(name) ?? input(name, 'float32', [positions, config.headSize / 2]);
+    inputs.set(name, known);
+    return known;
+  };
+  return (layer) => {
+    const { cos, sin } = tablesOf(config, layer);
+    return { cos: table(cos), sin: table(sin) };
+  };
 }
 
-/** The values of all tables, by the names of the inputs, in row-major order. Angles are first rounded to float32, as PyTorch's are. */
+/** The values of all tables, by the names of the inputs, in row-major order. */
 export function rotaryValues(config: ModelConfig, positions: number): Map<string, Float32Array> {
-  const { most, sliding } = namedTables(config);
-  return new Map(
-    [most, ...(sliding ? [sliding] : [])].flatMap(({ cos, sin, rope }) => {
-      const values = tableValues(rope, config.headSize, positions);
-      return [
-        [cos, values.cos],
-        [sin, values.sin],
-      ] as const;
-    }),
-  );
+  const values = new Map<string, Float32Array>();
+  for (let layer = 0; layer < config.layers; layer++) {
+    const { cos, sin, rope } = tablesOf(config, layer);
+    if (values.has(cos)) continue;
+    const tables = tableValues(rope, config.headSize, positions);
+    values.set(cos, tables.cos).set(sin, tables.sin);
+  }
+  return values;
 }
 
-function tableValues({ theta, scaling }: RopeSettings, headSize: number, positions: number) {
+/** Angles are first rounded to float32, as PyTorch's are. */
+function tableValues(rope: RopeSettings | undefined, headSize: number, positions: number) {
   const half = headSize / 2;
-  const cos = new Float32Array(positions * half);
+  const cos = new Float32Array(positions * half).fill(1);
   const sin = new Float32Array(positions * half);
+  if (rope === undefined) return { cos, sin };
+  const strength = rope.scaling?.type === 'yarn' ? rope.scaling.attentionFactor : 1;
   for (let lane = 0; lane < half; lane++) {
-    const frequency = Math.fround(scaled(1 / theta ** ((2 * lane) / headSize), scaling));
+    const frequency = Math.fround(frequencyFactor(rope, lane, headSize) / rope.theta ** ((2 * lane) / headSize));
     for (let position = 0; position < positions; position++) {
       const angle = Math.fround(position * frequency);
-      cos[position * half + lane] = Math.cos(angle);
-      sin[position * half + lane] = Math.sin(angle);
+      cos[position * half + lane] = Math.cos(angle) * strength;
+      sin[position * half + lane] = Math.sin(angle) * strength;
     }
   }
   return { cos, sin };
-}
-
-/**
- * Llama 3.1's scaling (Llama Team 2024, arXiv:2407.21783, and its code): frequencies with many turns in the original context are kept,
- * those with few are divided by the factor, and those in between are interpolated.
- */
-function scaled(frequency: number, scaling: RopeSettings['scaling']): number {
-  if (!scaling) return frequency;
-  const { factor, lowFrequencyFactor, highFrequencyFactor, originalContextLength } = scaling;
-  const turns = (originalContextLength * frequency) / (2 * Math.PI);
-  const kept = (turns - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor);
-  const share = Math.min(1, Math.max(0, kept));
-  return share * frequency + ((1 - share) * frequency) / factor;
 }

@@ -1,0 +1,29 @@
+// SmolLM3, in which every fourth layer has no rotary embeddings (Yang et al. 2025, arXiv:2501.18795): `model_type: smollm3`.
+import { ConfigReader } from './config-reader.ts';
+import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
+import type { ModelFamily } from './layers.ts';
+
+export const smollm3: ModelFamily = {
+  config(json) {
+    const read = new ConfigReader(json);
+    const attentionBias = read.boolean('attention_bias', false);
+    const unrotated = unrotatedLayers(read);
+    return decoderConfig(read, {
+      modelType: 'smollm3',
+      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
+      rope: read.rope(undefined, 2e6),
+      unrotated,
+      sliding: read.boolean('use_sliding_window', false) ? read.sliding((layer) => unrotated[layer]!) : undefined,
+      defaults: { contextLength: 32768, tiedEmbeddings: true },
+    });
+  },
+  parameters: decoderParameters,
+  body: decoderBody,
+};
+
+/** Despite its name, `no_rope_layers` has a 1 for each layer that rotates, and a 0 for the others. */
+function unrotatedLayers(read: ConfigReader): boolean[] {
+  const distance = read.integer('no_rope_layer_interval', 4);
+  const marks = Array.from({ length: read.layers() }, (_, layer) => ((layer + 1) % distance === 0 ? 0 : 1));
+  return read.marks('no_rope_layers', marks).map((mark) => mark === 0);
+}
