@@ -1,6 +1,7 @@
 // Sending in the background: in order, again after failures, and not for ever.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Outbox, RefusedError } from './outbox.ts';
 
 const times = { firstPause: 5, longestPause: 20, patience: 200 };
@@ -33,6 +34,19 @@ test('what is refused is given up, and said', async () => {
   for (const item of [0, 1, 2]) outbox.put(item);
   await outbox.settle();
   assert.deepEqual([arrived, outbox.fault, outbox.isEmpty], [[0, 2], 'no such run', true]);
+});
+
+test('a slow server is waited for while it takes something', async () => {
+  const arrived: number[] = [];
+  const slow = async ([first]: readonly number[]) => {
+    await sleep(150);
+    return arrived.push(first!) && 1;
+  };
+  const outbox = new Outbox<number>(slow, { ...times, patience: 1000 });
+  const items = Array.from({ length: 10 }, (_, item) => item);
+  for (const item of items) outbox.put(item);
+  await outbox.settle();
+  assert.deepEqual([arrived, outbox.fault], [items, undefined]);
 });
 
 test('a server that fails is waited for as long as patience lasts', { timeout: 5000 }, async () => {

@@ -10,7 +10,7 @@ export interface OutboxTimes {
   readonly firstPause?: number;
   /** @default 30_000 */
   readonly longestPause?: number;
-  /** How long to wait at the end for a server that does not answer, in milliseconds. @default 10_000 */
+  /** How long to wait at the end for the next answer of the server, in milliseconds. @default 10_000 */
   readonly patience?: number;
 }
 
@@ -26,6 +26,8 @@ export class Outbox<T> {
   #refused: string | undefined;
   /** Aborts the current attempt, or the pause before the next one. */
   readonly #giveUp = new AbortController();
+  /** Gives up at the end, unless the server takes something before. */
+  #impatience: NodeJS.Timeout | undefined;
 
   constructor(send: Send<T>, { firstPause = 500, longestPause = 30_000, patience = 10_000 }: OutboxTimes = {}) {
     this.#send = send;
@@ -49,12 +51,13 @@ export class Outbox<T> {
     });
   }
 
-  /** Returns when everything has been sent or, if the server fails, when the time limit is over; what is left is lost then. */
+  /** Returns when everything has been sent or, if the server takes nothing for as long as patience lasts, then; what is left is lost. */
   async settle(): Promise<void> {
     const { patience } = this.#times;
-    const impatient = setTimeout(() => this.#giveUp.abort(), patience);
+    this.#impatience = setTimeout(() => this.#giveUp.abort(), patience);
     await this.#sending;
-    clearTimeout(impatient);
+    clearTimeout(this.#impatience);
+    this.#impatience = undefined;
   }
 
   async #sendAll(): Promise<void> {
@@ -63,6 +66,7 @@ export class Outbox<T> {
     for (let pause = firstPause; this.#waiting.length > 0 && !signal.aborted; ) {
       try {
         this.#waiting.splice(0, await this.#send(this.#waiting, signal));
+        this.#impatience?.refresh();
         this.#fault = undefined;
         pause = firstPause;
       } catch (error) {
