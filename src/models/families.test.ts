@@ -9,6 +9,7 @@ import { type Golden, gradientDifference } from '../../test/parity.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { NativeModel } from '../backends/native/native-model.ts';
 import { architectureOf } from './families.ts';
+import { rotaryValues } from './rotary-tables.ts';
 
 /** What llama2.c, the program that this model was made for, says of it. */
 interface StoriesGolden {
@@ -212,6 +213,21 @@ test('Gemma 3 is read from older files too', () => {
   assert.deepEqual(config.rope, { theta: 1e6 });
   assert.deepEqual(config.sliding, { window: 5, rope: { theta: 10000 }, layers: [true, false, true] });
   assert.deepEqual(config, architectureOf(readJson(fixturePath('tiny-gemma3'), 'config.json')).config);
+});
+
+test('rotary tables are PyTorch’s, far from the beginning too', () => {
+  const { config } = architectureOf(readJson(fixturePath('tiny-llama-a'), 'config.json'));
+  const headSize = 128;
+  const tables = rotaryValues({ ...config, headSize, rope: { theta: 1e6 } }, 8192);
+  // angles = 8191 * (1 / 1e6 ** (torch.arange(0, 128, 2, dtype=torch.float) / 128)); angles.cos(), angles.sin()
+  const expected = {
+    'rotary.cos': [-0.6463905, -0.9859807, -0.9328333, 0.3521938, -0.0648661, 0.9997727],
+    'rotary.sin': [-0.7630068, -0.1668593, -0.3603083, 0.9359271, -0.997894, 0.0213194],
+  };
+  for (const [name, values] of Object.entries(expected)) {
+    const last = tables.get(name)!.subarray((8191 * headSize) / 2);
+    for (const [lane, value] of values.entries()) assert.ok(Math.abs(last[lane]! - value) < 1e-6, `${name} ${lane}`);
+  }
 });
 
 function logprobsOf(model: NativeModel, promptIds: readonly number[], completions: readonly (readonly number[])[]) {

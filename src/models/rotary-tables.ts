@@ -48,7 +48,7 @@ export function rotaryValues(config: ModelConfig, positions: number): Map<string
   return values;
 }
 
-/** Angles are first rounded to float32, as PyTorch's are. */
+/** Frequencies and angles are rounded to float32 as PyTorch's are. */
 function tableValues(rope: RopeSettings | undefined, headSize: number, positions: number) {
   const half = headSize / 2;
   const cos = new Float32Array(positions * half).fill(1);
@@ -56,7 +56,9 @@ function tableValues(rope: RopeSettings | undefined, headSize: number, positions
   if (rope === undefined) return { cos, sin };
   const strength = rope.scaling?.type === 'yarn' ? rope.scaling.attentionFactor : 1;
   for (let lane = 0; lane < half; lane++) {
-    const frequency = Math.fround(frequencyFactor(rope, lane, headSize) / rope.theta ** ((2 * lane) / headSize));
+    // Rounded where PyTorch rounds: at position 8000 a frequency that is off by its last bit turns a lane by up to 5e-4 radians.
+    const power = Math.fround(rope.theta ** Math.fround((2 * lane) / headSize));
+    const frequency = Math.fround(frequencyFactor(rope, lane, headSize) * Math.fround(1 / power));
     for (let position = 0; position < positions; position++) {
       const angle = Math.fround(position * frequency);
       cos[position * half + lane] = Math.cos(angle) * strength;
