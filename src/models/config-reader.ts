@@ -89,18 +89,21 @@ export class ConfigReader {
 
   /**
    * Rotary embeddings: `rope_parameters` in newer files, `rope_theta` and `rope_scaling` in older ones. Throws `MODEL_UNSUPPORTED`.
-   * @param layers the kind of layers, if newer files have settings for each kind
-   * @param fallback the base of the frequencies if none is given
+   * @param layers the kind of layers, if newer files have settings for each kind; older ones scale those of full attention alone
+   * @param base the field of older files with the base of the frequencies, and what it is if they have none
    */
-  rope(layers?: 'full_attention' | 'sliding_attention', fallback = 10000): RopeSettings {
-    const field = this.#json.rope_scaling ? 'rope_scaling' : 'rope_parameters';
+  rope(
+    layers?: 'full_attention' | 'sliding_attention',
+    { field: base = 'rope_theta', fallback = 10000 } = {},
+  ): RopeSettings {
+    const field = this.#json.rope_scaling && layers !== 'sliding_attention' ? 'rope_scaling' : 'rope_parameters';
     let given = this.#json[field] ?? {};
-    if (layers !== undefined && typeof given === 'object') given = (given as Record<string, unknown>)[layers] ?? given;
+    if (layers !== undefined && field === 'rope_parameters' && typeof given === 'object')
+      given = (given as Record<string, unknown>)[layers] ?? {};
     if (typeof given !== 'object' || Array.isArray(given)) throw this.#malformed(field, 'an object');
     const nested = given as Readonly<Record<string, unknown>>;
     const reader = new ConfigReader(nested);
-    const theta =
-      nested.rope_theta === undefined ? this.positive('rope_theta', fallback) : reader.positive('rope_theta');
+    const theta = nested.rope_theta === undefined ? this.positive(base, fallback) : reader.positive('rope_theta');
     const type = nested.rope_type ?? nested.type ?? 'default';
     const share = nested.partial_rotary_factor ?? this.#json.partial_rotary_factor ?? 1;
     if (share !== 1) throw this.unsupported(field, 'only rotary embeddings of whole heads are');
@@ -115,13 +118,13 @@ export class ConfigReader {
   }
 
   /**
-   * Layers that attend to `sliding_window` tokens: those of `layer_types`, in older files those for which `isSliding` holds. `undefined` if there is
-   * none, or if they differ in nothing from the others. Throws `MODEL_UNSUPPORTED` for other types of layers.
+   * Layers that attend to `sliding_window` tokens, 4096 if it is missing: those of `layer_types`, in older files those for which `isSliding` holds.
+   * `undefined` if there is none, or if they differ in nothing from the others. Throws `MODEL_UNSUPPORTED` for other types of layers.
    * @param rope their rotary embeddings, if they have their own
    */
   sliding(isSliding: (layer: number) => boolean, rope?: RopeSettings): SlidingLayers | undefined {
-    if (this.#json.sliding_window === undefined || this.#json.sliding_window === null) return undefined;
-    const window = this.integer('sliding_window');
+    if (this.#json.sliding_window === null) return undefined;
+    const window = this.integer('sliding_window', 4096);
     const count = this.layers();
     const types = this.#json.layer_types ?? Array.from({ length: count }, (_, i) => attentionType(isSliding(i)));
     if (!Array.isArray(types) || types.length !== count) throw this.#malformed('layer_types', 'a list of all layers');

@@ -215,6 +215,22 @@ test('Gemma 3 is read from older files too', () => {
   assert.deepEqual(config, architectureOf(readJson(fixturePath('tiny-gemma3'), 'config.json')).config);
 });
 
+test('what a config.json leaves out is what transformers takes for it', () => {
+  const gemma3 = readJson<Record<string, unknown>>(fixturePath('tiny-gemma3'), 'config.json');
+  const { rope_parameters: _, sliding_window: __, ...without } = gemma3;
+  // Layers with a window have rotary embeddings of their own: the base of the others is not theirs.
+  const { config } = architectureOf({ ...without, rope_theta: 500 });
+  assert.deepEqual([config.rope.theta, config.sliding?.rope, config.sliding?.window], [500, { theta: 10000 }, 4096]);
+  const flat = architectureOf({ ...gemma3, rope_parameters: { rope_type: 'default', rope_theta: 500 } }).config;
+  assert.deepEqual([flat.rope.theta, flat.sliding?.rope], [1e6, { theta: 10000 }]);
+  const { sliding_window: ___, ...mistral } = readJson<Record<string, unknown>>(
+    fixturePath('tiny-mistral'),
+    'config.json',
+  );
+  const long = architectureOf({ ...mistral, max_position_embeddings: 8192 }).config;
+  assert.deepEqual(long.sliding, { window: 4096, layers: [true, true] });
+});
+
 test('rotary tables are PyTorch’s, far from the beginning too', () => {
   const { config } = architectureOf(readJson(fixturePath('tiny-llama-a'), 'config.json'));
   const headSize = 128;

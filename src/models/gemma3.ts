@@ -24,8 +24,8 @@ export const gemma3: ModelFamily = {
       embeddingScale: Math.sqrt(read.integer('hidden_size')),
       attentionScale: 1 / Math.sqrt(read.positive('query_pre_attn_scalar', 256)),
       activation: read.activation('hidden_activation', 'gelu_pytorch_tanh'),
-      rope: read.rope('full_attention', 1e6),
-      sliding: slidingLayers(json, read),
+      rope: read.rope('full_attention', { fallback: 1e6 }),
+      sliding: slidingLayers(read),
       defaults: { contextLength: 131072, headSize: 256, tiedEmbeddings: true },
     });
   },
@@ -34,9 +34,8 @@ export const gemma3: ModelFamily = {
 };
 
 /** Newer files have the type of each layer, older ones the distance between layers that attend to everything. */
-function slidingLayers(json: Readonly<Record<string, unknown>>, read: ConfigReader) {
-  const isOlder = json.rope_local_base_freq !== undefined;
-  const rope = isOlder ? { theta: read.positive('rope_local_base_freq') } : read.rope('sliding_attention');
+function slidingLayers(read: ConfigReader) {
+  const rope = read.rope('sliding_attention', { field: 'rope_local_base_freq' });
   const distance = read.integer('sliding_window_pattern', 6);
   return read.sliding((layer) => (layer + 1) % distance !== 0, rope);
 }
