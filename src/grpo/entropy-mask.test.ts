@@ -21,15 +21,19 @@ test('the quantile is taken over the tokens of all sequences', () => {
   assert.deepEqual(topEntropyMask(entropies, all, 1), all);
 });
 
-test('a rank that falls on a token takes it, whatever the product is rounded to', () => {
-  const eleven = [Array.from({ length: 11 }, (_, i) => i / 10)];
-  for (const [fraction, kept] of [
-    [0.2, 3],
-    [0.3, 4],
-    [0.7, 8],
-    [0.9, 10],
+test('a rank that falls on a token takes it or not, as torch.quantile rounds', () => {
+  const even = Array.from({ length: 11 }, (_, i) => i / 10);
+  // 0.3 in float32 is more than 0.3: the quantile lies above the fourth number by a millionth of the gap to the fifth.
+  const uneven = [0, 0.01, 0.02, 0.03, 1, 2, 3, 4, 5, 6, 7];
+  for (const [row, fraction, kept] of [
+    [even, 0.2, 3],
+    [even, 0.3, 4],
+    [even, 0.7, 8],
+    [even, 0.9, 10],
+    [uneven, 0.7, 7],
+    [uneven, 0.3, 4],
   ] as const) {
-    const [mask] = topEntropyMask(eleven, [eleven[0]!.map(() => true)], fraction);
+    const [mask] = topEntropyMask([row], [row.map(() => true)], fraction);
     assert.equal(mask!.filter(Boolean).length, kept, String(fraction));
   }
 });
