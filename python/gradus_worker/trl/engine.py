@@ -39,7 +39,8 @@ class Engine:
             model=model,
             args=config,
             processing_class=AutoTokenizer.from_pretrained(model, padding_side="left"),
-            peft_config=LoraConfig(task_type="CAUSAL_LM", **lora) if lora else None,
+            # Embeddings that are the output layer too stay so when a copy of them is trained.
+            peft_config=LoraConfig(task_type="CAUSAL_LM", ensure_weight_tying=bool(lora["modules_to_save"]), **lora) if lora else None,
             quantization_config=BitsAndBytesConfig(**quantization) if quantization else None,
             trainable=trainable,
             kl_estimator=kl_estimator,

@@ -97,7 +97,9 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, 
   }
   if (checkpoint.adapters) await checkScales(directory, checkpoint.adapters);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
-  const [held, known] = [weights.tensors.size, values.layout.entries.length + tiedOutput(checkpoint).length];
+  const copies = tiedOutput(checkpoint);
+  if (copies.some(({ name }) => !weights.tensors.has(name))) throw untied(directory);
+  const [held, known] = [weights.tensors.size, values.layout.entries.length + copies.length];
   if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);
   await using state = weightsOnly ? undefined : await openIfThere(join(directory, OPTIMIZER));
   if (!state) return;
@@ -146,6 +148,15 @@ async function readArena(
     await file.readFloat32(rename(name), arena.values(name));
   }
   arena.upload();
+}
+
+/** An adapter whose embeddings are not those of the output layer any more, although the model has one matrix for both. */
+function untied(directory: string): GradusError {
+  const fault =
+    'embeddings that were trained apart from the output layer, which this model ties to them, are not supported';
+  return new GradusError('ADAPTER_UNSUPPORTED', `${directory}: ${fault}`, {
+    hint: 'train the adapter with ensure_weight_tying: true of PEFT, or without embed_tokens in modules_to_save',
+  });
 }
 
 function mismatch(message: string): GradusError {

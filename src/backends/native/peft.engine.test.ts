@@ -94,12 +94,7 @@ for (const [what, base, config] of theirs) {
     const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const modelPath = fixturePath(base);
-    const command = [join(root, 'python/oracles/make_adapter.py'), modelPath, folder];
-    execFileSync(python, command, {
-      input: JSON.stringify(config),
-      stdio: 'pipe',
-      env: { ...process.env, HF_HUB_OFFLINE: '1' },
-    });
+    makeAdapter(modelPath, folder, config);
     const model = await openModel({ modelPath, lora: peftSettings(readJson(folder, 'adapter_config.json')) });
     t.after(() => model.dispose());
     await model.load(folder);
@@ -109,6 +104,31 @@ for (const [what, base, config] of theirs) {
     const [logits] = logitsBy('peft_logits.py', [modelPath, folder], [ids]);
     const expected = sequence.completionIds.map((id, i) => logprob(logits![i]!, id));
     assert.ok(largestDifference(ours!, expected) <= 1e-4, `${largestDifference(ours!, expected)}`);
+  });
+}
+
+test('an adapter that PEFT made of embeddings alone, where they are tied to the output layer, is refused', {
+  skip,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-adapter-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const modelPath = fixturePath('tiny-qwen2');
+  makeAdapter(modelPath, folder, { r: 2, target_modules: ['v_proj'], modules_to_save: ['embed_tokens'] });
+  const model = await openModel({ modelPath, lora: peftSettings(readJson(folder, 'adapter_config.json')) });
+  t.after(() => model.dispose());
+  await assert.rejects(model.load(folder), {
+    code: 'ADAPTER_UNSUPPORTED',
+    message: /ties to them/,
+    hint: /ensure_weight_tying/,
+  });
+});
+
+/** An adapter of random numbers, made by PEFT. */
+function makeAdapter(modelPath: string, folder: string, config: Readonly<Record<string, unknown>>): void {
+  execFileSync(python, [join(root, 'python/oracles/make_adapter.py'), modelPath, folder], {
+    input: JSON.stringify(config),
+    stdio: 'pipe',
+    env: { ...process.env, HF_HUB_OFFLINE: '1' },
   });
 }
 

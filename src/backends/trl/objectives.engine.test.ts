@@ -226,6 +226,20 @@ test('some of the model’s own parameters: steps, and what is kept of them', as
   }
 });
 
+test('an adapter beside embeddings that are tied to the output layer', async (t) => {
+  const lora = { r: 2, alpha: 4, target_modules: ['v_proj'], modules_to_save: ['embed_tokens'] };
+  const both = await openBoth({ lora });
+  t.after(() => both.native.dispose());
+  const start = join(folder, 'tied');
+  mkdirSync(start);
+  await both.native.save(start);
+  await both.trl.load(start, { weightsOnly: true });
+  for (let step = 0; step < 2; step++)
+    await compareStep(both, (model) => model.update({ sequences }, { learningRate: 0.1 }));
+  const { theirs } = await compareWeights(both, 'tied', 'adapter_model.safetensors');
+  await both.native.load(theirs, { weightsOnly: true });
+});
+
 test('a step that leads out of the numbers is not made', async (t) => {
   for (const [advantage, code] of [
     [Number.MAX_VALUE, 'LOSS_NOT_FINITE'],
