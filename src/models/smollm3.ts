@@ -8,12 +8,13 @@ export const smollm3: ModelFamily = {
     const read = new ConfigReader(json);
     const attentionBias = read.boolean('attention_bias', false);
     const unrotated = unrotatedLayers(read);
+    const slides = read.boolean('use_sliding_window', false) && json.sliding_window !== undefined;
     return decoderConfig(read, {
       modelType: 'smollm3',
       biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-      rope: read.rope(undefined, 2e6),
+      rope: read.rope(undefined, { fallback: 2e6 }),
       unrotated,
-      sliding: read.boolean('use_sliding_window', false) ? read.sliding((layer) => unrotated[layer]!) : undefined,
+      sliding: slides ? read.sliding((layer) => unrotated[layer]!) : undefined,
       defaults: { contextLength: 32768, tiedEmbeddings: true },
     });
   },
