@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { cors } from 'hono/cors';
 import { streamSSE } from 'hono/streaming';
 import type { z } from 'zod';
 import { GradusError, messageOf } from '../../errors.ts';
@@ -41,8 +42,11 @@ type Chunk = object & { readonly type?: string };
 export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {} }: OpenAiAppOptions = {}): Hono {
   const app = new Hono();
   const described = { id: model.id, object: 'model', created: model.created, owned_by: 'gradus' };
-  if (apiKey !== undefined) app.use('/v1/*', (c, next) => assertKey(c, apiKey).then(next));
-  else if (host !== undefined) app.use(ownHost(host));
+  if (apiKey !== undefined) {
+    // Any page may ask: the key, not the origin, decides. Browsers send no key with the question whether they may.
+    app.use(cors());
+    app.use('/v1/*', (c, next) => assertKey(c, apiKey).then(next));
+  } else if (host !== undefined) app.use(ownHost(host));
   app.use(
     bodyLimit({
       maxSize: mostBytes,

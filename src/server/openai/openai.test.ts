@@ -349,6 +349,25 @@ test('a key that is asked for must be sent', async () => {
     const lowerCase = await fetch(`${guarded.url}/v1/models`, { headers: { authorization: 'bearer right' } });
     assert.equal(lowerCase.status, 200, 'RFC 9110: schemes are the same in any case');
     assert.equal((await fetch(`${guarded.url}/health`)).status, 200);
+    const ask = (init: RequestInit) => fetch(`${guarded.url}/v1/models`, init);
+    const origin = 'https://page.example';
+    const wanted = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
+    const permission = await ask({ method: 'OPTIONS', headers: { origin, ...wanted } });
+    assert.deepEqual(
+      [permission.status, permission.headers.get('access-control-allow-headers')],
+      [204, 'authorization'],
+    );
+    for (const [key, status] of [
+      ['right', 200],
+      ['wrong', 401],
+    ] as const) {
+      const answer = await ask({ headers: { origin, authorization: `Bearer ${key}` } });
+      assert.deepEqual(
+        [answer.status, answer.headers.get('access-control-allow-origin')],
+        [status, '*'],
+        'pages may read it',
+      );
+    }
   } finally {
     await guarded.close();
   }
