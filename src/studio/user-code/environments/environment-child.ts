@@ -64,7 +64,9 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
   try {
     await report({ id, ...outcome });
   } catch (error) {
-    const message = `${method}: its answer cannot be sent to another process: ${messageOf(error)}`;
+    // Whoever asks for the data set names the method itself, whatever it fails with.
+    const what = method === 'buildDataset' ? 'its answer' : `${method}: its answer`;
+    const message = `${what} cannot be sent to another process: ${messageOf(error)}`;
     await report({ id, thrown: describeThrown(new GradusError('ENVIRONMENT_WRONG_ANSWER', message)) });
   }
 }

@@ -77,6 +77,7 @@ export const groups = {
   buildDataset: ({ seed }: { seed: number }) => ({ train: [{ seed }] }),
   gold: () => ['a', 'b'],
 };
+export const notRows = { ...honest, buildDataset: () => ({ train: [{ later: () => 1 }] }) };
 export const pid = { build: () => ({ start: () => ({ messages: [{ role: 'user', content: String(process.pid) }] }), step: forever }) };
 `,
 );
@@ -194,6 +195,14 @@ test('problems, right turns and scores of groups come from there', async () => {
   const trajectories = await play(environment, [{}, {}]);
   assert.deepEqual(await environment.scoreGroup!({}, trajectories), [{ first: 1 }, { first: 0 }]);
   assert.equal((await open('honest')).scoreGroup, undefined);
+});
+
+test('problems that cannot be sent are an error that names the method once', async () => {
+  const { buildDataset } = await open('notRows');
+  await assert.rejects(async () => buildDataset!({ seed: 7 }), {
+    code: 'ENVIRONMENT_FAILED',
+    message: /^buildDataset: its answer cannot be sent to another process: .* could not be cloned/,
+  });
 });
 
 test('a file that ends the process does not load', () =>
