@@ -13,14 +13,14 @@ const failed: Reward = { score: null, parts: { a: null }, errors: { a: 'no' } };
 function group(crashes: number, faults: number): Group {
   const trajectories = Array.from({ length: 10 }, (_, i) => (i < crashes ? crashed : played));
   const rewards = Array.from({ length: 10 }, (_, i) => (i >= 10 - faults ? failed : fine));
-  return { id: '1', example: {}, trajectories, rewards };
+  return { id: '1', example: { question: '2+2' }, trajectories, rewards };
 }
 
 test('failures up to the fraction are borne, more are not', () => {
   errorBudget(0.2)([group(1, 1)]);
   assert.throws(() => errorBudget(0.2)([group(2, 1)]), { code: 'ERROR_BUDGET_SPENT', kind: 'failed' });
   assert.throws(() => errorBudget(0)([group(1, 0)]), {
-    message: '1 of 10 rollouts failed, most recently: the roof fell',
+    message: '1 of 10 rollouts failed, most recently: the roof fell; its row: {"question":"2+2"}',
     hint: /rollouts\//,
   });
 });

@@ -1,8 +1,10 @@
 // Ends a run in which too many rollouts or rewards fail. A few failures are data; many are a bug that training would hide.
 import { GradusError } from '../../errors.ts';
-import type { Group } from '../../rl.ts';
+import type { Example, Group } from '../../rl.ts';
 
 const windowSteps = 10;
+/** Characters of a problem that an error shows. */
+const mostShown = 120;
 
 /** Returns a function that counts failures step by step, and throws `ERROR_BUDGET_SPENT` once more than `fraction` of the rollouts of 10 steps failed. */
 export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
@@ -26,12 +28,18 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
   };
 }
 
-/** The errors of trajectories that failed or whose rewards failed. */
-function faultsOf({ trajectories, rewards }: Group): string[] {
-  return trajectories.flatMap(({ error }, i) => {
+/** The errors of trajectories that failed or whose rewards failed, each with its problem. */
+function faultsOf({ example, trajectories, rewards }: Group): string[] {
+  const faults = trajectories.flatMap(({ error }, i) => {
     if (error) return error.message;
     const { errors } = rewards[i]!;
     const [fault] = errors ? Object.entries(errors) : [];
     return fault ? `reward ${fault[0]}: ${fault[1]}` : [];
   });
+  return faults.map((fault) => `${fault}; its row: ${beginningOf(example)}`);
+}
+
+function beginningOf(example: Example): string {
+  const text = JSON.stringify(example);
+  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
 }
