@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ConfigInput } from '../src/config/schema.ts';
+import { multiTurn } from '../src/envs/multi-turn.ts';
 import { readMetrics, readRollouts, readSamples } from '../src/runs/read-run.ts';
+import type { TimedEvent } from '../src/studio/events.ts';
 import { planTraining } from '../src/studio/plan.ts';
+import type { ProgramConfig } from '../src/studio/program-values.ts';
 import { loadConfig, train } from '../src/studio/train.ts';
 import { assertResumable } from './resumable.ts';
 import { tinyConfig } from './tiny-model.ts';
@@ -147,6 +150,40 @@ test('what is wrong with a later stage is known before the first begins', async 
   await refuses({ reward: 'numeric_mach' }, 'CONFIG_INVALID');
   await refuses({ method: 'sft', completion_template: '{solution}' }, 'COLUMN_MISSING');
   assert.equal(existsSync(place('wrong')), false);
+});
+
+test('a run that is stopped while a stage loads ends like any other, and goes on from there', async () => {
+  const controller = new AbortController();
+  let steps = 0;
+  const rows = Array.from({ length: 8 }, (_, i) => ({ question: `${i}+1=`, answer: String(i + 1) }));
+  const talk = multiTurn({
+    prompt: ({ question }) => [{ role: 'user', content: String(question) }],
+    respond: () => null,
+    scores: { length: ({ turns }) => turns.join('').length / 10 },
+    buildDataset() {
+      if (steps === 0 || controller.signal.aborted) return { train: rows };
+      setImmediate(() => controller.abort('SIGINT'));
+      return new Promise<never>(() => {});
+    },
+  });
+  const { taskset: _taskset, taskset_config: _config, reward_fn: _reward, ...bare } = config as Record<string, unknown>;
+  const staged = {
+    ...bare,
+    environment: talk,
+    eval: null,
+    stages: ['first', 'second'].map((name) => ({ name, steps: 1 })),
+  };
+  const options = {
+    out: place('stopped'),
+    preflight: false,
+    onEvent: ({ type }: TimedEvent) => {
+      if (type === 'step') steps++;
+    },
+  };
+  const stopped = await train(staged as ProgramConfig, { ...options, signal: controller.signal });
+  assert.deepEqual([stopped.run.status, stopped.run.step, stopped.error!.code], ['stopped', 1, 'RUN_STOPPED']);
+  const whole = await train(staged as ProgramConfig, { ...options, resume: true });
+  assert.deepEqual([whole.run.status, whole.run.step], ['completed', 2]);
 });
 
 test('what a stage cannot say is an error with its place', () => {

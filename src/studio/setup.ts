@@ -34,7 +34,7 @@ export interface Setup extends Task {
   generator(options?: Partial<RolloutOptions>): Generator;
   /**
    * The setup of a stage. Its model is opened anew with the settings and the initial weights; load a checkpoint to continue from one. The stage
-   * does not train on problems that this setup holds out.
+   * does not train on problems that this setup holds out. Throws `CANCELLED` as opening does.
    */
   enter(stage: Stage): Promise<Setup>;
   dispose(): void;
@@ -50,7 +50,7 @@ export interface SetupOptions {
 /** Opens the model for the first stage. The caller must dispose of the setup. */
 export async function openSetup(config: Config, { signal, values }: SetupOptions = {}): Promise<Setup> {
   const calls = new PolicyCalls(config);
-  const parts = { calls, values };
+  const parts = { calls, values, signal };
   const task = await cancellable(() => openTask(config, parts), signal);
   assertMetricExists(config, task.rewardNames);
   const backend = await backendOf(config);
@@ -74,7 +74,7 @@ function cancellable<T>(load: () => Promise<T>, signal?: AbortSignal): Promise<T
   return unlessCancelled(load, signal, 'stopped while rewards, environments and data were being loaded');
 }
 
-type Parts = TaskParts & { readonly calls: PolicyCalls };
+type Parts = TaskParts & { readonly calls: PolicyCalls; readonly signal: AbortSignal | undefined };
 
 /** The setup of a run or of one of its stages, with the model as it is open now. */
 async function setupOf(config: Config, task: Task, model: StagedModel, parts: Parts): Promise<Setup> {
@@ -97,7 +97,7 @@ async function setupOf(config: Config, task: Task, model: StagedModel, parts: Pa
     async enter(stage) {
       if (stage.name === undefined) return this;
       await model.enter(stage);
-      const own = await openStageTask(stage, parts);
+      const own = await cancellable(() => openStageTask(stage, parts), parts.signal);
       const problems = stageProblems(stage.config, own.problems, config, task.problems);
       return setupOf(stage.config, { ...own, problems }, model, parts);
     },

@@ -1,6 +1,7 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 import { isDeepStrictEqual } from 'node:util';
 import { type Stage, stagesOf } from '../../config/stages.ts';
+import { codeOf } from '../../errors.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
 import type { StepReport } from '../../grpo-trainer.ts';
 import { streamSeed } from '../../random.ts';
@@ -108,7 +109,13 @@ export class TrainingRun {
 
   async *#train(stage: Stage, countErrors: ReturnType<typeof errorBudget>): Events {
     const { config } = this.#setup;
-    this.#trainer = await this.#enter(stage);
+    const trainer = await this.#enter(stage).catch((error) => {
+      // Stopped while the stage's code and data were being loaded: what has been trained so far is what the run comes to.
+      if (codeOf(error) === 'CANCELLED') return undefined;
+      throw error;
+    });
+    if (!trainer) return;
+    this.#trainer = trainer;
     const { step: from } = this.#store.record;
     const { name, method, index } = stage;
     if (name !== undefined) {
@@ -116,7 +123,7 @@ export class TrainingRun {
     }
     // A signal may have interrupted the last step of a run that is now resumed.
     if (from > stage.from) yield* this.#finishStep(from, stage);
-    const steps = this.#trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
+    const steps = trainer.steps({ from, ...(this.#signal && { signal: this.#signal }) });
     for await (const report of this.#profile?.watch(steps) ?? steps) {
       const { event, record } = this.#record(report, stage);
       yield event;
