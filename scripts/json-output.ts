@@ -32,7 +32,7 @@ on stderr. \`ok\` is whether the command did what was asked, \`command\` which i
 \`error\` with a stable \`code\`, and the \`exit_code\`; its message is also the last line of stderr. Later versions may add keys; one that
 removes or changes a key raises the number after the name. A number that was not measured is absent, never \`0\` or \`NaN\`.
 
-With \`train --events\` stdout holds one object a line while it goes on, each of them a \`train.event/1\`.
+With \`train --events\` stdout holds one object a line while it goes on, each of them a \`train.event/2\`.
 
 ## Exit codes
 

@@ -11,6 +11,7 @@ import { jsonOutputDocument } from '../scripts/json-output.ts';
 import type { ListedCommand } from '../src/cli/command-list.ts';
 import { main } from '../src/cli/main.ts';
 import { publishedSchemas } from '../src/cli/schemas/published.ts';
+import { kindOf } from '../src/errors.ts';
 import { onlyObject } from './gradus.ts';
 import { tinyConfig } from './tiny-model.ts';
 
@@ -278,7 +279,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 };
 
 /** Kinds of objects that come after others, one a line; tests of their own look at them. */
-const laterLines = ['train.event/1', 'rewards.score/1'];
+const laterLines = ['train.event/2', 'rewards.score/1'];
 
 interface Answer {
   readonly code: number;
@@ -352,7 +353,7 @@ describe('one object on stdout', () => {
   });
 });
 
-test('every line of --events follows train.event/1', async () => {
+test('every line of --events follows train.event/2', async () => {
   const { code, stdout } = await run('train tiny.yaml --name told --events', true);
   assert.equal(code, 0);
   const types = stdout
@@ -360,7 +361,7 @@ test('every line of --events follows train.event/1', async () => {
     .split('\n')
     .map((line) => {
       const event = JSON.parse(line);
-      const { error } = publishedSchemas['train.event/1']!.safeParse(event);
+      const { error } = publishedSchemas['train.event/2']!.safeParse(event);
       assert.equal(error && z.prettifyError(error), undefined, line);
       return event.type;
     });
@@ -368,9 +369,17 @@ test('every line of --events follows train.event/1', async () => {
   assert.deepEqual([...new Set(types)].toSorted(), expected);
   assert.equal(types.at(-1), 'result');
 
+  const ofKey = new Map<string, string>();
+  for (const line of stdout.trimEnd().split('\n')) {
+    for (const [key, value] of Object.entries(JSON.parse(line))) {
+      assert.equal(kindOf(value), ofKey.get(key) ?? kindOf(value), `${key} has one type in all events`);
+      ofKey.set(key, kindOf(value));
+    }
+  }
+
   const failed = await run('train unknown-key.yaml --events', true);
   assert.equal(failed.code, 2);
-  assert.equal(publishedSchemas['train.event/1']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
+  assert.equal(publishedSchemas['train.event/2']!.safeParse(onlyObject(failed.stdout)).success, true, failed.stdout);
 });
 
 test('help leads with examples, of every command', async () => {

@@ -25,7 +25,8 @@ const start: TrainEvent = {
   step: 0,
   max_steps: 100,
   parameters: { total: 135e6, trainable: 4.9e6 },
-  problems: { train: 400, eval: 64 },
+  train_problems: 400,
+  eval_problems: 64,
 };
 
 const step = (number: number): TrainEvent => ({

@@ -33,7 +33,7 @@ export class Progress {
         const { total, trainable } = event.parameters;
         const share = `${shortNumber(trainable)} of ${shortNumber(total)} parameters trainable`;
         this.#say(
-          `${event.run.dir}: ${share}, ${counted(event.problems.train, 'problem')}, ${event.problems.eval} held out`,
+          `${event.run.dir}: ${share}, ${counted(event.train_problems, 'problem')}, ${event.eval_problems} held out`,
         );
         for (const file of event.changed_files ?? []) this.#say(changedLine(file));
         for (const damage of event.damaged_checkpoints ?? [])

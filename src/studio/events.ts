@@ -1,4 +1,4 @@
-// The events of training: the lines of events.jsonl and of `--events`.
+// The events of training: the lines of events.jsonl and of `--events`. A key has one type in all of them, since readers of tables want that.
 import type { Alert, EvaluationRecord, SampleRecord } from '../runs/records.ts';
 import type { Check } from './checks.ts';
 
@@ -45,7 +45,8 @@ export interface StartEvent {
   readonly parameters: { readonly total: number; readonly trainable: number };
   /** The type of the weights that completions are sampled with, adapters aside: what `native.rollout_dtype: auto` chose. Absent if the engine decides. */
   readonly rollout_dtype?: string;
-  readonly problems: { readonly train: number; readonly eval: number };
+  readonly train_problems: number;
+  readonly eval_problems: number;
   /** Files of rewards, environments, data and models that have changed since the run stopped; absent if none has. */
   readonly changed_files?: readonly string[];
   /** What is wrong with later checkpoints, whose steps are repeated; absent if nothing is. */

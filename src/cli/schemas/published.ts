@@ -76,7 +76,7 @@ export const publishedSchemas: Readonly<Record<string, z.ZodType>> = {
   'serve.result/1': serveSchema,
   'skills.install.result/1': skillsInstallSchema,
   'train.detached/1': trainDetachedSchema,
-  'train.event/1': trainEventSchema,
+  'train.event/2': trainEventSchema,
   'train.plan/1': trainPlanSchema,
   'train.result/1': trainSchema,
   'version.result/1': versionSchema,

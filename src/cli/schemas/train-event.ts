@@ -1,4 +1,4 @@
-// train.event/1: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
+// train.event/2: a line of `train --events`; the last line holds the result. Lines of events.jsonl are the same, without the result.
 import { z } from 'zod';
 import { check } from './checks.ts';
 import { errorSchema } from './error.ts';
@@ -36,7 +36,8 @@ const start = z.strictObject({
     .string()
     .exactOptional()
     .describe('of the weights that completions are sampled with, adapters aside: what native.rollout_dtype auto chose'),
-  problems: z.strictObject({ train: z.int(), eval: z.int() }),
+  train_problems: z.int(),
+  eval_problems: z.int().describe('those held out'),
   changed_files: changedFiles,
   damaged_checkpoints: z
     .array(z.string())

@@ -202,7 +202,8 @@ export class TrainingRun {
       max_steps,
       parameters: model.parameters,
       ...(model.rolloutDtype !== undefined && { rollout_dtype: model.rolloutDtype }),
-      problems: { train: problems.train.length, eval: problems.eval.length },
+      train_problems: problems.train.length,
+      eval_problems: problems.eval.length,
       ...changesOf(this.#store.record),
       ...(damaged.length > 0 && { damaged_checkpoints: damaged }),
     };
