@@ -35,6 +35,13 @@ test('what is torn, or something else, is refused', async () => {
   await assert.rejects(readParquet(Buffer.from('PAR1\xff\xff\xff\x7fPAR1', 'latin1')), isInvalid);
 });
 
+test('a page that does not tell its size is an error', { timeout: 60_000 }, async () => {
+  // Found among damaged files: a piece of a page’s header is there twice.
+  const whole = fixture('rows-gzip.parquet');
+  const damaged = Buffer.concat([whole.subarray(0, 3201), whole.subarray(3189)]);
+  await assert.rejects(readParquet(damaged), isInvalid);
+});
+
 test('damage is an error or other values: never a crash, a hang or another kind of error', {
   timeout: 60_000,
 }, async () => {

@@ -1,5 +1,6 @@
 // Reads Parquet: the rows of a file as plain JSON values.
-import { parquetReadObjects } from 'hyparquet';
+import { type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { parquetHeader } from 'hyparquet/src/column.js';
 import { compressors as codecs } from 'hyparquet-compressors';
 import { FormatError } from './format-error.ts';
 
@@ -35,11 +36,33 @@ export async function readParquet(bytes: Uint8Array): Promise<Record<string, unk
       }),
   };
   try {
-    const rows = await parquetReadObjects({ file, compressors });
+    const metadata = await parquetMetadataAsync(file);
+    assertPageSizes(bytes, metadata);
+    const rows = await parquetReadObjects({ file, metadata, compressors });
     return rows.map((row) => plain(row) as Record<string, unknown>);
   } catch (error) {
     failed = true;
     throw new FormatError('PARQUET_INVALID', (error as Error).message.replaceAll(/\s+/g, ' ').slice(0, 200));
+  }
+}
+
+/** Throws if a page does not tell its size, after which the library would read for ever. Goes through the pages that the library reads. */
+function assertPageSizes(bytes: Uint8Array, { row_groups }: FileMetaData): void {
+  for (const { columns, num_rows } of row_groups) {
+    for (const { meta_data: column } of columns) {
+      if (!column) continue;
+      const { path_in_schema, dictionary_page_offset, data_page_offset, total_compressed_size } = column;
+      const start = Number(dictionary_page_offset || data_page_offset);
+      const pages = bytes.subarray(start, start + Number(total_compressed_size));
+      const reader = { view: new DataView(pages.buffer, pages.byteOffset, pages.byteLength), offset: 0 };
+      const isFlat = path_in_schema.length === 1;
+      for (let values = 0; reader.offset < pages.length - 1 && !(isFlat && values >= num_rows); ) {
+        const { compressed_page_size: size, data_page_header, data_page_header_v2 } = parquetHeader(reader);
+        if (!(size >= 0)) throw new Error(`a page of column ${path_in_schema.join('.')} does not tell its size`);
+        reader.offset += size;
+        values += (data_page_header ?? data_page_header_v2)?.num_values ?? 0;
+      }
+    }
   }
 }
 
