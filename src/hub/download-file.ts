@@ -120,18 +120,18 @@ async function bytesFrom({ settings, subject, url, signal }: FileDownload, posit
   const response = await hubRequest(settings, subject, url, { headers, signal: anyOf(connection, signal) });
   const start = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '')?.[1];
   const from = response.status === 206 ? Number(start ?? position) : 0;
-  return { body: chunksOf(response.body!, settings, connection), from };
+  return { body: chunksOf(response.body, settings, connection), from };
 }
 
-/** The chunks of a stream. Throws if it is silent for too long. */
+/** The chunks of a stream; none of an answer without one, such as status 204. Throws if it is silent for too long. */
 async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
+  body: ReadableStream<Uint8Array> | null,
   settings: HubSettings,
   connection: AbortController,
 ): AsyncGenerator<Uint8Array> {
   let silence = abortAfterSilence(settings, connection);
   try {
-    for await (const chunk of body) {
+    for await (const chunk of body ?? []) {
       clearTimeout(silence);
       yield chunk;
       silence = abortAfterSilence(settings, connection);

@@ -274,6 +274,16 @@ test('a list of files that stops in the middle is asked for again, and given up'
   await assert.rejects(fetchModel(settings, id('org/sharded')), { code: 'HUB_UNREACHABLE', message: /went silent$/ });
 });
 
+test('a list of files that leads in a circle is refused', async (t) => {
+  const { server, settings } = await open(t);
+  server.intercept = (path, _, response) => {
+    if (!path.includes('/tree/')) return;
+    response.setHeader('link', `<${server.endpoint}${path}?recursive=true&cursor=4>; rel="next"`);
+    response.end('[]');
+  };
+  await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /in a circle$/ });
+});
+
 test('a server that always breaks off at the same place is given up', async (t) => {
   const { server, settings } = await open(t);
   const always: HubServer['intercept'] = (_, __, response) => {
@@ -283,6 +293,15 @@ test('a server that always breaks off at the same place is given up', async (t) 
   };
   misbehave(server, ...Array(30).fill(always));
   await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_UNREACHABLE', kind: 'not_ready' });
+});
+
+test('an answer that is always empty is given up', async (t) => {
+  const { server, settings } = await open(t);
+  misbehave(server, ...Array(30).fill(status(204)));
+  await assert.rejects(fetchModel(settings, id('org/tiny')), {
+    code: 'HUB_UNREACHABLE',
+    message: /ended at byte 0 of/,
+  });
 });
 
 test('damaged bytes are fetched again, and refused the second time', async (t) => {
@@ -351,9 +370,14 @@ test('a hub that is not there, or no hub, is not ready', async (t) => {
   await assert.rejects(fetchModel(real, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', kind: 'not_ready' });
 });
 
-test('names of files that lead away are refused', async (t) => {
-  const { settings } = await open(t);
+test('names of files that lead away are refused, and sizes that cannot be', async (t) => {
+  const { server, settings } = await open(t);
   await assert.rejects(fetchModel(settings, id('org/hostile')), { code: 'HUB_ANSWER_INVALID', message: /escaped/ });
+  server.intercept = (path, _, response) => {
+    const negative = { type: 'file', path: 'model.safetensors', size: -2, oid: 'a'.repeat(40) };
+    if (path.includes('/tree/')) response.end(JSON.stringify([negative]));
+  };
+  await assert.rejects(fetchModel(settings, id('org/tiny')), { code: 'HUB_ANSWER_INVALID', message: /of -2 bytes/ });
 });
 
 test('a signal ends it, and what came is kept', async (t) => {

@@ -18,9 +18,13 @@ export interface HubRepo {
 /** The commit that a revision stands for, and its files. Throws what `hubRequest` throws, and `HUB_ANSWER_INVALID`. */
 export async function openHubRepo(settings: HubSettings, subject: HubSubject, signal?: AbortSignal): Promise<HubRepo> {
   const { type, name, revision } = subject;
+  const asked = new Set<string>();
   const common = {
     hubUrl: settings.endpoint,
     fetch: ((url, init) => {
+      // A page that names itself, or one before it, as the next would be followed for ever.
+      if (asked.has(String(url))) throw new Error('its list of files leads in a circle');
+      asked.add(String(url));
       const headers = { ...(init?.headers as Record<string, string>) };
       return hubRequest(settings, subject, String(url), { headers, whole: true, ...(signal && { signal }) });
     }) satisfies typeof fetch,
@@ -57,7 +61,7 @@ export async function openHubRepo(settings: HubSettings, subject: HubSubject, si
 function checked(file: HubFile): HubFile {
   const { path, size, hash } = file;
   const leadsAway = /(^|\/)\.\.?(\/|$)|^\/|\\|:|\0/.test(path);
-  if (!leadsAway && Number.isSafeInteger(size) && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) return file;
+  if (!leadsAway && Number.isSafeInteger(size) && size >= 0 && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(hash)) return file;
   throw new Error(`a file ${JSON.stringify(path)} of ${size} bytes with the hash ${JSON.stringify(hash)}`);
 }
 
