@@ -21,6 +21,7 @@ writeFileSync(
   `export const throwing = () => { throw new Error('division by zero'); };
    export const constant = ({ completions }) => completions.map(() => 0.25);
    export const zero = ({ completions }) => completions.map(() => 0);
+   export const rare = ({ completions }) => completions.map((text) => Number(text.startsWith('b')));
    export const tokens = ({ completionIds }) => completionIds.map(({ length }) => (length > 0 ? 0.5 : 0));
    let calls = 0;
    export const flaky = ({ completions }) => { if (calls++ % 2) throw new Error('busy'); return completions.map((text) => text.length); };
@@ -116,7 +117,7 @@ describe('rewards', () => {
   test('that throw now and then are a warning', async () => {
     const result = await report(own('flaky'));
     assert.equal(of(result, 'rewards'), 'warning');
-    assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: Error: busy \(own\.js:6\)/);
+    assert.match(result.checks.find(({ id }) => id === 'rewards')!.hint!, /flaky: Error: busy \(own\.js:7\)/);
   });
   test('that apply to no completion, or fail on all of them, leave nothing to learn from, and no check says otherwise', async () => {
     for (const name of ['none', 'throwing']) {
@@ -133,6 +134,12 @@ describe('rewards', () => {
     const result = await report(own('zero'));
     assertBlocked(result, 'gold_answers/zero', /none of 16 gold answers/);
     assert.match(result.checks.find(({ id }) => id === 'groups')!.hint!, /supervised steps on right answers/);
+  });
+  test('that few samples earn do not stop: more are taken before', async () => {
+    const result = await report(own('rare'));
+    assert.ok(result.samples.every(({ reward }) => reward === 0));
+    assert.equal(of(result, 'gold_answers/rare'), 'warning');
+    assertPassed(result);
   });
   test('that samples earn may have nothing to do with the gold answers', async () => {
     const result = await report(own('tokens'));

@@ -1,5 +1,6 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
-// of sampler and trainer. It takes at most the sampling of one step, and does not change the random numbers of training.
+// of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
+// change the random numbers of training.
 import { roundsWeights } from '../backends/native/rollout-dtype.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
@@ -17,7 +18,7 @@ import { heldOutCheck, templateCheck } from './data/check-data.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
-import { goldCheck, rewardChecks } from './reward-checks.ts';
+import { goldCheck, isUnearned, rewardChecks } from './reward-checks.ts';
 import type { Setup } from './setup.ts';
 import { openings } from './task.ts';
 
@@ -32,6 +33,8 @@ export interface PreflightReport {
 const sampledPrompts = 4;
 const samplesPerPrompt = 4;
 const goldRows = 16;
+/** Samples that must have earned nothing before that stops a run: of a policy that is right one time in ten, 1 such set in 150 has none. */
+const fewestUnearned = 48;
 /** With fewer completions, that none of them ended may be chance. */
 const fewestToEnd = 8;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
@@ -55,21 +58,11 @@ const fastRate = 1e-4;
 
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
-  const { config, problems, model, rewardModel } = setup;
-  const progress = { step: 0, maxSteps: stepCount(config, problems) };
+  const { config, problems, model } = setup;
   const examples = problems.train.slice(0, Math.min(sampledPrompts, config.prompts_per_step));
-  const rollouts = await setup.generator().generate(examples, model.policy(), {
-    samplesPerExample: Math.min(samplesPerPrompt, config.num_generations),
-    seed: streamSeed(config.seed, 'preflight'),
-    ...(signal && { signal }),
-  });
-  if (signal?.aborted) return undefined;
-  const groups: Group[] = [];
-  for (const [i, example] of examples.entries()) {
-    const trajectories = rollouts[i]!;
-    const rewards = await rewardModel.score(example, trajectories, progress);
-    groups.push({ id: `${i}`, example, trajectories, rewards });
-  }
+  const samplesPerExample = Math.min(samplesPerPrompt, config.num_generations);
+  const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
+  if (!groups) return undefined;
   const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
   const sequences = trajectories.map((trajectory) => trainingSequence(trajectory, 0));
   const logprobs = await model.logprobs(sequences, 'current');
@@ -86,17 +79,20 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
   const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
+  const isEarned = !verdicts.some((verdict) => isUnearned(verdict, groups, setup));
+  const more = isEarned ? [] : await sampleMore(setup, signal);
+  if (!more) return undefined;
   return {
     checks: [
       templateCheck(setup.template, answered, opening, setup.renderer),
       endCheck(trajectories, setup),
       truncationCheck(trajectories, config),
       ...rewardChecks(groups, reasons, setup),
-      ...verdicts.map((verdict) => goldCheck(verdict, groups, setup)),
+      ...verdicts.map((verdict) => goldCheck(verdict, [...groups, ...more], setup)),
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
-      learningRateCheck(setup, progress.maxSteps),
+      learningRateCheck(setup, stepCount(config, problems)),
       ...heldOutCheck(problems, config),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
@@ -104,6 +100,44 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       trajectories.map((trajectory, i) => sampleRecord(0, example, trajectory, rewards[i]!)),
     ),
   };
+}
+
+interface Sampling {
+  readonly samplesPerExample: number;
+  /** The name of its random numbers. */
+  readonly stream: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Samples completions of the untrained policy and scores them. Returns `undefined` if it was cancelled. */
+async function sampleGroups(
+  { config, problems, model, rewardModel, generator }: Setup,
+  examples: readonly Example[],
+  { samplesPerExample, stream, signal }: Sampling,
+): Promise<Group[] | undefined> {
+  const progress = { step: 0, maxSteps: stepCount(config, problems) };
+  const rollouts = await generator().generate(examples, model.policy(), {
+    samplesPerExample,
+    seed: streamSeed(config.seed, stream),
+    ...(signal && { signal }),
+  });
+  if (signal?.aborted) return undefined;
+  const groups: Group[] = [];
+  for (const [i, example] of examples.entries()) {
+    const trajectories = rollouts[i]!;
+    const rewards = await rewardModel.score(example, trajectories, progress);
+    groups.push({ id: `${i}`, example, trajectories, rewards });
+  }
+  return groups;
+}
+
+/** Samples of other prompts, where there are others, so many that it would be no chance if they earned nothing either. */
+function sampleMore(setup: Setup, signal: AbortSignal | undefined): Promise<Group[] | undefined> {
+  const { train } = setup.problems;
+  const wanted = Math.ceil(fewestUnearned / samplesPerPrompt);
+  const examples = [...train.slice(sampledPrompts), ...train.slice(0, sampledPrompts)].slice(0, wanted);
+  const samplesPerExample = Math.ceil(fewestUnearned / examples.length);
+  return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
 }
 
 async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {

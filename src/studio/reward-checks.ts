@@ -114,11 +114,22 @@ function comparedScores(groups: readonly Group[], { config, rewardNames, rewardW
  * A user's function is also judged by its scores of the samples, since it may reward something other than the answer. A penalty gives nobody more
  * than 0: it is no fault where it sets completions apart, or where another reward decides what is correct.
  */
-export function goldCheck(verdict: GoldVerdict, groups: readonly Group[], { config, rewardNames }: Setup): Check {
-  const check = goldAnswersCheck(verdict, config.max_error_fraction);
+export function goldCheck(verdict: GoldVerdict, groups: readonly Group[], setup: Setup): Check {
+  const check = goldAnswersCheck(verdict, setup.config.max_error_fraction);
   if (check.ok || verdict.compares) return check;
-  const parts = groups.flatMap(({ rewards }) => rewards.flatMap((reward) => reward.parts[verdict.reward] ?? []));
+  const isFault = isUnearned(verdict, groups, setup) || partsOf(verdict, groups).length === 0;
+  return { ...check, level: isFault ? 'error' : 'warning' };
+}
+
+/** Whether neither right answers nor samples earn anything of the user's function that decides what is correct. */
+export function isUnearned(verdict: GoldVerdict, groups: readonly Group[], { rewardNames }: Setup): boolean {
+  const parts = partsOf(verdict, groups);
   const isEarned = parts.some((part) => part > 0 || part !== parts[0]);
-  const isUnearned = verdict.zero === verdict.rows && !isEarned && verdict.reward === rewardNames[0];
-  return { ...check, level: isUnearned || parts.length === 0 ? 'error' : 'warning' };
+  const { compares, zero, rows, reward } = verdict;
+  return !compares && zero === rows && !isEarned && reward === rewardNames[0];
+}
+
+/** The samples' scores by a reward. */
+function partsOf({ reward }: GoldVerdict, groups: readonly Group[]): number[] {
+  return groups.flatMap(({ rewards }) => rewards.flatMap(({ parts }) => parts[reward] ?? []));
 }
