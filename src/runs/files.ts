@@ -35,7 +35,8 @@ export function readLines<T extends object>(path: string, fields: Fields = {}): 
   return existsSync(path) ? parsed(path, (text) => objectsOf(parseJsonLines(text).values, fields) as T[]) : [];
 }
 
-function objectsOf(values: readonly unknown[], fields: Fields): readonly object[] {
+/** Values that are objects with these fields. Throws for the first that is not. */
+export function objectsOf(values: readonly unknown[], fields: Fields): readonly object[] {
   for (const [index, value] of values.entries()) {
     if (!isObject(value)) throw new Error(`line ${index + 1} is ${kindOf(value)}, not an object`);
     for (const [name, kind] of Object.entries(fields)) {

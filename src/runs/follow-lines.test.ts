@@ -4,6 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { replaceFile } from './files.ts';
 import { LineFollower } from './follow-lines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-follow-'));
@@ -31,4 +32,7 @@ test('a file that is begun anew is read anew', () => {
   assert.equal(follower.restarts, 0);
   assert.deepEqual(follower.next(), [{ n: 3 }]);
   assert.equal(follower.restarts, 1);
+  replaceFile(path, '{"n":4}\n{"n":5}\n');
+  assert.deepEqual(follower.next(), [{ n: 4 }, { n: 5 }], 'also if it is no shorter');
+  assert.equal(follower.restarts, 2);
 });

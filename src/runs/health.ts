@@ -78,17 +78,27 @@ export function replay(
   evaluations: readonly EvaluationRecord[],
   settings: HealthSettings = {},
 ): HealthMonitor {
+  const { monitor, add } = replayer(settings);
+  add(metrics, evaluations);
+  return monitor;
+}
+
+/** A monitor, and the function that gives it further records: evaluations count after the step that they were made at, also if they are read later. */
+export function replayer(settings: HealthSettings = {}) {
   const monitor = new HealthMonitor(settings);
-  let evaluated = 0;
-  const evaluateUntil = (step: number) => {
-    for (; evaluated < evaluations.length && evaluations[evaluated]!.step <= step; evaluated++) {
-      monitor.evaluation(evaluations[evaluated]!);
+  const waiting: EvaluationRecord[] = [];
+  let last = 0;
+  const evaluate = () => {
+    while (waiting.length > 0 && waiting[0]!.step <= last) monitor.evaluation(waiting.shift()!);
+  };
+  const add = (metrics: readonly MetricsRecord[], evaluations: readonly EvaluationRecord[]): void => {
+    for (const evaluation of evaluations) waiting.push(evaluation);
+    evaluate();
+    for (const record of metrics) {
+      monitor.step(record);
+      last = record.step;
+      evaluate();
     }
   };
-  evaluateUntil(0);
-  for (const record of metrics) {
-    monitor.step(record);
-    evaluateUntil(record.step);
-  }
-  return monitor;
+  return { monitor, add };
 }

@@ -71,7 +71,9 @@ export function readResolvedConfig(directory: string): unknown {
   return readJson(join(directory, runFiles.resolvedConfig));
 }
 
-const evaluationFields: Fields = {
+/** The fields of a line of metrics.jsonl and of evals.jsonl. */
+export const metricsFields: Fields = { step: 'a number' };
+export const evaluationFields: Fields = {
   step: 'a number',
   metrics: 'an object',
   intervals: 'an object',
@@ -82,7 +84,7 @@ const sampleFields: Fields = { step: 'a number', prompt: 'an array', completion:
 
 /** The metrics of every step, in order: metrics.jsonl of a run’s directory, which `findRun` knows by its name. Throws `RUN_DAMAGED`. */
 export function readMetrics(directory: string): MetricsRecord[] {
-  return readLines(join(directory, runFiles.metrics), { step: 'a number' });
+  return readLines(join(directory, runFiles.metrics), metricsFields);
 }
 
 export function readTimings(directory: string): MetricsRecord[] {

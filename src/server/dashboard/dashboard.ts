@@ -11,6 +11,7 @@ import { parseCursor } from './cursor.ts';
 import { curvesOf } from './curves.ts';
 import { faultOf, statusOf } from './faults.ts';
 import { followRun } from './follow-run.ts';
+import { LiveRuns } from './live-runs.ts';
 import { pageFiles } from './page-files.ts';
 import { RolloutTokens } from './rollout-tokens.ts';
 import { rolloutGroup, rolloutStep, rolloutSteps } from './rollouts.ts';
@@ -47,7 +48,8 @@ const headers = {
 
 export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOptions): Hono {
   const app = new Hono();
-  const table = new RunTable(root);
+  const live = new LiveRuns();
+  const table = new RunTable(root, live);
   const tokens = new RolloutTokens();
   const pageFile = pageFiles();
   const directoryOf = (context: Context) => runNamed(root, context.req.param('run') ?? '');
@@ -60,7 +62,7 @@ export function dashboard({ root, host = '127.0.0.1', pause = 500 }: DashboardOp
   app.onError((error, context) => context.json({ error: faultOf(error) }, statusOf(error)));
 
   app.get('/api/runs', (context) => context.json(table.list()));
-  app.get('/api/runs/:run', (context) => context.json(runPage(directoryOf(context))));
+  app.get('/api/runs/:run', (context) => context.json(runPage(directoryOf(context), live)));
   app.get('/api/runs/:run/curves', (context) =>
     context.json(curvesOf(directoryOf(context), context.req.queries('key'))),
   );

@@ -41,7 +41,7 @@ export async function* followRun(
   from: Cursor,
   { signal, pause = 500 }: FollowOptions,
 ): AsyncGenerator<FollowEvent> {
-  const file = <T>(name: string) => new LineFollower<T>(join(directory, name));
+  const file = <T extends object>(name: string) => new LineFollower<T>(join(directory, name));
   const files = {
     metrics: file<MetricsRecord>(runFiles.metrics),
     timings: file<MetricsRecord>(runFiles.timings),

@@ -19,13 +19,14 @@ import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
 import { healthSettings } from '../../studio/training/health-settings.ts';
 import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
 import { faultOf } from './faults.ts';
+import type { LiveRuns } from './live-runs.ts';
 import { runNames } from './runs-in-root.ts';
 
 /** The number of points of a row's curve. */
 const sparkPoints = 60;
 
 /** Reads as much as possible: damaged files are reported, and the rest is shown. Throws only if run.json cannot be read. */
-export function runPage(directory: string): RunPage {
+export function runPage(directory: string, live: LiveRuns): RunPage {
   const record = readRun(directory);
   const damage: Fault[] = [];
   const attempt = <T>(read: () => T, otherwise: T): T => {
@@ -37,10 +38,12 @@ export function runPage(directory: string): RunPage {
     }
   };
   const config = attempt(() => configOf(directory), undefined);
-  const metrics = attempt(() => readMetrics(directory), []);
-  const evaluations = attempt(() => readEvaluations(directory), []);
-  const settings = config ? attempt(() => healthSettings(config), {}) : {};
-  const alerts = attempt(() => replay(metrics, evaluations, settings).alerts, []);
+  const settings = (config: Config) => attempt(() => healthSettings(config), {});
+  const soFar = config && live.of(directory, record, () => settings(config));
+  const metrics = soFar?.metrics ?? attempt(() => readMetrics(directory), []);
+  const evaluations = soFar?.evaluations ?? attempt(() => readEvaluations(directory), []);
+  const alerts =
+    soFar?.alerts ?? attempt(() => replay(metrics, evaluations, config ? settings(config) : {}).alerts, []);
   const verdict = attempt(() => learningVerdict(metrics, evaluations), undefined);
   const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
   const accuracy = lastAccuracy(evaluations);
@@ -101,10 +104,12 @@ interface KnownRow {
 /** Lists runs, the one that was started last first, and reads again only those whose files have changed. */
 export class RunTable {
   readonly #root: string;
+  readonly #live: LiveRuns;
   #rows: ReadonlyMap<string, KnownRow> = new Map();
 
-  constructor(root: string) {
+  constructor(root: string, live: LiveRuns) {
     this.#root = root;
+    this.#live = live;
   }
 
   list(): RunList {
@@ -117,7 +122,7 @@ export class RunTable {
         const known = this.#rows.get(name);
         // No file says whether the process of an active run is still alive.
         const isKnown = known?.stamp === stamp && (!known.row.isActive || isActive(readRun(directory)));
-        rows.set(name, isKnown ? known : { stamp, row: rowOf(runPage(directory)) });
+        rows.set(name, isKnown ? known : { stamp, row: rowOf(runPage(directory, this.#live)) });
       } catch (fault) {
         damaged.push({ id: name, fault: faultOf(fault) });
       }
