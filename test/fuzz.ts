@@ -1,5 +1,9 @@
 // Damaged files of every kind that is read from outside: each is read or refused with one clear error, soon, and in little memory.
 import { readFileSync } from 'node:fs';
+import { limitedTemplate } from '../src/backends/limited-template.ts';
+import { parseConfigText } from '../src/config/config-text.ts';
+import { loadConfigObject } from '../src/config/load.ts';
+import type { ConfigInput } from '../src/config/schema.ts';
 import { bytesSource } from '../src/formats/byte-source.ts';
 import { openGguf } from '../src/formats/gguf.ts';
 import { ggufConfig } from '../src/formats/gguf-config.ts';
@@ -12,8 +16,13 @@ import { parseSafetensorsIndex } from '../src/formats/safetensors-index.ts';
 import type { TensorFile } from '../src/formats/tensor-file.ts';
 import { architectureOf } from '../src/models/families.ts';
 import { peftSettings } from '../src/models/lora.ts';
+import { createChatTemplate } from '../src/renderers/chat-template.ts';
+import { parseCsv } from '../src/studio/data/csv-rows.ts';
 import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
 import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
+import { hermes } from '../src/tools/hermes.ts';
+import { llama3 } from '../src/tools/llama3.ts';
+import { readTurn } from '../src/tools/tool-syntax.ts';
 import { GgufBuilder } from './gguf-builder.ts';
 import { mutate, mutateJson, seededIntegers } from './mutations.ts';
 import { fixturePath } from './native-models.ts';
@@ -85,6 +94,14 @@ const bpe = {
   decoder: { type: 'ByteLevel' },
   model: { type: 'BPE', vocab: { a: 0, b: 1, ab: 2 }, merges: [['a', 'b']] },
 };
+const conversation = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: 'What is 2+2?' },
+  { role: 'assistant', content: '<think>Four.</think>4' },
+  { role: 'user', content: 'And 3+3?' },
+] as const;
+const templateOf = (family: string) =>
+  JSON.parse(readFileSync(new URL(`../src/renderers/fixtures/${family}.json`, import.meta.url), 'utf8')).template;
 const index = { metadata: { total_size: 8 }, weight_map: { a: 'model-1.safetensors', b: 'model-2.safetensors' } };
 const lines = '{"question": "2+2", "answer": "4"}\n{"question": "3+3"}\n';
 
@@ -134,6 +151,39 @@ export const kinds: Readonly<Record<string, Kind>> = {
     read: readNpz,
   },
   jsonl: { files: [utf8(lines)], read: (bytes) => parseJsonLines(textOf(bytes)) },
+  csv: {
+    files: [utf8('question,answer\n"What is 2+2?, said ""A""",4\n"3\n+3",6\n')],
+    read: (bytes) => parseCsv(textOf(bytes), 'rows.csv'),
+  },
+  'config.yaml': {
+    files: ['configs/grpo-local.yaml', 'configs/stages-smollm2.yaml', 'configs/toy-grpo.yaml'].map(
+      (path) => new Uint8Array(readFileSync(new URL(`../${path}`, import.meta.url))),
+    ),
+    read: (bytes) => loadConfigObject(parseConfigText(textOf(bytes), 'grpo.yaml').value as ConfigInput),
+  },
+  chat_template: {
+    files: ['qwen3', 'llama3_2'].map((name) => utf8(templateOf(name))),
+    read: (bytes) => {
+      const source = textOf(bytes);
+      limitedTemplate(createChatTemplate(source), source, 1000).render(conversation);
+    },
+  },
+  'a turn with calls of tools': {
+    files: [
+      utf8('I add. <tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>{"name": "add"}'),
+      utf8('{"name": "add", "parameters": {"a": [1, "}"]}}'),
+    ],
+    read(bytes) {
+      for (const syntax of [hermes, llama3]) {
+        const reader = readTurn(syntax);
+        for (const piece of textOf(bytes).match(/.{1,3}/gs) ?? []) {
+          reader.push(piece);
+          reader.certain();
+        }
+        reader.end();
+      }
+    },
+  },
   parquet: { files: ['none', 'snappy', 'gzip', 'zstd'].map(parquet), read: readParquet },
 };
 
