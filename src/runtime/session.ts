@@ -28,16 +28,14 @@ export interface SessionOptions {
    */
   prepack?: boolean;
   /** ONNX Runtime's level of graph optimisation. @default 'all' */
-  optimization?: 'none' | 'basic' | 'all';
-  /** Whether the working memory of a run is planned as one block, which nearly doubles the peak. @default false */
-  memoryPattern?: boolean;
+  optimization?: 'none' | 'all';
   /** The path of a library with operators that the model uses besides ONNX Runtime's own. @default none */
   operators?: string;
-  /** How long idle threads spin before they sleep. More is faster on an idle machine and slower on a busy one. @default 100 */
-  spinMicroseconds?: number;
 }
 
-const OPTIMIZATION_LEVEL = { none: 0, basic: 1, all: 99 };
+const OPTIMIZATION_LEVEL = { none: 0, all: 99 };
+/** How long idle threads spin before they sleep: more is faster on an idle machine and slower on a busy one. */
+const SPIN_MICROSECONDS = 100;
 
 /** A model with inputs that are not bound: each run fills them with sizes of the other inputs. */
 export interface SizedModel {
@@ -126,7 +124,7 @@ function compile(onnxRuntime: OnnxRuntime, model: Uint8Array, options: SessionOp
 function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOptions): void {
   const entries: Record<string, string> = {
     'session.use_env_allocators': '1',
-    'session.intra_op.spin_duration_us': String(options.spinMicroseconds ?? 100),
+    'session.intra_op.spin_duration_us': String(SPIN_MICROSECONDS),
   };
   if (options.device === 'webgpu' && !options.cpuHelps) entries['session.disable_cpu_ep_fallback'] = '1';
   if (options.prepack === false) entries['session.disable_prepacking'] = '1';
@@ -134,7 +132,8 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
   onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
   if (options.operators !== undefined) onnxRuntime.call('RegisterCustomOpsLibrary_V2', native, options.operators);
-  if (!options.memoryPattern) onnxRuntime.call('DisableMemPattern', native);
+  // To plan the working memory of a run as one block nearly doubles its peak.
+  onnxRuntime.call('DisableMemPattern', native);
   if (options.initializers) addInitializers(onnxRuntime, native, options.initializers, options.device ?? 'cpu');
   appendDevice(onnxRuntime, native, options.device ?? 'cpu');
 }
