@@ -8,8 +8,9 @@ import type { HostTensor } from '../../runtime/tensor.ts';
 import type { Layout, MicroBatch } from './micro-batches.ts';
 import type { RunTensors } from './run-tensors.ts';
 
-/** The settings that all micro-batches of an optimiser step share. */
+/** What all micro-batches of an optimiser step share. */
 export interface StepInputs {
+  readonly sequences: readonly TrainingSequence[];
   /** The weight of the entropy bonus. */
   readonly entropyCoefficient: number;
   /** Seeds dropout. */
@@ -103,46 +104,27 @@ function trainedTokens(part: MicroBatch, sequences: readonly TrainingSequence[])
   return { sources, targets, places: places.map((place) => place ?? targets.length) };
 }
 
-/** The inputs of the loss. */
+/** The inputs of the loss; 0 at padding. */
 export function lossInputs(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  step: StepInputs,
+  { slots, sizes: { C } }: MicroBatch,
+  { sequences, entropyMasks, entropyCoefficient }: StepInputs,
   run: RunTensors,
 ): [string, HostTensor][] {
-  const width = part.sizes.C;
-  const sequenceAt = part.slots.map((index) => (index === undefined ? undefined : sequences[index]));
-  const { entropyMasks } = step;
-  const perToken = (values: (sequence: TrainingSequence) => readonly (number | boolean)[] | undefined) =>
-    run.floats(
-      [sequenceAt.length, width],
-      sequenceAt.flatMap((sequence) =>
-        Array.from({ length: width }, (_, c) => Number((sequence && values(sequence)?.[c]) ?? 0)),
-      ),
-    );
+  const perToken = (valuesOf: (sequence: number) => readonly (number | boolean)[] | undefined) => {
+    const rows = slots.map((index) => (index === undefined ? undefined : valuesOf(index)));
+    const numbers = rows.flatMap((values) => Array.from({ length: C }, (_, c) => Number(values?.[c] ?? 0)));
+    return run.floats([slots.length, C], numbers);
+  };
+  const advantages = slots.map((index) => (index === undefined ? 0 : sequences[index]!.advantage));
   return [
-    ['mask', perToken(({ mask }) => mask)],
+    ['mask', perToken((i) => sequences[i]!.mask)],
     ['has_old', run.floats([], [Number(sequences.every(({ oldLogprobs }) => oldLogprobs))])],
-    ['old_logprobs', perToken(({ oldLogprobs }) => oldLogprobs)],
-    ['sampler_logprobs', perToken(({ samplerLogprobs }) => samplerLogprobs)],
-    ['reference_logprobs', perToken(({ referenceLogprobs }) => referenceLogprobs)],
-    [
-      'advantages',
-      run.floats(
-        [sequenceAt.length, 1],
-        sequenceAt.map((sequence) => sequence?.advantage ?? 0),
-      ),
-    ],
-    [
-      'entropy_mask',
-      run.floats(
-        [sequenceAt.length, width],
-        part.slots.flatMap((index) =>
-          Array.from({ length: width }, (_, c) => Number((index !== undefined && entropyMasks?.[index]?.[c]) ?? 0)),
-        ),
-      ),
-    ],
-    ['entropy_coefficient', run.floats([], [step.entropyCoefficient])],
+    ['old_logprobs', perToken((i) => sequences[i]!.oldLogprobs)],
+    ['sampler_logprobs', perToken((i) => sequences[i]!.samplerLogprobs)],
+    ['reference_logprobs', perToken((i) => sequences[i]!.referenceLogprobs)],
+    ['advantages', run.floats([slots.length, 1], advantages)],
+    ['entropy_mask', perToken((i) => entropyMasks?.[i])],
+    ['entropy_coefficient', run.floats([], [entropyCoefficient])],
     ['total_tokens', run.floats([], [countTokens(sequences.map(({ mask }) => mask))])],
     ['total_sequences', run.floats([], [sequences.filter(({ mask }) => mask.includes(true)).length])],
     ['total_entropy_tokens', run.floats([], [countTokens(entropyMasks ?? [])])],

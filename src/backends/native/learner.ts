@@ -41,7 +41,6 @@ export interface LearnerOptions {
   readonly limits: MicroBatchLimits;
   /** Whether the backward pass recomputes layers instead of keeping their results. @default false */
   readonly recompute?: boolean;
-
   /** Whether the weight of the output layer is trained. @default false */
   readonly trainsOutput?: boolean;
   /** Graphs have custom operators if it has `kernels`. */
@@ -87,7 +86,7 @@ export class Learner {
     into: Arena,
     { entropyCoefficient = 0, seed = 0 }: { readonly entropyCoefficient?: number; readonly seed?: number } = {},
   ): Promise<PassResult> {
-    const step = { entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
+    const step = { sequences, entropyCoefficient, seed, ...(await this.#entropyMasks(sequences, values)) };
     const logprobs: number[][] = [];
     const metrics: Record<string, number>[] = [];
     const { limits, objective } = this.#options;
@@ -96,7 +95,9 @@ export class Learner {
     if (!parts[0]?.teaches) into.clear();
     for (const [index, part] of parts.entries()) {
       const target = part.teaches ? (index === 0 ? into : this.#scratchArena()) : undefined;
-      metrics.push(await this.#run(part, sequences, step, values, target, logprobs));
+      const run = await this.#run(part, step, values, target);
+      metrics.push(run.metrics);
+      for (const [sequence, row] of run.rows) logprobs[sequence] = row;
       if (target && index > 0) await this.#accumulate(into, target);
     }
     return { metrics: foldMetrics(metrics), logprobs };
@@ -117,14 +118,8 @@ export class Learner {
     return { entropyMasks: topEntropyMask(entropies, masks, keptFraction(this.#options.objective)) };
   }
 
-  async #run(
-    part: MicroBatch,
-    sequences: readonly TrainingSequence[],
-    step: StepInputs,
-    values: Arena,
-    into: Arena | undefined,
-    logprobs: number[][],
-  ): Promise<Record<string, number>> {
+  /** The metrics of a micro-batch and the log-probabilities of its sequences. Writes its gradient, if it has one, to `into`. */
+  async #run(part: MicroBatch, step: StepInputs, values: Arena, into: Arena | undefined) {
     const graph = into ? this.#training : this.#measure();
     const { inputs } = graph;
     using run = new RunTensors();
@@ -132,8 +127,8 @@ export class Learner {
     const slots = part.slots.length;
     const { C: width } = part.sizes;
     bindInputs(binding, inputs, values.tensors);
-    bindInputs(binding, inputs, layoutInputs(part, sequences, layoutOf(this.#options), run));
-    bindInputs(binding, inputs, lossInputs(part, sequences, step, run));
+    bindInputs(binding, inputs, layoutInputs(part, step.sequences, layoutOf(this.#options), run));
+    bindInputs(binding, inputs, lossInputs(part, step, run));
     const { adapters, dropout = 0 } = this.#options;
     if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
     const outputs = new Map<string, HostTensor<'float32'>>();
@@ -142,10 +137,13 @@ export class Learner {
     for (const [name, value] of outputs) binding.output(name, value);
     for (const [name, value] of into?.tensors ?? []) binding.output(gradientName(name), value);
     await binding.run();
-    readRows(part, sequences, outputs.get('logprobs')!.buffer.data, logprobs);
-    return Object.fromEntries(
-      ['loss', ...this.#metricNames].map((name) => [name.replace(METRIC, ''), outputs.get(name)!.buffer.data[0]!]),
+    const metrics = ['loss', ...this.#metricNames].map(
+      (name) => [name.replace(METRIC, ''), outputs.get(name)!.buffer.data[0]!] as const,
     );
+    return {
+      metrics: Object.fromEntries(metrics),
+      rows: sequenceRows(part, step.sequences, outputs.get('logprobs')!.buffer.data),
+    };
   }
 
   #measure(): CompiledGraph {
@@ -193,7 +191,7 @@ export class Scorer {
       const output = run.create('float32', [part.slots.length, part.sizes.C]);
       binding.output(this.#output, output);
       await binding.run();
-      readRows(part, sequences, output.buffer.data, scores);
+      for (const [sequence, row] of sequenceRows(part, sequences, output.buffer.data)) scores[sequence] = row;
     }
     return scores;
   }
@@ -225,15 +223,11 @@ function sumGraph(shape: Shape) {
   return { sum: add(input('a', 'float32', shape), input('b', 'float32', shape)) };
 }
 
-function readRows(
-  part: MicroBatch,
-  sequences: readonly TrainingSequence[],
-  data: Float32Array,
-  into: number[][],
-): void {
-  for (const [slot, index] of part.slots.entries()) {
-    if (index === undefined) continue;
+/** The row of each sequence in an output [U·G, C], without padding, with the index of the sequence in the batch. */
+function sequenceRows(part: MicroBatch, sequences: readonly TrainingSequence[], data: Float32Array) {
+  return part.slots.flatMap((index, slot): [index: number, row: number[]][] => {
+    if (index === undefined) return [];
     const start = slot * part.sizes.C;
-    into[index] = [...data.subarray(start, start + sequences[index]!.completionIds.length)];
-  }
+    return [[index, [...data.subarray(start, start + sequences[index]!.completionIds.length)]]];
+  });
 }

@@ -128,7 +128,8 @@ class Engine implements NativeModel {
   readonly #entropyControl: EntropyControl;
   /** Read when it is first asked for, since a copy of all weights would be kept for nothing in runs that compare with no reference. */
   #reference: Promise<Arena> | undefined;
-  readonly #learners = new Map<'reward' | 'supervised', Learner>();
+  /** Compiled for an objective when it is first trained on. */
+  readonly #learners = new Map<Objective, Learner>();
   /** Whether the weights have been updated since they were read. */
   #updated = false;
   /** How often the weights have changed. */
@@ -192,14 +193,14 @@ class Engine implements NativeModel {
 
   async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
     const { loss } = this.#options;
-    const { metrics, logprobs } = await this.#step('reward', loss, batch, learningRate);
+    const { metrics, logprobs } = await this.#step(loss, batch, learningRate);
     if (!hasEntropyBonus(loss)) return { metrics, logprobs };
     this.#entropyControl.observe(metrics.top_entropy ?? metrics.entropy!);
     return { metrics: { ...metrics, entropy_coef: this.#entropyControl.state.coefficient }, logprobs };
   }
 
   updateSupervised(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
-    return this.#step('supervised', 'supervised', batch, learningRate);
+    return this.#step('supervised', batch, learningRate);
   }
 
   async save(directory: string): Promise<void> {
@@ -241,17 +242,12 @@ class Engine implements NativeModel {
     }
   }
 
-  async #step(
-    kind: 'reward' | 'supervised',
-    objective: Objective,
-    batch: TrainingBatch,
-    learningRate: number,
-  ): Promise<UpdateResult> {
+  async #step(objective: Objective, batch: TrainingBatch, learningRate: number): Promise<UpdateResult> {
     if (batch.sequences.length === 0) throw new GradusError('BATCH_EMPTY', 'an update needs at least one sequence');
     this.#assertSequences(batch.sequences);
     assertFinite('log-probability of a sampled token', batch.sequences.flatMap(samplerLogprobsOf), batch);
-    const learner = this.#learners.get(kind) ?? new Learner({ ...this.#trainingOptions(), objective });
-    this.#learners.set(kind, learner);
+    const learner = this.#learners.get(objective) ?? new Learner({ ...this.#trainingOptions(), objective });
+    this.#learners.set(objective, learner);
     const { metrics, logprobs } = await learner.gradient(batch.sequences, this.#values, this.#gradients, {
       entropyCoefficient: this.#entropyControl.applied,
       seed: streamSeed(this.#options.seed, 'dropout', this.#optimizer.steps),
