@@ -1,19 +1,13 @@
-// The weights that are not trained: in the format of the model's file if our custom operators can read it, else in float32; and rounded copies
-// for sampling with ONNX Runtime's operators.
+// The weights that are not trained: in the format of the model's file if our custom operators can read it, else in float32.
 import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/layers.ts';
-import { packedName, type Quantization, quantize, quantizedShapes, scalesName } from '../../models/quantized.ts';
 import { rotaryValues } from '../../models/rotary-tables.ts';
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import type { TrainedParameters } from '../../models/trained-parameters.ts';
-import { allocate } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
-import { type AnyTensor, type HostTensor, tensor } from '../../runtime/tensor.ts';
+import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
 import type { StorageFormat } from '../../tensor/graph.ts';
-import { volume } from '../../tensor/shape.ts';
 import type { ModelFiles } from '../model-files/model-files.ts';
-import { place, valuesOnHost } from './placement.ts';
-import { RunTensors } from './run-tensors.ts';
+import { newTensor, place } from './placement.ts';
 
 export interface FrozenWeights {
   /** By name; the rotary tables are among them. */
@@ -54,39 +48,4 @@ function addRotaryTables(tensors: Map<string, HostTensor>, { config }: Architect
     table.buffer.data.set(values);
     tensors.set(name, table);
   }
-}
-
-/** Rounded copies of all frozen matrices, as `quantizedMatmul` reads them. */
-export function quantizeWeights(
-  { config, parameters }: Architecture,
-  frozen: FrozenWeights,
-  format: Quantization,
-  device: Device,
-): ReadonlyMap<string, AnyTensor> {
-  const rounded = new Map<string, HostTensor>();
-  for (const { name, shape, kind } of parameters) {
-    if (!frozen.tensors.has(name) || (kind !== 'linear' && name !== outputName(config))) continue;
-    const size = [shape[0]!, shape[1]!] as const;
-    const shapes = quantizedShapes(size, format);
-    const packed = newTensor('uint8', shapes.packed);
-    const scales = newTensor('float32', shapes.scales);
-    using run = new RunTensors();
-    quantize(floatsOf(frozen, name, run), size, format, { packed: packed.buffer.data, scales: scales.buffer.data });
-    rounded.set(packedName(name), packed).set(scalesName(name), scales);
-  }
-  return place(rounded, device);
-}
-
-/** A weight's numbers, which are released with `run` unless they are its own. */
-function floatsOf({ tensors, asStored }: FrozenWeights, name: string, run: RunTensors): Float32Array {
-  const { data } = valuesOnHost(tensors.get(name) as AnyTensor<'float32' | 'uint8'>, run).buffer;
-  if (data instanceof Float32Array) return data;
-  const { decode, blockBytes, blockElements } = asStored.get(name)!;
-  const numbers = new Float32Array((data.length / blockBytes) * blockElements);
-  decode(data, numbers);
-  return numbers;
-}
-
-function newTensor<E extends 'float32' | 'uint8'>(type: E, shape: readonly number[]): HostTensor<E> {
-  return tensor(allocate(type, volume(shape)), shape);
 }

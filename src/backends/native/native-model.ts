@@ -4,9 +4,7 @@ import { EntropyControl, hasEntropyBonus } from '../../grpo/entropy-control.ts';
 import { defaultLossSettings, type LossSettings } from '../../grpo/loss-settings.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/layers.ts';
 import type { LoraAdapters, LoraSettings } from '../../models/lora.ts';
-import { int4, int8 } from '../../models/quantized.ts';
 import { type TrainedParameters, trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { avoidsLogits } from '../../models/training-graph.ts';
 import type { Policy } from '../../policy.ts';
@@ -21,7 +19,7 @@ import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
 import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
-import { type FrozenWeights, quantizeWeights, readFrozenWeights } from './frozen-weights.ts';
+import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
 import { Learner, Scorer } from './learner.ts';
 import { CACHE_BUDGET, type MemoryPlan } from './memory-plan.ts';
@@ -31,12 +29,8 @@ import type { Objective } from './objective.ts';
 import { AdamW, type AdamWSettings, defaultAdamW } from './optimizer.ts';
 import { free } from './placement.ts';
 import { type RolloutDtype, rolloutDtype } from './rollout-dtype.ts';
+import { rolloutWeights } from './rollout-weights.ts';
 import { assertFinite, assertTokensKnown, samplerDifference, samplerLogprobsOf } from './step-checks.ts';
-
-/** How our custom operator packs frozen weights, by `rolloutDtype`. */
-const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
-/** How frozen weights are quantized for ONNX Runtime's operators. */
-const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
 
 export interface NativeModelOptions {
   /** A folder with config.json and weights, or a .gguf file. */
@@ -134,7 +128,8 @@ class Engine implements NativeModel {
   #updated = false;
   /** How often the weights have changed. */
   #version = 0;
-  #quantizedWeights: ReadonlyMap<string, AnyTensor> | undefined;
+  /** Copies of frozen weights that the policy samples with. */
+  #quantizedCopies: ReadonlyMap<string, AnyTensor> = new Map();
   #policy: NativePolicy | undefined;
   #scorer: Scorer | undefined;
 
@@ -171,14 +166,7 @@ class Engine implements NativeModel {
   }
 
   policy(): Policy {
-    this.#policy ??= new NativePolicy({
-      ...this.#graphOptions(),
-      ...this.#rolloutWeights(),
-      values: this.#values,
-      updated: () => this.#updated,
-      version: () => this.#version,
-      cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
-    });
+    this.#policy ??= this.#openPolicy();
     return this.#policy;
   }
 
@@ -223,8 +211,27 @@ class Engine implements NativeModel {
       (arena) => arena.dispose(),
       () => {},
     );
-    for (const parameter of [...this.#frozen.tensors.values(), ...(this.#quantizedWeights?.values() ?? [])])
-      free(parameter);
+    for (const parameter of [...this.#frozen.tensors.values(), ...this.#quantizedCopies.values()]) free(parameter);
+  }
+
+  #openPolicy(): NativePolicy {
+    const { copies = new Map(), ...weights } = rolloutWeights(this.rolloutDtype, {
+      architecture: this.architecture,
+      trained: this.#trained,
+      values: this.#values,
+      frozen: this.#frozen,
+      customOperators: hasCustomOperators(this.#options),
+    });
+    this.#quantizedCopies = copies;
+    return new NativePolicy({
+      ...this.#graphOptions(),
+      ...weights,
+      frozen: new Map([...this.#frozen.tensors, ...copies]),
+      values: this.#values,
+      updated: () => this.#updated,
+      version: () => this.#version,
+      cacheBudget: this.#options.memory?.cacheBudget ?? CACHE_BUDGET,
+    });
   }
 
   /** The trained parameters as they were at the start: the original weights, or adapters, of zeros unless some were given. */
@@ -273,31 +280,6 @@ class Engine implements NativeModel {
       assertTokensKnown(promptIds, vocabularySize);
       assertTokensKnown(completionIds, vocabularySize);
     }
-  }
-
-  /** How sampling reads the matrices: our custom operator rounds them itself, ONNX Runtime's needs rounded copies of the frozen ones. */
-  #rolloutWeights() {
-    const dtype = this.rolloutDtype;
-    if (hasCustomOperators(this.#options)) {
-      // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
-      const packings = new Map([[outputName(this.architecture.config), 'int8' as const]]);
-      const rounded = this.#trained.whole && dtype !== 'float32' ? this.#matrices() : undefined;
-      return { packing: PACKINGS[dtype], ...(dtype === 'int4' && { packings }), ...(rounded && { rounded }) };
-    }
-    const quantization = QUANTIZATIONS[dtype];
-    if (!quantization) return { packing: 'whole' as const };
-    const exact = new Set(this.#trained.own.map(({ name }) => name));
-    const { device } = this.#values.layout;
-    this.#quantizedWeights ??= quantizeWeights(this.architecture, this.#frozen, quantization, device);
-    const frozen = new Map([...this.#frozen.tensors, ...this.#quantizedWeights]);
-    return { packing: 'whole' as const, quantization, exact, frozen };
-  }
-
-  /** The trained matrices of linear layers and of the output. */
-  #matrices(): ReadonlyMap<string, AnyTensor> {
-    const output = outputName(this.architecture.config);
-    const matrices = this.#trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
-    return new Map(matrices.map(({ name }) => [name, this.#values.tensors.get(name)!]));
   }
 
   #graphOptions() {

@@ -1,9 +1,15 @@
 // Places frozen weights where sessions read them: in host memory, or once in a device's memory for all sessions.
-import type { ElementType } from '../../runtime/buffers.ts';
+import { allocate, type ElementType } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
-import { type AnyTensor, HostTensor } from '../../runtime/tensor.ts';
+import { type AnyTensor, HostTensor, tensor } from '../../runtime/tensor.ts';
+import { volume } from '../../tensor/shape.ts';
 import type { RunTensors } from './run-tensors.ts';
+
+/** A tensor of zeros in host memory of its own. */
+export function newTensor<E extends ElementType>(type: E, shape: readonly number[]): HostTensor<E> {
+  return tensor(allocate(type, volume(shape)), shape);
+}
 
 /** Moves tensors to a device's memory and frees the originals. On the CPU they stay where they are. */
 export function place(tensors: ReadonlyMap<string, HostTensor>, device: Device): ReadonlyMap<string, AnyTensor> {

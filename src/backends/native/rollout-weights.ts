@@ -1,0 +1,94 @@
+// The weights that completions are sampled with: how our custom operator rounds them, or quantized copies for ONNX Runtime's operators.
+import type { Architecture } from '../../models/families.ts';
+import { outputName } from '../../models/layers.ts';
+import {
+  int4,
+  int8,
+  packedName,
+  type Quantization,
+  quantize,
+  quantizedShapes,
+  scalesName,
+} from '../../models/quantized.ts';
+import type { TrainedParameters } from '../../models/trained-parameters.ts';
+import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
+import type { Arena } from './arena.ts';
+import type { FrozenWeights } from './frozen-weights.ts';
+import { newTensor, place, valuesOnHost } from './placement.ts';
+import type { RolloutDtype } from './rollout-dtype.ts';
+import { RunTensors } from './run-tensors.ts';
+import type { SamplingSessionOptions } from './sampling-session.ts';
+
+/** How our custom operator packs frozen weights, by `rolloutDtype`. */
+const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
+/** How frozen weights are quantized for ONNX Runtime's operators. */
+const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
+
+type RolloutWeights = Pick<SamplingSessionOptions, 'packing' | 'packings' | 'rounded' | 'quantization' | 'exact'> & {
+  /** The quantized copies of frozen matrices, by name; the caller frees them. */
+  readonly copies?: ReadonlyMap<string, AnyTensor>;
+};
+
+/** Our custom operator rounds matrices itself as it packs them; ONNX Runtime's needs rounded copies of the frozen ones. */
+export function rolloutWeights(
+  dtype: RolloutDtype,
+  {
+    architecture,
+    trained,
+    values,
+    frozen,
+    customOperators,
+  }: {
+    readonly architecture: Architecture;
+    readonly trained: TrainedParameters;
+    readonly values: Arena;
+    readonly frozen: FrozenWeights;
+    readonly customOperators: boolean;
+  },
+): RolloutWeights {
+  const output = outputName(architecture.config);
+  if (customOperators) {
+    const matrices = trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
+    const rounded = new Map(matrices.map(({ name }) => [name, values.tensors.get(name)!]));
+    return {
+      packing: PACKINGS[dtype],
+      // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
+      ...(dtype === 'int4' && { packings: new Map([[output, 'int8']]) }),
+      ...(trained.whole && dtype !== 'float32' && { rounded }),
+    };
+  }
+  const quantization = QUANTIZATIONS[dtype];
+  if (!quantization) return { packing: 'whole' };
+  const placed = place(quantizedCopies(architecture, frozen, quantization), values.layout.device);
+  return { packing: 'whole', quantization, exact: new Set(trained.own.map(({ name }) => name)), copies: placed };
+}
+
+/** Rounded copies of all frozen matrices, as `quantizedMatmul` reads them. */
+function quantizedCopies(
+  { config, parameters }: Architecture,
+  frozen: FrozenWeights,
+  format: Quantization,
+): Map<string, HostTensor> {
+  const copies = new Map<string, HostTensor>();
+  for (const { name, shape, kind } of parameters) {
+    if (!frozen.tensors.has(name) || (kind !== 'linear' && name !== outputName(config))) continue;
+    const size = [shape[0]!, shape[1]!] as const;
+    const shapes = quantizedShapes(size, format);
+    const packed = newTensor('uint8', shapes.packed);
+    const scales = newTensor('float32', shapes.scales);
+    using run = new RunTensors();
+    quantize(floatsOf(frozen, name, run), size, format, { packed: packed.buffer.data, scales: scales.buffer.data });
+    copies.set(packedName(name), packed).set(scalesName(name), scales);
+  }
+  return copies;
+}
+
+/** A weight's numbers, which are released with `run` unless they are its own. */
+function floatsOf({ tensors, asStored }: FrozenWeights, name: string, run: RunTensors): Float32Array {
+  const { data } = valuesOnHost(tensors.get(name) as AnyTensor<'float32' | 'uint8'>, run).buffer;
+  if (data instanceof Float32Array) return data;
+  const { decode, blockBytes, blockElements } = asStored.get(name)!;
+  const numbers = new Float32Array((data.length / blockBytes) * blockElements);
+  decode(data, numbers);
+  return numbers;
+}
