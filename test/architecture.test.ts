@@ -208,7 +208,22 @@ test(`a source file of more than ${longestFile} lines says why in its header`, (
   assert.deepEqual(tooLong, []);
 });
 
+const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
+
 test('no file is a catch-all', () => {
-  const catchAlls = [...sources, ...examples].filter((file) => /(^|\/)(utils?|helpers?|common|misc)\.ts$/.test(file));
-  assert.deepEqual(catchAlls, []);
+  assert.deepEqual(
+    [...sources, ...examples].filter((file) => catchAll.test(file)),
+    [],
+  );
 });
+
+for (const document of ['AGENTS.md', 'docs/architecture.md']) {
+  test(`the source files that ${document} names exist`, () => {
+    const files = globSync('{src,test,kernels,python,scripts,bench}/**/*.*', { cwd: root });
+    const names = read(document).matchAll(/(?<![\w/.>*}-])\w[\w/.-]*\.(?:ts|py|h)\b/g);
+    const missing = Array.from(names, ([name]) => name).filter(
+      (name) => !catchAll.test(name) && !files.some((file) => `/${file}`.endsWith(`/${name}`)),
+    );
+    assert.deepEqual(missing, []);
+  });
+}
