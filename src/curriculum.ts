@@ -2,6 +2,7 @@
 import type { DataLoader } from './data.ts';
 import { randomStream, streamSeed } from './random.ts';
 import type { Example, Group } from './rl.ts';
+import { mean } from './statistics.ts';
 
 export interface CurriculumOptions<E extends Example = Example> {
   /** The fraction of a group's trajectories that solved its example, from 0 to 1; `null` if unknown. */
@@ -61,7 +62,7 @@ export function curriculum<E extends Example>(rows: readonly E[], options: Curri
         estimates.set(row, before + LATEST * (value - before));
       }
       return {
-        ...(measured.length > 0 && { 'curriculum/success': measured.reduce((a, b) => a + b) / measured.length }),
+        ...(measured.length > 0 && { 'curriculum/success': mean(measured) }),
         'curriculum/measured': estimates.size / rows.length,
       };
     },

@@ -1,15 +1,9 @@
 // Intervals against published values, and how often they hold.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  bootstrapInterval,
-  changeInterval,
-  mean,
-  pairedInterval,
-  unpairedInterval,
-  wilsonInterval,
-} from './intervals.ts';
+import { bootstrapInterval, changeInterval, pairedInterval, unpairedInterval, wilsonInterval } from './intervals.ts';
 import { randomStream } from './random.ts';
+import { mean } from './statistics.ts';
 
 function assertInterval(
   actual: readonly [number, number],

@@ -1,5 +1,6 @@
 // 95 % confidence intervals of averages over samples of problems.
 import { randomStream } from './random.ts';
+import { mean } from './statistics.ts';
 
 export type Interval = readonly [low: number, high: number];
 
@@ -101,14 +102,4 @@ function studentQuantile(freedom: number): number {
     (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / (96 * freedom ** 2) +
     (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / (384 * freedom ** 3)
   );
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** The standard deviation of the values as a whole population, not as a sample of one. */
-export function standardDeviation(values: readonly number[]): number {
-  const center = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
 }

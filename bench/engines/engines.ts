@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bootstrapInterval, type EvaluationRecord, readEvaluations, readMetrics, train } from '../../src/index.ts';
-import { mean } from '../../src/intervals.ts';
+import { mean } from '../../src/statistics.ts';
 import { evaluatePolicy } from '../../src/studio/evaluation/evaluate-policy.ts';
 import { openSubject } from '../../src/studio/evaluation/open-subject.ts';
 import { isFinished, signed } from '../learnt.ts';

@@ -11,7 +11,7 @@ import {
   readMetrics,
   train,
 } from '../../src/index.ts';
-import { mean } from '../../src/intervals.ts';
+import { mean } from '../../src/statistics.ts';
 import { isFinished, signed } from '../learnt.ts';
 import { curves } from './curves.ts';
 import { makeTinyModel } from './tiny-models.ts';

@@ -1,6 +1,6 @@
 // Our side: trains as a configuration says until it is mostly right. A JSON line a step: {step, step_s, reward}
 import { trainEvents } from '../../src/index.ts';
-import { mean } from '../../src/intervals.ts';
+import { mean } from '../../src/statistics.ts';
 
 const [file, out, bar, window] = process.argv.slice(2) as [string, string, string, string];
 const rewards: number[] = [];

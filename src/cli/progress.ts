@@ -1,6 +1,7 @@
 // Shows the progress of training: on a terminal as one line that is rewritten, elsewhere as occasional plain lines.
 import { counted } from '../counted.ts';
 import type { EvaluationRecord } from '../runs/records.ts';
+import { mean } from '../statistics.ts';
 import type { TrackerEvent, TrainEvent } from '../studio/events.ts';
 import { duration, interval95, shortNumber } from './formatting.ts';
 import type { Output } from './output.ts';
@@ -84,7 +85,7 @@ export class Progress {
     this.#durations.push(seconds);
     if (!this.#rewrites && !this.#isPlainStep(step)) return;
     const recent = this.#durations.slice(-recentSteps);
-    const left = ((this.#maxSteps - step) * recent.reduce((sum, value) => sum + value, 0)) / recent.length;
+    const left = (this.#maxSteps - step) * mean(recent);
     const parts = [
       `step ${step}/${this.#maxSteps}`,
       ...(tokens === 0 && metrics.loss !== undefined

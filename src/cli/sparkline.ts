@@ -1,4 +1,5 @@
 // Draws numbers as a line of small bars: ▁▂▄▆█
+import { mean } from '../statistics.ts';
 
 const bars = '▁▂▃▄▅▆▇█';
 
@@ -10,7 +11,7 @@ export function sparkline(values: readonly number[], width = 40): string {
       Math.floor((i * values.length) / columns),
       Math.floor(((i + 1) * values.length) / columns),
     );
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
+    return mean(part);
   });
   const [low, high] = [Math.min(...means), Math.max(...means)];
   const height = (value: number) => (high > low ? Math.round(((value - low) / (high - low)) * (bars.length - 1)) : 0);

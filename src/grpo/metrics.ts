@@ -1,7 +1,8 @@
 // Metrics of a step's rollouts under TRL's names: lengths, truncation, rewards.
-import { mean } from '../intervals.ts';
+
 import { meanMetrics } from '../logging.ts';
 import { type Group, type Reward, type StopReason, stopReasons, type Trajectory } from '../rl.ts';
+import { mean } from '../statistics.ts';
 import { moments, scoreMetrics } from './advantages.ts';
 
 /**
@@ -89,7 +90,7 @@ function lengthMetrics(name: string, trajectories: readonly Trajectory[]): Recor
   if (trajectories.length === 0) return {};
   const lengths = trajectories.map(sampledTokens);
   return {
-    [`completions/mean_${name}`]: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
+    [`completions/mean_${name}`]: mean(lengths),
     [`completions/min_${name}`]: Math.min(...lengths),
     [`completions/max_${name}`]: Math.max(...lengths),
   };

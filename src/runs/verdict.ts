@@ -1,13 +1,7 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
 import { counted } from '../counted.ts';
-import {
-  bootstrapInterval,
-  changeInterval,
-  type Interval,
-  mean,
-  pairedInterval,
-  standardDeviation,
-} from '../intervals.ts';
+import { bootstrapInterval, changeInterval, type Interval, pairedInterval } from '../intervals.ts';
+import { mean, standardDeviation } from '../statistics.ts';
 import type {
   Change,
   EvaluationRecord,

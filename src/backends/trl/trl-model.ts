@@ -5,7 +5,6 @@ import type { z } from 'zod';
 import { GradusError } from '../../errors.ts';
 import type { KlEstimator } from '../../grpo/kl.ts';
 import { ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
-import { mean } from '../../intervals.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type {
@@ -17,6 +16,7 @@ import type {
   TextLogprobsOptions,
 } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
+import { mean } from '../../statistics.ts';
 import type { CallOptions, Worker } from '../../workers/worker.ts';
 import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { MODEL_WEIGHTS, TRAINED_WEIGHTS } from '../model-files/saved-weights.ts';

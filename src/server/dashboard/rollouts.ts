@@ -2,11 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError, isObject, kindOf } from '../../errors.ts';
-import { mean, standardDeviation } from '../../intervals.ts';
 import { damaged } from '../../runs/files.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
 import { readRollouts } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
+import { mean, standardDeviation } from '../../statistics.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
 
 /** The number of characters of a prompt in the row of its group. */

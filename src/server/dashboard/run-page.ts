@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { isObject } from '../../errors.ts';
-import { mean } from '../../intervals.ts';
 import { openAlerts, replay } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
+import { mean } from '../../statistics.ts';
 import { healthSettings } from '../../studio/training/health-settings.ts';
 import type { Fault, RunList, RunPage, RunRow } from './answers.ts';
 import { faultOf } from './faults.ts';

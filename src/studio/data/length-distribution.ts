@@ -1,6 +1,7 @@
 // The distribution of prompt lengths, in tokens.
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
+import { mean } from '../../statistics.ts';
 
 /** Lengths are in tokens. */
 export interface LengthDistribution {
@@ -45,7 +46,7 @@ export function promptLengths(
     measured: lengths.length,
     prompts: rows.length,
     min: lengths[0]!,
-    mean: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
+    mean: mean(lengths),
     p50: quantile(0.5),
     p95: quantile(0.95),
     max: Math.max(lengths.at(-1)!, ...longest),

@@ -1,6 +1,6 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
 import { completionMetrics, episodeMetrics } from '../../grpo/metrics.ts';
-import { bootstrapInterval, type Interval, mean, wilsonInterval } from '../../intervals.ts';
+import { bootstrapInterval, type Interval, wilsonInterval } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Policy } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
@@ -8,6 +8,7 @@ import type { Progress, RewardModel } from '../../rewards.ts';
 import type { Example, Reward, Trajectory } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
+import { mean } from '../../statistics.ts';
 
 export interface EvaluationOptions {
   readonly policy: Policy;

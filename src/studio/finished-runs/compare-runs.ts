@@ -2,9 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
-import { type Interval, mean, pairedInterval, unpairedInterval } from '../../intervals.ts';
+import { type Interval, pairedInterval, unpairedInterval } from '../../intervals.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { accuracyMargin, classifyProblems, metricWindows } from '../../runs/verdict.ts';
+import { mean } from '../../statistics.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
 /** How runs differ, and what they came to. */

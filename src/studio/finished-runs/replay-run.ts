@@ -2,12 +2,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { GradusError } from '../../errors.ts';
-import { mean } from '../../intervals.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Trajectory } from '../../rl.ts';
 import { runFiles, stepOf } from '../../runs/layout.ts';
 import { findRun, readRollouts } from '../../runs/read-run.ts';
 import type { RolloutCompletion, RolloutRecord } from '../../runs/records.ts';
+import { mean } from '../../statistics.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
 
 export interface ReplayOptions {

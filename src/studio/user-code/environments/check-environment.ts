@@ -1,7 +1,6 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
-import { mean } from '../../../intervals.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
@@ -17,6 +16,7 @@ import {
   type Trajectory,
 } from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
+import { mean } from '../../../statistics.ts';
 import { type Check, failed, passed, share, short } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';
