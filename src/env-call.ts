@@ -1,7 +1,8 @@
 // Calls an environment's code, in this process or another, within a time limit, and checks what it returns.
-import { checkedAnswer, checkedMetrics, checkedScore, checkedState } from './environment-answers.ts';
+import { checkedMetrics, checkedNext, checkedScore, checkedState } from './environment-answers.ts';
+import { after, isPromiseLike, type MaybePromise } from './maybe-promise.ts';
 import type { Action, End, Env, EpisodeScore, State } from './rl.ts';
-import { isPromiseLike, withinTime } from './time-limits.ts';
+import { withinTime } from './time-limits.ts';
 
 /** What the methods of an `Env` return; `undefined` if it lacks the method. */
 export interface EnvAnswers {
@@ -36,7 +37,7 @@ export function callEnv<M extends keyof EnvAnswers>(
   method: M,
   timeLimit: number,
   action?: Action,
-): Soon<Timed<EnvAnswers[M]>> {
+): MaybePromise<Timed<EnvAnswers[M]>> {
   if (isRemote(env)) return env.callWithin(timeLimit, method, action);
   const call = env[method] as ((action?: Action) => unknown) | undefined;
   if (!call) return { answer: undefined as EnvAnswers[M], took: 0 };
@@ -45,19 +46,11 @@ export function callEnv<M extends keyof EnvAnswers>(
 }
 
 /** Runs `work` within a time limit in milliseconds and measures how long it took. */
-export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): Soon<Timed<T>> {
+export function timed<T>(work: () => T | PromiseLike<T>, timeLimit: number, what: string): MaybePromise<Timed<T>> {
   const start = performance.now();
   const outcome = work();
   const answer = isPromiseLike(outcome) ? withinTime(() => outcome, timeLimit, what) : outcome;
   return after(answer, (answer) => ({ answer, took: performance.now() - start }));
-}
-
-/** A value or a promise of one. Most environments answer at once, and awaiting a promise would take longer than their work. */
-export type Soon<T> = T | Promise<T>;
-
-/** Applies a function to a value as soon as it is available. */
-export function after<T, R>(value: Soon<T>, next: (value: T) => Soon<R>): Soon<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 export function isRemote(env: Env | undefined): env is RemoteEnv {
@@ -67,7 +60,7 @@ export function isRemote(env: Env | undefined): env is RemoteEnv {
 /** The check of each method's answer. Throws `ENVIRONMENT_WRONG_ANSWER`. */
 export const answerChecks: { readonly [M in keyof EnvAnswers]: (answer: unknown) => EnvAnswers[M] } = {
   start: checkedState,
-  step: checkedAnswer,
+  step: checkedNext,
   metrics: checkedMetrics,
   score: checkedScore,
 };

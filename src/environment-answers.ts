@@ -54,7 +54,7 @@ const isCall = (call: unknown) => isObject(call) && typeof call.name === 'string
 const isTool = (tool: unknown) =>
   isObject(tool) && typeof tool.name === 'string' && (tool.parameters === undefined || isObject(tool.parameters));
 
-export function checkedAnswer(answer: unknown): State | End {
+export function checkedNext(answer: unknown): State | End {
   if (answer === null) return { stopReason: 'completed' };
   if (!isObject(answer) || !('stopReason' in answer)) return checkedState(answer, 'step');
   if (ends.includes(answer.stopReason)) return answer as unknown as End;

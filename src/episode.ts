@@ -1,8 +1,9 @@
 // Plays one episode. Errors of its environment end it, are recorded, and do not affect other episodes.
-import { after, callEnv, isRemote, type Soon, type Timed, timed } from './env-call.ts';
+import { callEnv, isRemote, type Timed, timed } from './env-call.ts';
 import { checkedEnv } from './environment-answers.ts';
 import { GradusError, stackOf } from './errors.ts';
 import { faultMessage } from './fault-message.ts';
+import { after, type MaybePromise } from './maybe-promise.ts';
 import type { Renderer } from './rendering.ts';
 import {
   assertContinues,
@@ -54,7 +55,7 @@ export class Episode {
     return this.#stopReason !== undefined;
   }
 
-  start<E extends Example>(builder: EnvBuilder<E>, example: E): Soon<void> {
+  start<E extends Example>(builder: EnvBuilder<E>, example: E): MaybePromise<void> {
     return this.#attempt(() => {
       const built = this.#timed((limit) => timed(() => builder.build(example), limit, 'build'));
       return after(built, (answer) => {
@@ -90,7 +91,7 @@ export class Episode {
   }
 
   /** Records a turn of the policy and passes it to the environment; `cut` says why the turn ended early, if it did. */
-  act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): Soon<void> {
+  act(tokens: TurnTokens, renderer: Renderer, cut?: 'max_tokens' | 'cancelled'): MaybePromise<void> {
     return this.#attempt(() => {
       const action = renderer.parse(tokens.completionIds, this.#state!.tools);
       this.#steps.push({ state: this.#state!, action, tokens });
@@ -109,7 +110,7 @@ export class Episode {
   }
 
   /** Asks the environment for scores and metrics once the episode is over. */
-  end(): Soon<void> {
+  end(): MaybePromise<void> {
     this.#stopReason ??= 'max_turns';
     const env = this.#env;
     const canScore = env && (isRemote(env) || env.metrics || env.score);
@@ -138,7 +139,7 @@ export class Episode {
   }
 
   /** Runs a part of the episode. An error ends the episode and is recorded. */
-  #attempt(work: () => Soon<void>): Soon<void> {
+  #attempt(work: () => MaybePromise<void>): MaybePromise<void> {
     try {
       const outcome = work();
       return outcome instanceof Promise ? outcome.catch((error) => this.#fail(error)) : outcome;
@@ -148,7 +149,7 @@ export class Episode {
   }
 
   /** Calls the environment's code within both time limits, and counts the time it took. */
-  #timed<T>(call: (timeLimit: number) => Soon<Timed<T>>): Soon<T> {
+  #timed<T>(call: (timeLimit: number) => MaybePromise<Timed<T>>): MaybePromise<T> {
     const { step, episode } = this.#limits;
     const left = episode - this.#spent;
     if (left <= 0) throw new TimeLimitError(`its calls took longer than ${episode / 1000} s in all`);

@@ -35,7 +35,7 @@ export interface RewardInput {
 export type RewardFunction = (input: RewardInput) => readonly (number | null)[] | Promise<readonly (number | null)[]>;
 
 /** The part of a reward function's input that is plain data. */
-export type Judged = Omit<RewardInput, 'log'>;
+export type RewardData = Omit<RewardInput, 'log'>;
 
 /** An error from a user's code, with its stack there. */
 export interface Fault {
@@ -59,7 +59,7 @@ export interface RemoteReward {
    * Never throws.
    * @param timeLimit of the function in milliseconds, not counting the time that it waits in a queue
    */
-  call(judged: Judged, timeLimit: number): Promise<RewardOutcome>;
+  call(judged: RewardData, timeLimit: number): Promise<RewardOutcome>;
 }
 
 /** A reward function with its name in the metrics and its weight in the sum. */

@@ -1,4 +1,5 @@
 // Time limits for asynchronous code that may never finish.
+import { isPromiseLike } from './maybe-promise.ts';
 
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
@@ -48,8 +49,4 @@ export function afterTime(milliseconds: number, late: () => void): () => void {
 
 export function tookLonger(what: string, milliseconds: number): TimeLimitError {
   return new TimeLimitError(`${what} took longer than ${Number((milliseconds / 1000).toPrecision(3))} s`);
-}
-
-export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }

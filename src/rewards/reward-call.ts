@@ -1,17 +1,16 @@
 // Calls a reward function once and returns its scores or its error.
-import type { Soon } from '../env-call.ts';
 import { kindOf, stackOf } from '../errors.ts';
 import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
-import type { Fault, Judged, RewardFunction, RewardOutcome } from '../rewards.ts';
-import { isPromiseLike } from '../time-limits.ts';
+import { isPromiseLike, type MaybePromise } from '../maybe-promise.ts';
+import type { Fault, RewardData, RewardFunction, RewardOutcome } from '../rewards.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
  * A score that is not a finite number is an error of its completion alone; anything else that is wrong is an error of the whole call.
  * @param judged the input of the function, frozen
  */
-export function callReward(score: RewardFunction, judged: Judged): Soon<RewardOutcome> {
+export function callReward(score: RewardFunction, judged: RewardData): MaybePromise<RewardOutcome> {
   const logged: Record<string, number>[] = [];
   const log = (name: string, value: number) => {
     if (!Number.isFinite(value)) throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number`);

@@ -2,7 +2,7 @@
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
-import type { Fault, Judged, NamedReward, Progress, RewardModel, RewardOutcome } from '../rewards.ts';
+import type { Fault, NamedReward, Progress, RewardData, RewardModel, RewardOutcome } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { callReward } from './reward-call.ts';
@@ -50,7 +50,7 @@ export function weightedRewards<E extends Example = Example>(
   };
 }
 
-function inputOf(example: Example, trajectories: readonly Trajectory[], progress?: Progress): Judged {
+function inputOf(example: Example, trajectories: readonly Trajectory[], progress?: Progress): RewardData {
   return frozenCopy({
     prompts: trajectories.map(({ steps }) => steps.at(-1)!.state.messages),
     completions: trajectories.map(finalText),
@@ -71,7 +71,7 @@ interface Verdict {
 }
 
 /** Scores as many completions as possible: one on which the function fails does not cost the others their scores. */
-async function judge(score: NamedReward['score'], group: Judged, timeLimit: number): Promise<Verdict> {
+async function judge(score: NamedReward['score'], group: RewardData, timeLimit: number): Promise<Verdict> {
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
@@ -90,7 +90,7 @@ async function judge(score: NamedReward['score'], group: Judged, timeLimit: numb
   return { scores, metrics, extra: Object.fromEntries(spread) };
 }
 
-async function call(score: NamedReward['score'], judged: Judged, timeLimit: number): Promise<RewardOutcome> {
+async function call(score: NamedReward['score'], judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
   if (typeof score === 'object') return score.call(judged, timeLimit);
   return withinTime(() => callReward(score, judged), timeLimit).catch((error) => ({
     fault: { message: messageOf(error) },
@@ -98,7 +98,10 @@ async function call(score: NamedReward['score'], judged: Judged, timeLimit: numb
 }
 
 /** The given rows of a group. */
-function part({ prompts, completions, completionIds, columns, ...rest }: Judged, rows: readonly number[]): Judged {
+function part(
+  { prompts, completions, completionIds, columns, ...rest }: RewardData,
+  rows: readonly number[],
+): RewardData {
   const pick = <T>(values: readonly T[]) => Object.freeze(rows.map((i) => values[i]!));
   return Object.freeze({
     ...rest,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import type { Judged, RemoteReward } from '../../../rewards.ts';
+import type { RemoteReward, RewardData } from '../../../rewards.ts';
 import { loadPythonReward, type PythonRewardOptions } from './python-reward.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-python-'));
@@ -20,7 +20,7 @@ function load(text: string, options: PythonRewardOptions = {}): Promise<RemoteRe
   return loadPythonReward(`${write(text)}:fn`, options);
 }
 
-function judged(...completions: readonly string[]): Judged {
+function judged(...completions: readonly string[]): RewardData {
   return {
     prompts: completions.map(() => [
       { role: 'system', content: 'Be brief.' },

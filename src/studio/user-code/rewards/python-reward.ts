@@ -2,7 +2,7 @@
 import { messageOf } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
-import type { Fault, Judged, Progress, RemoteReward } from '../../../rewards.ts';
+import type { Fault, Progress, RemoteReward, RewardData } from '../../../rewards.ts';
 import { PythonCode, type PythonCodeOptions } from '../../../workers/python-code.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
 
@@ -58,7 +58,7 @@ function explained(message: string, conversational: boolean): string {
   return message;
 }
 
-function asMessages({ prompts, completions, completionIds, columns, progress }: Judged) {
+function asMessages({ prompts, completions, completionIds, columns, progress }: RewardData) {
   return {
     prompts: prompts.map((messages) => messages.map(huggingFaceMessage)),
     completions: completions.map((content) => [{ role: 'assistant', content }]),
@@ -69,7 +69,7 @@ function asMessages({ prompts, completions, completionIds, columns, progress }: 
 }
 
 /** The messages of a prompt are joined with empty lines between them. */
-function asTexts({ prompts, completions, completionIds, columns, progress }: Judged) {
+function asTexts({ prompts, completions, completionIds, columns, progress }: RewardData) {
   return {
     prompts: prompts.map((messages) => messages.map(({ content }) => content).join('\n\n')),
     completions,

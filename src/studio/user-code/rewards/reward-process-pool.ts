@@ -1,7 +1,7 @@
 // A pool of child processes for reward functions, in which an endless loop can be stopped and a crash harms nothing else.
 import type { ChildProcess } from 'node:child_process';
 import { type ErrorDetails, GradusError, isObject, messageOf } from '../../../errors.ts';
-import type { Judged, RemoteReward, RewardOutcome } from '../../../rewards.ts';
+import type { RemoteReward, RewardData, RewardOutcome } from '../../../rewards.ts';
 import { afterTime } from '../../../time-limits.ts';
 import { endUserProcess, howItEnded, startUserProcess, type UserProgram } from '../user-process.ts';
 
@@ -14,7 +14,7 @@ export type RewardSource =
 export interface Request {
   readonly id: number;
   readonly source: RewardSource;
-  readonly judged?: Judged;
+  readonly judged?: RewardData;
 }
 
 export type Answer =
@@ -108,7 +108,7 @@ class RewardProcess {
     this.#opened.add(source);
   }
 
-  async call(source: RewardSource, judged: Judged, timeLimit: number): Promise<RewardOutcome> {
+  async call(source: RewardSource, judged: RewardData, timeLimit: number): Promise<RewardOutcome> {
     await this.open(source);
     const answer = await this.#ask({ source, judged }, timeLimit);
     if ('refused' in answer) {
