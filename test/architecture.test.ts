@@ -208,6 +208,40 @@ test(`a source file of more than ${longestFile} lines says why in its header`, (
   assert.deepEqual(tooLong, []);
 });
 
+/** `file name` of everything that is imported by name, and `file *` of files that are imported as a whole. */
+function importedNames(file: string): string[] {
+  const text = read(file);
+  const clauses = [
+    ...text.matchAll(/\{([^{}]*)\}\s*(?:from|=\s*await import\()\s*['"](\.[^'"]+)['"]/g),
+    ...text.matchAll(/(\*) as \w+ from '(\.[^']+)'/g),
+  ].map(([, names, specifier]) => [names!, specifier!] as const);
+  const members = [...text.matchAll(/\(await import\('(\.[^']+)'\)\)\.(\w+)/g)];
+  return [...clauses, ...members.map(([, specifier, name]) => [name!, specifier!] as const)].flatMap(
+    ([names, specifier]) =>
+      names.split(',').map((name) => {
+        const [original] = name
+          .trim()
+          .replace(/^type /, '')
+          .split(/ as |:/);
+        return `${resolveImport(file, specifier)} ${original}`;
+      }),
+  );
+}
+
+test('the values that a source file exports are imported somewhere', () => {
+  const files = globSync('{src,test,bench,scripts,demo,examples}/**/*.ts', { cwd: root });
+  const imported = new Set(files.flatMap(importedNames));
+  const unused = sources
+    // Programs may import any file of these folders.
+    .filter((file) => !['formats', 'tensor'].includes(folderOf(file)))
+    .flatMap((file) => {
+      const values = read(file).matchAll(/^export (?:async )?(?:function\*?|class|const|let) (\w+)/gm);
+      return Array.from(values, ([, name]) => `${file} ${name}`);
+    })
+    .filter((value) => !imported.has(value) && !imported.has(`${value.split(' ')[0]} *`));
+  assert.deepEqual(unused, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

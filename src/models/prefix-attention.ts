@@ -23,7 +23,7 @@ import type { Attention, ModelConfig } from './layers.ts';
 import { rotation } from './rotation.ts';
 
 export const U = size('U');
-export const P = size('P');
+const P = size('P');
 export const G = size('G');
 export const C = size('C');
 

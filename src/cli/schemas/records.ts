@@ -20,7 +20,7 @@ export const interval = z.tuple([z.number(), z.number()]).describe('the 95 % int
 
 const learning = z.enum(['improved', 'flat', 'regressed', 'inconclusive']);
 
-export const change = {
+const change = {
   learning,
   before: z.number(),
   after: z.number(),

@@ -58,7 +58,7 @@ function rootOf(degree: Complex, operand: Complex): Complex {
   return complex.power(operand, complex.divide(real(1), degree));
 }
 
-export const operations = {
+const operations = {
   add: { value: complex.add, exact: fraction.add },
   negate: { value: ({ re, im }: Complex) => ({ re: -re, im: im === 0 ? 0 : -im }), exact: fraction.negate },
   multiply: { value: complex.multiply, exact: fraction.multiply },

@@ -5,7 +5,7 @@ import type { CurveEvaluation, Curves } from './answers.ts';
 import { cursorText, writerOf } from './cursor.ts';
 
 /** The most points of a curve; more would be wider than a screen. */
-export const mostPoints = 2000;
+const mostPoints = 2000;
 
 /**
  * The metrics of metrics.jsonl and timings.jsonl, and the evaluations. Throws `RUN_DAMAGED`.
