@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { healthDocument } from '../../scripts/health-document.ts';
 import { randomStream } from '../random.ts';
-import { HealthMonitor, replay } from './health.ts';
+import { HealthMonitor, healthMonitor } from './health.ts';
 import { healthRules } from './health-rules.ts';
 import type { HealthSettings } from './history.ts';
 import type { EvaluationRecord, MetricsRecord } from './records.ts';
@@ -160,7 +160,7 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   },
 };
 
-const diagnose = ({ metrics, evaluations = [], settings }: Run) => replay(metrics, evaluations, settings).alerts;
+const diagnose = ({ metrics, evaluations = [], settings }: Run) => healthMonitor(metrics, evaluations, settings).alerts;
 const rulesOf = (run: Run) => diagnose(run).map(({ rule }) => rule);
 
 test('each rule has its cases', () => {
@@ -239,7 +239,7 @@ test('what the reward gained since the last evaluation is not held against that 
 test('an alert about held-out accuracy is over when the next evaluation refutes it', () => {
   const [before, down] = accuracies(0.5, 0.2, 40);
   const [, up] = accuracies(0.5, 0.8, 60);
-  const { alerts } = replay(run(60, { reward: rising }).metrics, [before!, down!, up!]);
+  const { alerts } = healthMonitor(run(60, { reward: rising }).metrics, [before!, down!, up!]);
   const alert = alerts.find(({ rule }) => rule === 'reward_up_accuracy_down')!;
   assert.deepEqual([alert.step, alert.resolved_step], [40, 60]);
 });
@@ -343,7 +343,7 @@ test('what two stages earn is not compared: their rewards are not the same', () 
       ...line,
       step: line.step + 60 * (stage - 1),
     }));
-  const fired = (metrics: readonly MetricsRecord[]) => replay(metrics, []).alerts.map(({ rule }) => rule);
+  const fired = (metrics: readonly MetricsRecord[]) => healthMonitor(metrics, []).alerts.map(({ rule }) => rule);
   assert.ok(fired(run(120, { reward: (t) => (t < 0.5 ? 0.9 : 0.3) }).metrics).includes('reward_fell'));
   assert.ok(!fired([...steps(0.9, 1), ...steps(0.3, 2)]).includes('reward_fell'));
 });

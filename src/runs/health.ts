@@ -73,7 +73,7 @@ export function openAlerts(alerts: readonly DiagnosedAlert[]): Record<AlertLevel
 }
 
 /** A monitor that has been given all records of a run, in order. */
-export function replay(
+export function healthMonitor(
   metrics: readonly MetricsRecord[],
   evaluations: readonly EvaluationRecord[],
   settings: HealthSettings = {},

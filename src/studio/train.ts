@@ -108,7 +108,7 @@ async function* trainHere(loaded: Loaded, options: OwnRunOptions): AsyncGenerato
   const adapter = options.resume ? undefined : await readStartAdapter(config, signal);
   const setup = await openSetup(adapter?.config ?? withOwnAdapter(config, reference), { signal, values });
   try {
-    const report = await inspect(setup, options);
+    const report = await passPreflight(setup, options);
     const store = openRun(loaded, setup, options);
     const { directory } = store;
     setup.keepLogs(join(directory, runFiles.logs));
@@ -193,8 +193,8 @@ function assertNamesOnly(values: ProgramValues = new Map()): void {
   });
 }
 
-/** Throws `PREFLIGHT_FAILED`. */
-async function inspect(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
+/** The report of the checks before a new run; absent where there are none to make. Throws `PREFLIGHT_FAILED`. */
+async function passPreflight(setup: Setup, options: TrainOptions): Promise<PreflightReport | undefined> {
   if (options.preflight === false || options.resume) return undefined;
   const [stage] = stagesOf(setup.config);
   // A supervised stage samples nothing, and samples taken now would say nothing about the policy after it.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { replaceFile } from '../../runs/files.ts';
-import { replay } from '../../runs/health.ts';
+import { healthMonitor } from '../../runs/health.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord } from '../../runs/records.ts';
 import { LiveRuns } from './live-runs.ts';
 
@@ -49,11 +49,11 @@ test('what comes is added, and what was read is not read again', () => {
     add('metrics.jsonl', steps);
     // The evaluation after a step is written later than the step.
     const { alerts } = of()!;
-    assert.deepEqual(alerts, replay(metrics, evaluations).alerts);
+    assert.deepEqual(alerts, healthMonitor(metrics, evaluations).alerts);
     evaluations.push(evaluation(from + 19));
     add('evals.jsonl', evaluations.slice(-1));
   }
-  assert.deepEqual(of(), { metrics, evaluations, alerts: replay(metrics, evaluations).alerts });
+  assert.deepEqual(of(), { metrics, evaluations, alerts: healthMonitor(metrics, evaluations).alerts });
   assert.ok(of()!.alerts.length > 1);
 
   damageFirstLine();

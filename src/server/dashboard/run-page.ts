@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
 import { isObject } from '../../errors.ts';
-import { openAlerts, replay } from '../../runs/health.ts';
+import { healthMonitor, openAlerts } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import {
   isActive,
@@ -43,7 +43,7 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
   const metrics = soFar?.metrics ?? attempt(() => readMetrics(directory), []);
   const evaluations = soFar?.evaluations ?? attempt(() => readEvaluations(directory), []);
   const alerts =
-    soFar?.alerts ?? attempt(() => replay(metrics, evaluations, config ? settings(config) : {}).alerts, []);
+    soFar?.alerts ?? attempt(() => healthMonitor(metrics, evaluations, config ? settings(config) : {}).alerts, []);
   const verdict = attempt(() => learningVerdict(metrics, evaluations), undefined);
   const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
   const accuracy = lastAccuracy(evaluations);

@@ -1,6 +1,6 @@
 // Reads the state of a run from its directory; the run may still be training.
 import type { Config } from '../../config/schema.ts';
-import { type DiagnosedAlert, openAlerts, replay } from '../../runs/health.ts';
+import { type DiagnosedAlert, healthMonitor, openAlerts } from '../../runs/health.ts';
 import { isConfigured, readEvaluations, readMetrics, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
 import { learningVerdict, metricWindows } from '../../runs/verdict.ts';
@@ -30,7 +30,7 @@ export function inspectRun(directory: string): InspectedRun {
     metrics,
     evaluations,
     ...(config && { config }),
-    alerts: replay(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
+    alerts: healthMonitor(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
     verdict: learningVerdict(metrics, evaluations),
   };
 }

@@ -12,7 +12,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { type ErrorKind, GradusError } from '../../errors.ts';
 import { replaceJson } from '../../runs/files.ts';
 import { LineFollower } from '../../runs/follow-lines.ts';
-import { replay } from '../../runs/health.ts';
+import { healthMonitor } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
@@ -99,7 +99,7 @@ export async function* trainAtModal(
     record,
     requirements: options.requirements,
     reference,
-    alerts: replay(readMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
+    alerts: healthMonitor(readMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
     artifacts: runArtifacts(directory),
   });
   replaceJson(join(directory, runFiles.result), result);

@@ -7,7 +7,7 @@ import type { StepReport } from '../../grpo-trainer.ts';
 import { streamSeed } from '../../random.ts';
 import type { Progress } from '../../rewards.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
-import { type DiagnosedAlert, type HealthMonitor, replay } from '../../runs/health.ts';
+import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../runs/health.ts';
 import { readEvaluations, readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
@@ -63,7 +63,7 @@ export class TrainingRun {
     this.#restoreCheckpoints(directory);
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
-    this.#health = replay(readMetrics(directory), evaluations, healthSettings(setup.config));
+    this.#health = healthMonitor(readMetrics(directory), evaluations, healthSettings(setup.config));
     this.#sampled = readSamples(directory).at(-1)?.step;
   }
 

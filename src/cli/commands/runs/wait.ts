@@ -27,7 +27,7 @@ export function waitCommand(cli: Cli): Command {
 }
 
 async function wait({ output }: Cli, name: string, timeout: number | undefined) {
-  const { findRun, readResult } = await import('../../../runs/read-run.ts');
+  const { findRun, isActive, readResult } = await import('../../../runs/read-run.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const directory = findRun(name);
   const started = performance.now();
@@ -35,46 +35,43 @@ async function wait({ output }: Cli, name: string, timeout: number | undefined) 
     record: await waitForRun(directory, { signal, ...(timeout !== undefined && { timeout }) }),
     stoppedBy: signal.reason as StopSignal | undefined,
   }));
+  const waited = (performance.now() - started) / 1000;
   const result = record.status === 'completed' ? readResult<TrainResult>(directory) : undefined;
-  const error = failureOf(record, directory) ?? result?.error;
+  const error = isActive(record) ? stillRunning(record, directory, waited) : (failureOf(record) ?? result?.error);
+  const whileActive = stoppedBy ? ofSignal[stoppedBy] : 6;
+  const whenOver = record.status === 'completed' ? exitCodeOfRun({ ...(error && { error }) }) : 1;
   return output.outcome(
     {
       ok: error === undefined,
       schema: 'runs.wait.result/1',
       command: 'runs wait',
       run: { ...record, dir: directory },
-      waited: (performance.now() - started) / 1000,
+      waited,
       ...(result && { result }),
       ...(error && { error }),
     },
     `${directory}: ${record.status} at step ${record.step} of ${record.max_steps}`,
-    record.status === 'completed'
-      ? exitCodeOfRun({ ...(error && { error }) })
-      : isOver(record)
-        ? 1
-        : stoppedBy
-          ? ofSignal[stoppedBy]
-          : 6,
+    isActive(record) ? whileActive : whenOver,
   );
-
-  function failureOf({ status, error, step, max_steps, stop_reason }: RunRecord, directory: string) {
-    const where = `at step ${step} of ${max_steps}`;
-    const resume = 'train the same configuration with --resume to go on';
-    const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
-      failed: error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` },
-      stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint: resume },
-      interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint: resume },
-    };
-    if (isOver(record)) return failures[status];
-    const waited = duration((performance.now() - started) / 1000);
-    return {
-      code: 'STILL_RUNNING',
-      message: `still ${status} after ${waited}, ${where}`,
-      hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
-    };
-  }
 }
 
-function isOver({ status }: RunRecord): boolean {
-  return status !== 'starting' && status !== 'running';
+/** Why a run that is over did not complete; `undefined` if it did. */
+function failureOf({ status, error, step, max_steps, stop_reason }: RunRecord): DescribedError | undefined {
+  const where = `at step ${step} of ${max_steps}`;
+  const resume = 'train the same configuration with --resume to go on';
+  const failures: Partial<Record<RunRecord['status'], DescribedError>> = {
+    failed: error ?? { code: 'RUN_FAILED', message: `the run failed ${where}` },
+    stopped: { code: 'RUN_STOPPED', message: `stopped by ${stop_reason} ${where}`, hint: resume },
+    interrupted: { code: 'RUN_INTERRUPTED', message: `its process ended without a word ${where}`, hint: resume },
+  };
+  return failures[status];
+}
+
+/** @param waited seconds */
+function stillRunning({ status, step, max_steps }: RunRecord, directory: string, waited: number): DescribedError {
+  return {
+    code: 'STILL_RUNNING',
+    message: `still ${status} after ${duration(waited)}, at step ${step} of ${max_steps}`,
+    hint: `wait again, or gradus runs tail ${shellWord(directory)}`,
+  };
 }

@@ -191,13 +191,13 @@ function report(played: readonly Played[]): PlayerReport {
     episodes: played.length,
     score: scores.length > 0 ? mean(scores) : null,
     rewards: meanMetrics(parts),
-    stop_reasons: Object.fromEntries(counted(played.map(({ trajectory }) => trajectory.stopReason))),
+    stop_reasons: Object.fromEntries(tally(played.map(({ trajectory }) => trajectory.stopReason))),
     turns: played.length > 0 ? mean(played.map(({ trajectory }) => trajectory.steps.length)) : 0,
-    errors: [...counted(played.flatMap(faults))].map(([message, count]) => ({ message, count })),
+    errors: [...tally(played.flatMap(faults))].map(([message, count]) => ({ message, count })),
   };
 }
 
-function counted<K>(values: readonly K[]): Map<K, number> {
+function tally<K>(values: readonly K[]): Map<K, number> {
   const counts = new Map<K, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
