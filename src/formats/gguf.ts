@@ -49,7 +49,7 @@ export async function openGguf(source: ByteSource): Promise<GgufFile> {
       return [name, { ...entry, offset: dataStart + entry.offset }];
     }),
   );
-  checkDisjoint([...placed.values()], source.size);
+  assertDisjoint([...placed.values()], source.size);
   return { version, metadata, tensors: placed, ...tensorReaders(source, placed) };
 }
 
@@ -175,7 +175,7 @@ function alignmentOf(metadata: Record<string, unknown>): number {
   return alignment;
 }
 
-function checkDisjoint(entries: TensorEntry[], size: number): void {
+function assertDisjoint(entries: TensorEntry[], size: number): void {
   let end = 0;
   for (const entry of entries.sort((a, b) => a.offset - b.offset || a.length - b.length)) {
     if (entry.offset < end) throw invalid(`overlaps tensor ${quoted(entry.name)} with the one before it`);

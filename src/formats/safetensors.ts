@@ -52,7 +52,7 @@ export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
   const tensors = new Map(
     Object.entries(described).map(([name, description]) => [name, tensorEntry(name, description, dataStart)]),
   );
-  checkContiguous([...tensors.values()], dataStart, source.size);
+  assertContiguous([...tensors.values()], dataStart, source.size);
   return {
     metadata: stringRecord(__metadata__),
     tensors,
@@ -93,7 +93,7 @@ function tensorEntry(name: string, description: unknown, dataStart: number): Ten
 }
 
 /** The tensors must fill the file from the header to its end, without gap or overlap. */
-function checkContiguous(entries: TensorEntry[], dataStart: number, size: number): void {
+function assertContiguous(entries: TensorEntry[], dataStart: number, size: number): void {
   let end = dataStart;
   for (const entry of entries.sort((a, b) => a.offset - b.offset || a.length - b.length)) {
     if (entry.offset !== end) {

@@ -10,7 +10,7 @@ export const temperature = z.number().nonnegative();
 export const checkpointName = z.string();
 
 /** Throws `OPTION_INVALID` for the first option that is invalid or unknown. Undefined options count as absent. */
-export function checkOptions(schema: z.ZodObject, options: object): void {
+export function assertValid(schema: z.ZodObject, options: object): void {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const result = schema.partial().strict().safeParse(given);
   if (result.success) return;

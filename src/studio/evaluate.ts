@@ -6,7 +6,7 @@ import { cancelled, GradusError } from '../errors.ts';
 import { readRun } from '../runs/read-run.ts';
 import type { EvaluationRecord, Verdict } from '../runs/records.ts';
 import { learningVerdict } from '../runs/verdict.ts';
-import { checkOptions, checkpointName, sampleSize, temperature } from './call-options.ts';
+import { assertValid, checkpointName, sampleSize, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
 import { evaluatePolicy } from './evaluation/evaluate-policy.ts';
 import { openSubject } from './evaluation/open-subject.ts';
@@ -67,7 +67,7 @@ export async function evaluate(
   subject: string | ProgramConfig,
   options: EvaluateOptions = {},
 ): Promise<EvaluateResult> {
-  checkOptions(optionSchema, options);
+  assertValid(optionSchema, options);
   const { split = 'eval', signal } = options;
   const { setup, directory, checkpoint } = await openSubject(subject, {
     checkpoint: options.checkpoint,

@@ -9,7 +9,7 @@ import type { RewardModel } from '../rewards.ts';
 import type { Example } from '../rl.ts';
 import { RolloutGenerator, type RolloutOptions } from '../rollout-generator.ts';
 import type { SampleRecord } from '../runs/records.ts';
-import { checkOptions, checkpointName, completionCount, temperature } from './call-options.ts';
+import { assertValid, checkpointName, completionCount, temperature } from './call-options.ts';
 import { stepCount } from './data/problems.ts';
 import { modelAlone, openModel } from './evaluation/model-alone.ts';
 import { type FoundSubject, findSubject, openSubject } from './evaluation/open-subject.ts';
@@ -77,7 +77,7 @@ const optionSchema = z.object({
  *   folder or .gguf file
  */
 export async function sample(subject: string | ProgramConfig, options: SampleOptions = {}): Promise<SampleResult> {
-  checkOptions(optionSchema, options);
+  assertValid(optionSchema, options);
   const { n = 4, seed = 0, prompt, signal } = options;
   if (options.system !== undefined && prompt === undefined) {
     throw new GradusError('OPTION_INVALID', 'system: it goes with a prompt of your own, and there is none', {

@@ -14,7 +14,7 @@ import { weightedRewards } from '../rewards/weighted-rewards.ts';
 import type { RewardModel } from '../rewards.ts';
 import type { Example, State } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
-import { requireColumns } from './data/data-files.ts';
+import { assertColumns } from './data/data-files.ts';
 import { loadProblems, type Problems, promptOf } from './data/problems.ts';
 import type { ProgramValues } from './program-values.ts';
 import { openEnvironment } from './user-code/environments/open-environment.ts';
@@ -80,7 +80,7 @@ export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Ta
   const task = await openTask(stage.config, parts);
   if (stage.method === 'sft') {
     const { dataset, taskset } = stage.config;
-    requireColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
+    assertColumns(task.problems.train, templateColumns(stage.completionTemplate), dataset ?? taskset!);
   }
   return task;
 }

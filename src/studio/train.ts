@@ -13,7 +13,7 @@ import type { RunRecord } from '../runs/records.ts';
 import { endReserved, isReserved } from '../runs/reservation.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { storageError } from '../runs/storage-error.ts';
-import { checkOptions } from './call-options.ts';
+import { assertValid } from './call-options.ts';
 import type { TimedEvent } from './events.ts';
 import { assertPassed, type PreflightReport, preflight } from './preflight.ts';
 import type { StepProfile } from './profile/step-profile.ts';
@@ -169,7 +169,7 @@ const optionSchema = z.object({
 
 /** Throws `OPTION_INVALID` for invalid options, and for combinations in which one option would have no effect. */
 function assertOptions(options: TrainOptions): void {
-  checkOptions(optionSchema, options);
+  assertValid(optionSchema, options);
   const exclusive = [
     ['out', 'name'],
     ['resume', 'overwrite'],

@@ -104,7 +104,7 @@ function loadLibrary(
   config: Record<string, unknown>,
 ): LibraryTokenizer {
   const addedTokens = list(description.added_tokens).map((token) => record(token, 'tokenizer.json', 'added_tokens'));
-  checkIds([...vocabularyIds(model.vocab), ...addedTokens.map(({ id }) => id)]);
+  assertIds([...vocabularyIds(model.vocab), ...addedTokens.map(({ id }) => id)]);
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   try {
     return createLibraryTokenizer(
@@ -124,7 +124,7 @@ function vocabularyIds(vocab: unknown): unknown[] {
 }
 
 /** Refuses absurdly large ids: the library allocates an array up to the largest id. */
-function checkIds(ids: readonly unknown[]): void {
+function assertIds(ids: readonly unknown[]): void {
   for (const id of ids) {
     if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < 1 << 24) continue;
     throw invalid('tokenizer.json', `it has the token id ${quoted(String(id))}`);

@@ -108,10 +108,10 @@ async function openWeights(path: string, config: Record<string, unknown> | undef
     const file = await openTensors(path, opened);
     const architecture = architectureOf(config ?? { ...(await configInside(file)) });
     const reader = path.endsWith('.gguf') ? ggufReader(file, architecture) : safetensorsReader(file);
-    checkLayers(file, architecture, path);
+    assertLayers(file, architecture, path);
     const parameters = architecture.parameters.map((parameter) => {
       const entry = reader.entryOf(parameter.name);
-      checkShape(parameter, entry?.shape, path);
+      assertShape(parameter, entry?.shape, path);
       return { ...parameter, ...storageOf(entry!) };
     });
     const { read, readStored } = reader;
@@ -192,7 +192,7 @@ function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> 
 }
 
 /** Refuses a config.json with fewer layers than the weights: the model would run, but be a different one. */
-function checkLayers(file: TensorFile, { config }: Architecture, path: string): void {
+function assertLayers(file: TensorFile, { config }: Architecture, path: string): void {
   const layerOf = (name: string) => Number(/^(?:model\.layers|blk)\.(\d+)\./.exec(name)?.[1] ?? -1);
   const extra = [...file.tensors.keys()].find((name) => layerOf(name) >= config.layers);
   if (extra === undefined) return;
@@ -203,7 +203,7 @@ function checkLayers(file: TensorFile, { config }: Architecture, path: string): 
   });
 }
 
-function checkShape({ name, shape }: ParameterSpec, stored: readonly number[] | undefined, path: string): void {
+function assertShape({ name, shape }: ParameterSpec, stored: readonly number[] | undefined, path: string): void {
   if (stored && String(stored) === String(shape)) return;
   const what = stored ? `has shape [${stored}], but config.json requires [${shape}]` : 'is missing';
   const hint =

@@ -95,7 +95,7 @@ export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, 
       hint: 'use the lora and trainable settings that the checkpoint was saved with',
     });
   }
-  if (checkpoint.adapters) await checkScales(directory, checkpoint.adapters);
+  if (checkpoint.adapters) await assertScales(directory, checkpoint.adapters);
   await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
   const copies = tiedOutput(checkpoint);
   if (copies.some(({ name }) => !weights.tensors.has(name))) throw untied(directory);
@@ -114,8 +114,8 @@ async function openIfThere(path: string) {
   return existsSync(path) ? await openTensorFile(path) : undefined;
 }
 
-/** Checks ranks and scales. The shapes of matrices do not reveal the scale: an adapter with another alpha would load and be wrong. */
-async function checkScales(directory: string, { settings, adapters }: AdapterSet): Promise<void> {
+/** Throws unless ranks and scales are equal. The shapes of matrices do not reveal the scale: an adapter with another alpha would load and be wrong. */
+async function assertScales(directory: string, { settings, adapters }: AdapterSet): Promise<void> {
   const found = await readAdapterSettings(directory);
   const parameters = [...adapters].map(([name, { a, b }]) => {
     return { name: `${name}.weight`, shape: [b.shape[0], a.shape[1]], kind: 'linear' as const };

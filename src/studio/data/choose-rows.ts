@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
-import { requireColumns } from './data-files.ts';
+import { assertColumns } from './data-files.ts';
 
 type Condition = Config['filter'][string];
 
@@ -16,7 +16,7 @@ export function chooseRows(rows: readonly Example[], { columns, filter }: Config
   const conditions = Object.entries(filter);
   if (conditions.length === 0) return renamed;
   const names = conditions.map(([name]) => name);
-  requireColumns(renamed, names, path);
+  assertColumns(renamed, names, path);
   const kept = renamed.filter((row) => conditions.every(([name, condition]) => holds(condition, row[name])));
   if (kept.length > 0) return kept;
   throw new GradusError('DATASET_EMPTY', `no row of ${path} passes the filter on ${names.join(', ')}`, {
@@ -31,7 +31,7 @@ function withColumns(rows: readonly Example[], columns: Config['columns'], path:
   if (names.length === 0) return rows;
   const sources = Object.values(columns);
   const reached = rows.map((row) => ({ ...row, ...Object.fromEntries(sources.flatMap((from) => reach(row, from))) }));
-  requireColumns(reached, sources, path);
+  assertColumns(reached, sources, path);
   return rows.map((row, i) => ({
     ...row,
     ...Object.fromEntries(names.map(([name, from]) => [name, reached[i]![from]])),

@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { startHubServer } from '../../../test/hub-server.ts';
 import { sharedPath, skipWithoutShared } from '../../../test/shared.ts';
 import { GradusError } from '../../errors.ts';
-import { loadRows, requireColumns, splitRows } from './data-files.ts';
+import { assertColumns, loadRows, splitRows } from './data-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-data-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -224,13 +224,13 @@ for (const [name, text, message] of [
 
 test('columns that are missing are named, with those that exist', () => {
   const rows = [{ question: 'a', answer: '1' }, { question: 'b' }];
-  requireColumns(rows, ['question'], 'x.jsonl');
+  assertColumns(rows, ['question'], 'x.jsonl');
   assert.throws(
-    () => requireColumns(rows, ['question', 'prompt'], 'x.jsonl'),
+    () => assertColumns(rows, ['question', 'prompt'], 'x.jsonl'),
     isError('COLUMN_MISSING', /^x\.jsonl has no column "prompt"/, /question, answer$/),
   );
-  assert.throws(() => requireColumns(rows, ['answers'], 'x.jsonl'), isError('COLUMN_MISSING', /^x/, /mean "answer"/));
-  assert.throws(() => requireColumns(rows, ['answer'], 'x.jsonl'), isError('COLUMN_MISSING', /^row 2 of x\.jsonl/));
+  assert.throws(() => assertColumns(rows, ['answers'], 'x.jsonl'), isError('COLUMN_MISSING', /^x/, /mean "answer"/));
+  assert.throws(() => assertColumns(rows, ['answer'], 'x.jsonl'), isError('COLUMN_MISSING', /^row 2 of x\.jsonl/));
 });
 
 const rows = (count: number) => Array.from({ length: count }, (_, id) => ({ id }));
@@ -274,5 +274,5 @@ test('GSM8K is read whole', { skip: skipWithoutShared('data/gsm8k') }, async () 
   const path = sharedPath('data', 'gsm8k')!;
   const [train, held] = [await loadRows(path, { config: 'main' }), await loadRows(path, { split: 'test' })];
   assert.deepEqual([train.length, held.length], [7473, 1319]);
-  requireColumns(train, ['question', 'answer'], path);
+  assertColumns(train, ['question', 'answer'], path);
 });

@@ -93,7 +93,7 @@ async function readRows(file: string): Promise<Example[]> {
  * @param path of the data set, for the message
  * @param remedy is added to the hint: what else may be done about a missing column
  */
-export function requireColumns(
+export function assertColumns(
   rows: readonly Example[],
   columns: readonly string[],
   path: string,

@@ -18,7 +18,7 @@ import type { Example, Group } from '../../rl.ts';
 import { mean } from '../../statistics.ts';
 import { isCorrect } from '../evaluation/evaluate-policy.ts';
 import { type ProgramValues, programRows } from '../program-values.ts';
-import { type LoadRowsOptions, loadRows, requireColumns, splitRows } from './data-files.ts';
+import { assertColumns, type LoadRowsOptions, loadRows, splitRows } from './data-files.ts';
 import { rowMessages } from './row-messages.ts';
 
 /** The maximum number of problems of a task set, since all are made at the start and kept in memory. */
@@ -59,7 +59,7 @@ export async function loadProblems(
       : await problemsOfEnvironment(environment, config);
   const needed = [...(environment ? environmentColumns(config) : promptColumns(config)), ...columns];
   for (const rows of [problems.train, problems.eval]) {
-    requireColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data', (column) =>
+    assertColumns(rows, needed, dataset ?? taskset ?? 'the environment’s data', (column) =>
       columnRemedy(column, config),
     );
     assertEnvironments(rows, config);
