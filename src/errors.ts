@@ -13,12 +13,12 @@ export type ErrorKind =
 
 export interface ErrorDetails {
   /** What the user can do about it, in one line. */
-  hint?: string;
+  readonly hint?: string;
   /** The key or file concerned, for example `lora.r`. */
-  path?: string;
+  readonly path?: string;
   /** @default 'invalid' */
-  kind?: ErrorKind;
-  cause?: unknown;
+  readonly kind?: ErrorKind;
+  readonly cause?: unknown;
 }
 
 /** An error with a stable `code` (upper case, underscores), a message and a hint. Line breaks in the message become spaces. */

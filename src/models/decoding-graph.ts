@@ -22,17 +22,17 @@ export const valueCacheName = (layer: number) => `cache.${layer}.value`;
 export const nextCacheName = (name: string) => `next.${name}`;
 
 export interface DecodingGraphOptions {
-  adapters?: LoraAdapters;
+  readonly adapters?: LoraAdapters;
   /** The format of all matrices except adapters. @default float32 */
-  quantization?: Quantization;
+  readonly quantization?: Quantization;
   /** Matrices that are not quantized. @default none */
-  exact?: ReadonlySet<string>;
+  readonly exact?: ReadonlySet<string>;
   /** See `LayerOptions`. */
-  asStored?: ReadonlyMap<string, StorageFormat>;
+  readonly asStored?: ReadonlyMap<string, StorageFormat>;
   /** Whether the graph may have custom operators, which the library of runtime/kernels.ts implements. @default false */
-  customOperators?: boolean;
+  readonly customOperators?: boolean;
   /** How many positions the rotary tables hold. */
-  positions: number;
+  readonly positions: number;
 }
 
 /**

@@ -37,13 +37,13 @@ export const HIDDEN = -1e9;
 /** Graph inputs: positions, and masks that are 0 where a row may attend to another and `HIDDEN` where it may not. */
 export interface PrefixMasks {
   /** int64 [U·P + U·G·C, 1]: each row's position in its own sequence. */
-  positions: Tensor;
+  readonly positions: Tensor;
   /** [P, P]: tokens of a prompt attend to themselves and to earlier ones. */
-  promptCausal: Tensor;
+  readonly promptCausal: Tensor;
   /** [C, C]: the same for tokens of a completion. */
-  completionCausal: Tensor;
+  readonly completionCausal: Tensor;
   /** [U, 1, 1, 1, 1, P]: completions attend to the tokens of their prompt, but not to its padding. */
-  promptPadding: Tensor;
+  readonly promptPadding: Tensor;
 }
 
 export function prefixMasks(): PrefixMasks {

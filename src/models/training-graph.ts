@@ -30,27 +30,27 @@ const T = size('T');
 
 export interface TrainingGraph {
   /** [U·G, C]: the log-probability of each completion token; 0 for tokens that are not trained on. */
-  logprobs: Tensor;
+  readonly logprobs: Tensor;
   /** [U·G, C]: the entropy, in nats, of the distribution that each trained token was drawn from; 0 for the others. */
-  entropy: Tensor;
+  readonly entropy: Tensor;
 }
 
 export interface TrainingGraphOptions {
-  adapters?: LoraAdapters;
+  readonly adapters?: LoraAdapters;
   /** See `LayerOptions`. */
-  asStored?: ReadonlyMap<string, StorageFormat>;
+  readonly asStored?: ReadonlyMap<string, StorageFormat>;
   /** See `LayerOptions`. */
-  recompute?: boolean;
+  readonly recompute?: boolean;
   /** The probability with which adapters drop an element of their input. @default 0 */
-  dropout?: number;
+  readonly dropout?: number;
   /** Whether the graph may have custom operators, which the library of runtime/kernels.ts implements. @default false */
-  customOperators?: boolean;
+  readonly customOperators?: boolean;
   /** Whether the weight of the output layer is trained. @default false */
-  trainsOutput?: boolean;
+  readonly trainsOutput?: boolean;
   /** Divides the logits, as in sampling. */
-  temperature: number;
+  readonly temperature: number;
   /** How many positions the rotary tables hold. */
-  positions: number;
+  readonly positions: number;
 }
 
 /**

@@ -16,19 +16,19 @@ const SHORT_RUN = 20;
 
 /** What the bindings of a session share. */
 export interface BoundSession {
-  name: string;
-  inputs: ReadonlySet<string>;
-  outputs: ReadonlySet<string>;
-  session: Pointer;
-  device: Device;
-  sizes: ReadonlyMap<string, SizesOf>;
+  readonly name: string;
+  readonly inputs: ReadonlySet<string>;
+  readonly outputs: ReadonlySet<string>;
+  readonly session: Pointer;
+  readonly device: Device;
+  readonly sizes: ReadonlyMap<string, SizesOf>;
   /** Milliseconds that the last `run` of a binding took. */
   lastRun: number;
 }
 
 interface Bound {
-  tensor: AnyTensor;
-  release: () => void;
+  readonly tensor: AnyTensor;
+  readonly release: () => void;
 }
 
 /**

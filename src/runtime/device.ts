@@ -6,11 +6,11 @@ import { loadOnnxRuntime, type OnnxRuntime, type Pointer } from './onnxruntime.t
 export type Device = 'cpu' | 'webgpu' | 'cuda';
 
 export interface DeviceStatus {
-  available: boolean;
+  readonly available: boolean;
   /** What was found, or what is missing, in one line. */
-  detail: string;
+  readonly detail: string;
   /** How to make it available. */
-  fix?: string;
+  readonly fix?: string;
 }
 
 /** How to add the execution provider of each device to session options, and how to make it available. The CPU needs none. */

@@ -8,29 +8,29 @@ import type { HostTensor } from './tensor.ts';
 
 export interface SessionOptions {
   /** The name of the session in errors and profiles. @default 'session' */
-  name?: string;
+  readonly name?: string;
   /** Where it runs. @default 'cpu' */
-  device?: Device;
+  readonly device?: Device;
   /** Whether the CPU may run operators that the device cannot, with copies in both directions; otherwise they are an error. @default false */
-  cpuHelps?: boolean;
+  readonly cpuHelps?: boolean;
   /** Threads per operator, including the caller's. @default as many as there are cores available to this process */
-  threads?: number;
+  readonly threads?: number;
   /**
    * Values of the model's initializers, by name. The caller owns their memory, and several sessions may share it; a device other than
    * the CPU gets a copy of its own. The model declares each as external data with the location `.`, which is a folder, so nothing is
    * ever read from it. Scalars must not be given here, because ONNX Runtime's optimisations need to know their values.
    */
-  initializers?: ReadonlyMap<string, HostTensor>;
+  readonly initializers?: ReadonlyMap<string, HostTensor>;
   /**
    * Whether the session rearranges copies of the weights of matrix products, which makes runs faster but takes memory.
    * Without it, the session reads the shared memory itself and sees changes to it.
    * @default true
    */
-  prepack?: boolean;
+  readonly prepack?: boolean;
   /** ONNX Runtime's level of graph optimisation. @default 'all' */
-  optimization?: 'none' | 'all';
+  readonly optimization?: 'none' | 'all';
   /** The path of a library with operators that the model uses besides ONNX Runtime's own. @default none */
-  operators?: string;
+  readonly operators?: string;
 }
 
 const OPTIMIZATION_LEVEL = { none: 0, all: 99 };

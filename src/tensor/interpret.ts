@@ -39,8 +39,8 @@ export function interpret(outputs: readonly Tensor[], inputs: Readonly<Record<st
 }
 
 interface Run {
-  sizes: Sizes;
-  inputs: Readonly<Record<string, Value>>;
+  readonly sizes: Sizes;
+  readonly inputs: Readonly<Record<string, Value>>;
 }
 
 type Kernel = OperatorTable<[operands: readonly Value[], run: Run], Value | Value[]>;

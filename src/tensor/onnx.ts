@@ -16,11 +16,11 @@ import { formatShape, sameDimension, times } from './shape.ts';
 
 export interface LoweringOptions {
   /** Names of inputs whose values are given once, when the session is created: frozen weights. @default none */
-  initializers?: ReadonlySet<string>;
+  readonly initializers?: ReadonlySet<string>;
   /** Use custom operators, whose library the session must load, with this packing for large products. @default ONNX Runtime's operators */
-  packing?: Packing;
+  readonly packing?: Packing;
   /** Other packings for products with some of the initializers, by their names. @default none */
-  packings?: ReadonlyMap<string, Packing>;
+  readonly packings?: ReadonlyMap<string, Packing>;
 }
 
 export interface OnnxModel {

@@ -123,9 +123,9 @@ export function where(condition: Tensor, whenTrue: Operand, whenFalse: Operand):
 
 export interface ReduceOptions {
   /** Axes to reduce; negative ones count from the end. @default all */
-  axes?: readonly number[];
+  readonly axes?: readonly number[];
   /** Keep each reduced axis with size 1. @default false */
-  keepDimensions?: boolean;
+  readonly keepDimensions?: boolean;
 }
 
 export const reduceSum = (x: Tensor, options?: ReduceOptions): Tensor => reduce('reduceSum', x, options);
@@ -233,11 +233,11 @@ export function scatterAddElements(base: Tensor, ids: Tensor, updates: Tensor): 
 
 export interface MatmulOptions {
   /** Read a […, K, M] as its transpose. @default false */
-  transposeA?: boolean;
+  readonly transposeA?: boolean;
   /** Read b […, N, K] as its transpose. @default false */
-  transposeB?: boolean;
+  readonly transposeB?: boolean;
   /** Multiplies the product. @default 1 */
-  alpha?: number;
+  readonly alpha?: number;
 }
 
 /** alpha · a b over the last two axes; the axes before broadcast. */
@@ -292,8 +292,8 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
 
 export interface RotaryTables {
   /** [longest position, head size / 2] */
-  cos: Tensor;
-  sin: Tensor;
+  readonly cos: Tensor;
+  readonly sin: Tensor;
 }
 
 /** Rotates the heads of x [B, S, heads·D] to their positions [B, S]. */
@@ -310,20 +310,20 @@ export function rotary(x: Tensor, positions: Tensor, tables: RotaryTables, heads
 
 export interface CachedAttentionInputs {
   /** [B·S, heads·D] */
-  query: Tensor;
+  readonly query: Tensor;
   /** [B·S, keyValueHeads·D] */
-  key: Tensor;
+  readonly key: Tensor;
   /** [B·S, keyValueHeads·D] */
-  value: Tensor;
+  readonly value: Tensor;
   /** [B, keyValueHeads, longest, D] */
-  keyCache: Tensor;
+  readonly keyCache: Tensor;
   /** [B, keyValueHeads, longest, D] */
-  valueCache: Tensor;
+  readonly valueCache: Tensor;
   /** int64 [B] */
-  lastPositions: Tensor;
-  tables: RotaryTables;
+  readonly lastPositions: Tensor;
+  readonly tables: RotaryTables;
   /** int64 [B, 2] */
-  twins?: Tensor;
+  readonly twins?: Tensor;
 }
 
 /** Attention over a cache to which it appends; see `Operators.cachedAttention`. */
@@ -342,13 +342,13 @@ export function cachedAttention(inputs: CachedAttentionInputs, attributes: Opera
 
 export interface SegmentAttentionInputs {
   /** [R, heads·D] */
-  query: Tensor;
+  readonly query: Tensor;
   /** [R, keyValueHeads·D] */
-  key: Tensor;
+  readonly key: Tensor;
   /** [R, keyValueHeads·D] */
-  value: Tensor;
+  readonly value: Tensor;
   /** int64 [S, 3] */
-  segments: Tensor;
+  readonly segments: Tensor;
 }
 
 /** Causal attention within segments of rows and to their prefixes; see `Operators.segmentAttention`. */
