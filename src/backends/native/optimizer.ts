@@ -1,12 +1,11 @@
 // AdamW over arenas, in place (Loshchilov and Hutter 2017, arXiv:1711.05101), computed as torch.optim.AdamW does.
 import type { Binding } from '../../runtime/binding.ts';
-import { allocate } from '../../runtime/buffers.ts';
-import { tensor } from '../../runtime/tensor.ts';
 import { add, div, input, mul, sqrt, sub } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
 import { Arena, type ArenaLayout } from './arena.ts';
 import { ArenaGraph } from './arena-graph.ts';
 import { ArenaNorm } from './arena-norm.ts';
+import { free, newTensor } from './placement.ts';
 
 export interface AdamWSettings {
   /** @default 0.9 */
@@ -34,7 +33,12 @@ export class AdamW {
   /** Updates made so far. */
   steps = 0;
   readonly #graph: ArenaGraph;
-  readonly #scalars = { step_size: scalar(), decay: scalar(), clip: scalar(), correction: scalar() };
+  readonly #scalars = {
+    step_size: newTensor('float32', []),
+    decay: newTensor('float32', []),
+    clip: newTensor('float32', []),
+    correction: newTensor('float32', []),
+  };
   readonly #parts: readonly { readonly binding: Binding; readonly decays: boolean }[];
 
   constructor(layout: ArenaLayout, values: Arena, gradients: Arena, settings: AdamWSettings) {
@@ -46,7 +50,7 @@ export class AdamW {
     this.#graph = new ArenaGraph('optimiser', layout, (shape) => adamWGraph(settings, shape));
     this.#parts = values.parts.map(({ tensor: value, decays }, index) => {
       const binding = this.#graph.bind(value);
-      for (const [name, { tensor: view }] of Object.entries(this.#scalars)) binding.input(name, view);
+      for (const [name, scalar] of Object.entries(this.#scalars)) binding.input(name, scalar);
       const state = { value, mean: this.mean.parts[index]!.tensor, square: this.square.parts[index]!.tensor };
       binding.input('gradient', gradients.parts[index]!.tensor);
       for (const [name, part] of Object.entries(state)) binding.input(name, part).output(`next_${name}`, part);
@@ -76,10 +80,7 @@ export class AdamW {
   dispose(): void {
     this.#graph.dispose();
     this.#norm.dispose();
-    for (const { tensor: view, buffer } of Object.values(this.#scalars)) {
-      view.dispose();
-      buffer.dispose();
-    }
+    for (const scalar of Object.values(this.#scalars)) free(scalar);
     this.mean.dispose();
     this.square.dispose();
   }
@@ -95,9 +96,4 @@ function adamWGraph({ beta1, beta2, epsilon }: AdamWSettings, shape: Shape) {
   const direction = div(mean, add(mul(sqrt(square), number('correction')), epsilon));
   const value = sub(mul(vector('value'), number('decay')), mul(direction, number('step_size')));
   return { next_value: value, next_mean: mean, next_square: square };
-}
-
-function scalar() {
-  const buffer = allocate('float32', 1);
-  return { buffer, tensor: tensor(buffer, []) };
 }

@@ -1,4 +1,4 @@
-// Places frozen weights where sessions read them: in host memory, or once in a device's memory for all sessions.
+// Tensors with memory of their own: in this process, or placed once in a device's memory for all sessions.
 import { allocate, type ElementType } from '../../runtime/buffers.ts';
 import type { Device } from '../../runtime/device.ts';
 import { DeviceTensor } from '../../runtime/device-tensor.ts';
