@@ -90,9 +90,9 @@ export async function openNativeModel(given: NativeModelOptions): Promise<Native
       device: values.layout.device,
       customOperators: hasCustomOperators(kernels),
     });
-    const engine = new Engine({ ...options, ...kernels }, architecture, trained, values, frozen);
-    if (options.adapter !== undefined) await engine.startFrom(options.adapter);
-    return engine;
+    const model = new OnnxRuntimeModel({ ...options, ...kernels }, architecture, trained, values, frozen);
+    if (options.adapter !== undefined) await model.startFrom(options.adapter);
+    return model;
   } finally {
     await files.close();
   }
@@ -108,12 +108,14 @@ function withDefaults(options: NativeModelOptions) {
   };
 }
 
-type EngineOptions = ReturnType<typeof withDefaults> & Pick<CompileOptions, 'kernels'>;
+/** The options with their defaults, and the library of our custom operators if they are used. */
+type OpenOptions = ReturnType<typeof withDefaults> & Pick<CompileOptions, 'kernels'>;
 
-class Engine implements NativeModel {
+/** Owns the weights. What runs over them, learners and policy, is compiled when it is first needed. */
+class OnnxRuntimeModel implements NativeModel {
   readonly architecture: Architecture;
   readonly parameters: NativeModel['parameters'];
-  readonly #options: EngineOptions;
+  readonly #options: OpenOptions;
   readonly #trained: TrainedParameters;
   readonly #values: Arena;
   readonly #frozen: FrozenWeights;
@@ -134,7 +136,7 @@ class Engine implements NativeModel {
   #scorer: Scorer | undefined;
 
   constructor(
-    options: EngineOptions,
+    options: OpenOptions,
     architecture: Architecture,
     trained: TrainedParameters,
     values: Arena,
