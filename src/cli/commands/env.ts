@@ -55,10 +55,7 @@ async function runCheck({ output }: Cli, reference: string | undefined, { config
   );
   const error = checkError('ENVIRONMENT_CHECK_FAILED', result.checks);
   const envelope = { ok: !error, schema: 'env.check.result/1', command: 'env check' };
-  output.result({ ...envelope, ...result, ...(error && { error, exit_code: 2 }) }, summary(result));
-  if (!error) return 0;
-  output.errorLine(error);
-  return 2;
+  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(result), error ? 2 : 0);
 }
 
 function summary({ rows, players, checks }: EnvironmentCheck): string {

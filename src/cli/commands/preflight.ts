@@ -42,10 +42,7 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
       if (!report) throw cancelled(signal, 'the preflight was stopped');
       const error = checkError('PREFLIGHT_FAILED', report.checks);
       const envelope = { ok: !error, schema: 'preflight.result/1', command: 'preflight' };
-      output.result({ ...envelope, ...report, ...(error && { error, exit_code: 2 }) }, summary(report));
-      if (!error) return 0;
-      output.errorLine(error);
-      return 2;
+      return output.outcome({ ...envelope, ...report, ...(error && { error }) }, summary(report), error ? 2 : 0);
     } finally {
       setup.dispose();
     }

@@ -36,10 +36,7 @@ async function runReplay({ output }: Cli, run: string, { reward, rewardConfig = 
   const result = await replayRun(run, { reward, rewardConfig: rewardSettings(rewardConfig), ...given({ steps }) });
   const error = faultOf(result);
   const envelope = { ok: !error, schema: 'replay.result/1', command: 'replay' };
-  output.result({ ...envelope, ...result, ...(error && { error, exit_code: 2 }) }, summary(result));
-  if (!error) return 0;
-  output.errorLine(error);
-  return 2;
+  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(result), error ? 2 : 0);
 }
 
 /** A reward that fails on every completion is broken. */

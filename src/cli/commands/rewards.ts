@@ -94,12 +94,9 @@ async function runTest({ output }: Cli, { reward, rewardConfig = '{}', input }: 
   const { testReward } = await import('../../studio/user-code/rewards/test-reward.ts');
   const result = await testReward({ reward, input, rewardConfig: rewardSettings(rewardConfig) });
   const error = faultOf(result);
-  const exit_code = error?.code === 'REWARD_DISAGREES' ? 5 : 2;
   const envelope = { ok: !error, schema: 'rewards.test.result/1', command: 'rewards test' };
-  output.result({ ...envelope, ...result, ...(error && { error, exit_code }) }, testSummary(result));
-  if (!error) return 0;
-  output.errorLine(error);
-  return exit_code;
+  const exitCode = error ? (error.code === 'REWARD_DISAGREES' ? 5 : 2) : 0;
+  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, testSummary(result), exitCode);
 }
 
 /** A reward that fails on every case is broken, whatever was expected. */
