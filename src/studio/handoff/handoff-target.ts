@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { ParquetType } from '../../formats/parquet-writer.ts';
 import type { Message } from '../../message.ts';
 import type { Example } from '../../rl.ts';
+import type { Difference } from './difference.ts';
 import type { Given, Override } from './handoff-row.ts';
 
 export type Overrides = Readonly<Record<string, Override>>;
@@ -34,8 +35,8 @@ export interface HandoffTarget {
   readonly assertHandsOver: (config: Config) => void;
   /** Its settings by their names; `name` is that of the run. */
   readonly overrides: (given: Given, name: string) => Overrides;
-  /** Where training differs although every key was handed over, one sentence each. */
-  readonly differences: (config: Config) => readonly string[];
+  /** Where training differs although every key was handed over. */
+  readonly differences: readonly Difference[];
   /** The types of the columns that `rows` makes. */
   readonly columns: Readonly<Record<string, ParquetType>>;
   readonly rows: (rows: readonly Example[], options: RowsOptions) => readonly object[];

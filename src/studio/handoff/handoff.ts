@@ -56,7 +56,7 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
   assertFillsStep(config, counts.train);
   const given = { config, steps, rows: counts.train, promptTokens, chatTemplate };
   const overrides = target.overrides(given, basename(resolve(out)));
-  const differences = target.differences(config);
+  const differences = target.differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
   const texts = target.texts({ config, overrides, version: gradusVersion(), ...counts, steps, differences });
   return {
     ok: true,

@@ -1,15 +1,14 @@
-// Where training with Unsloth differs from training with Gradus although every key was handed over: what a reader of its curves should know.
-import { userFunctions } from '../../../config/reward-names.ts';
-import type { Config } from '../../../config/schema.ts';
+// Where training with Unsloth differs from training with Gradus.
+import {
+  always,
+  type Difference,
+  failuresAreIgnored,
+  noBestCheckpoint,
+  oneAtATime,
+  otherOrder,
+} from '../difference.ts';
 
-interface Difference {
-  readonly text: string;
-  readonly holds: (config: Config) => boolean;
-}
-
-const always = () => true;
-
-const differences: readonly Difference[] = [
+export const unslothDifferences: readonly Difference[] = [
   {
     text: 'Unsloth computes log-probabilities and losses with code of its own in place of TRL’s: the losses are the same, the log-probabilities were not compared',
     holds: always,
@@ -23,18 +22,12 @@ const differences: readonly Difference[] = [
     holds: ({ importance_sampling_correction, trl }) => importance_sampling_correction && !trl.use_vllm,
   },
   { text: 'sampling has other random numbers: the same seed gives other completions', holds: always },
-  {
-    text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
-    holds: ({ taskset }) => taskset === null,
-  },
+  otherOrder,
   {
     text: 'a completion without a score has the advantage 0, and still counts in averages of the loss, the KL divergence and the entropy',
     holds: always,
   },
-  {
-    text: 'reward functions of yours get one completion at a time, and no progress of the run',
-    holds: (config) => userFunctions(config).length > 0,
-  },
+  oneAtATime,
   {
     text: 'the learning rate changes with each update, of which a step has num_iterations',
     holds: ({ num_iterations, lr_scheduler_type, warmup_ratio }) =>
@@ -44,15 +37,10 @@ const differences: readonly Difference[] = [
     text: 'evaluations sample at the temperature of training and tell the mean reward: there is no accuracy and no pass@k',
     holds: ({ eval: evaluation }) => evaluation !== null,
   },
-  { text: 'no checkpoint is kept for being the best', holds: ({ save }) => save.best !== null },
-  { text: 'rollouts that fail never stop the run', holds: always },
+  noBestCheckpoint,
+  failuresAreIgnored,
   {
     text: 'completions of every step are written to checkpoints/completions/',
     holds: ({ sample_every_steps }) => sample_every_steps !== null,
   },
 ];
-
-/** The differences that concern a configuration, one sentence each. */
-export function unslothDifferences(config: Config): string[] {
-  return differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
-}

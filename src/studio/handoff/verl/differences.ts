@@ -1,20 +1,16 @@
-// Where training with verl differs from training with Gradus although every key was handed over: what a reader of its curves should know.
-import { userFunctions } from '../../../config/reward-names.ts';
-import type { Config } from '../../../config/schema.ts';
+// Where training with verl differs from training with Gradus.
+import {
+  always,
+  type Difference,
+  failuresAreIgnored,
+  noBestCheckpoint,
+  oneAtATime,
+  otherOrder,
+} from '../difference.ts';
 
-interface Difference {
-  readonly text: string;
-  readonly holds: (config: Config) => boolean;
-}
-
-const always = () => true;
-
-const differences: readonly Difference[] = [
+export const verlDifferences: readonly Difference[] = [
   { text: 'sampling is vLLM’s, in bfloat16: the same seed gives other completions', holds: always },
-  {
-    text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
-    holds: ({ taskset }) => taskset === null,
-  },
+  otherOrder,
   {
     text: 'advantages are divided by the standard deviation plus 10⁻⁶, here plus 10⁻⁴',
     holds: ({ scale_rewards }) => scale_rewards === 'group',
@@ -39,10 +35,7 @@ const differences: readonly Difference[] = [
     text: 'other groups are sampled in place of those whose rewards are all equal until the step is full, with no limit',
     holds: ({ group_policy }) => group_policy === 'resample',
   },
-  {
-    text: 'reward functions of yours get one completion at a time, and no progress of the run',
-    holds: (config) => userFunctions(config).length > 0,
-  },
+  oneAtATime,
   {
     text: 'evaluations are greedy; with k above 1 they sample instead',
     holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) === 1,
@@ -51,15 +44,10 @@ const differences: readonly Difference[] = [
     text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
     holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) > 1,
   },
-  { text: 'no checkpoint is kept for being the best', holds: ({ save }) => save.best !== null },
-  { text: 'rollouts that fail never stop the run', holds: always },
+  noBestCheckpoint,
+  failuresAreIgnored,
   {
     text: 'completions of every step are written to rollouts/',
     holds: ({ sample_every_steps }) => sample_every_steps !== null,
   },
 ];
-
-/** The differences that concern a configuration, one sentence each. */
-export function verlDifferences(config: Config): string[] {
-  return differences.filter(({ holds }) => holds(config)).map(({ text }) => text);
-}

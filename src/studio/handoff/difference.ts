@@ -1,0 +1,29 @@
+// Where training in another system differs although every key was handed over: what a reader of its curves should know.
+import { userFunctions } from '../../config/reward-names.ts';
+import type { Config } from '../../config/schema.ts';
+
+export interface Difference {
+  /** One sentence. */
+  readonly text: string;
+  /** Whether it concerns a configuration. */
+  readonly holds: (config: Config) => boolean;
+}
+
+export const always = () => true;
+
+export const otherOrder: Difference = {
+  text: 'problems come in another random order, and the last ones of an epoch that fill no step are left out',
+  holds: ({ taskset }) => taskset === null,
+};
+
+export const oneAtATime: Difference = {
+  text: 'reward functions of yours get one completion at a time, and no progress of the run',
+  holds: (config) => userFunctions(config).length > 0,
+};
+
+export const noBestCheckpoint: Difference = {
+  text: 'no checkpoint is kept for being the best',
+  holds: ({ save }) => save.best !== null,
+};
+
+export const failuresAreIgnored: Difference = { text: 'rollouts that fail never stop the run', holds: always };
