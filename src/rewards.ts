@@ -43,15 +43,17 @@ export interface Fault {
   readonly stack?: string;
 }
 
-/** The outcome of one call of a reward function: a score, `null` or a fault for each completion, or a fault of the whole call. */
-export type RewardOutcome =
-  | {
-      readonly scores: readonly (number | null | Fault)[];
-      readonly metrics: Readonly<Record<string, number>>;
-      /** Values to record with each completion, by name: TRL's `log_extra`. */
-      readonly extra?: Readonly<Record<string, readonly unknown[]>>;
-    }
-  | { readonly fault: Fault };
+/** What one call of a reward function returned. */
+export interface RewardScores {
+  /** A score, `null` or a fault for each completion. */
+  readonly scores: readonly (number | null | Fault)[];
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Values to record with each completion, by name: TRL's `log_extra`. */
+  readonly extra?: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** The outcome of one call of a reward function: its scores, or a fault of the whole call. */
+export type RewardOutcome = RewardScores | { readonly fault: Fault };
 
 /** A reward function that runs in another process, where it can be stopped. */
 export interface RemoteReward {

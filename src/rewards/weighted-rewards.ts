@@ -2,7 +2,7 @@
 import { GradusError, messageOf } from '../errors.ts';
 import { frozenCopy } from '../frozen-copy.ts';
 import { meanMetrics } from '../logging.ts';
-import type { Fault, NamedReward, Progress, RewardData, RewardModel, RewardOutcome } from '../rewards.ts';
+import type { NamedReward, Progress, RewardData, RewardModel, RewardOutcome, RewardScores } from '../rewards.ts';
 import { type Example, finalText, type Reward, type Trajectory, wasPlayed } from '../rl.ts';
 import { withinTime } from '../time-limits.ts';
 import { callReward } from './reward-call.ts';
@@ -63,15 +63,8 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
 /** The minimum time for a completion that is tried alone, in milliseconds, since the machine may be busy. */
 const minimumShare = 2000;
 
-/** What one reward function returned for a group. */
-interface Verdict {
-  readonly scores: readonly (number | null | Fault)[];
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly extra?: Readonly<Record<string, readonly unknown[]>>;
-}
-
 /** Scores as many completions as possible: one on which the function fails does not cost the others their scores. */
-async function judge(score: NamedReward['score'], group: RewardData, timeLimit: number): Promise<Verdict> {
+async function judge(score: NamedReward['score'], group: RewardData, timeLimit: number): Promise<RewardScores> {
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
@@ -115,7 +108,7 @@ function part(
 /** Merges the verdicts of all reward functions on trajectory `i`, with the metrics of its group. */
 function combine(
   rewards: readonly NamedReward[],
-  verdicts: readonly Verdict[],
+  verdicts: readonly RewardScores[],
   i: number,
   metrics: NonNullable<Reward['metrics']>,
 ): Reward {
