@@ -1,5 +1,4 @@
 // The result of a training run: the object that `--json` prints and that is stored as result.json.
-
 import type { DiagnosedAlert } from '../../runs/health.ts';
 import { readEvaluations, readMetrics } from '../../runs/read-run.ts';
 import type { EvaluationRecord, MetricsRecord, RunRecord, Verdict } from '../../runs/records.ts';
