@@ -15,7 +15,7 @@ import { openSafetensors } from '../src/formats/safetensors.ts';
 import { parseSafetensorsIndex } from '../src/formats/safetensors-index.ts';
 import type { TensorFile } from '../src/formats/tensor-file.ts';
 import { architectureOf } from '../src/models/families.ts';
-import { peftSettings } from '../src/models/lora.ts';
+import { peftSettings } from '../src/models/peft.ts';
 import { createChatTemplate } from '../src/renderers/chat-template.ts';
 import { parseCsv } from '../src/studio/data/csv-rows.ts';
 import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';

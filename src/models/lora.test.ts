@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fixturePath, LORA, readJson } from '../../test/native-models.ts';
 import { architectureOf } from './families.ts';
-import { type LoraSettings, loraAdapters, peftConfig, peftName, peftSettings } from './lora.ts';
+import { type LoraSettings, loraAdapters } from './lora.ts';
+import { peftConfig, peftName, peftSettings } from './peft.ts';
 
 const { parameters } = architectureOf(readJson(fixturePath('tiny-llama-b'), 'config.json'));
 const base = { name: 'base', tiedEmbeddings: false };

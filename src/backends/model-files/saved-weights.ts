@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
 import { ADAPTER_CONFIG } from '../../hub/adapter-files.ts';
-import { type LoraSettings, peftSettings } from '../../models/lora.ts';
+import type { LoraSettings } from '../../models/lora.ts';
+import { peftSettings } from '../../models/peft.ts';
 
 /** Holds the trained parameters if only some are trained; unlike `MODEL_WEIGHTS`, it is not a complete model. */
 export const TRAINED_WEIGHTS = 'trained.safetensors';

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference, most } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences, readJson } from '../../../test/native-models.ts';
-import { type LoraSettings, peftSettings } from '../../models/lora.ts';
+import type { LoraSettings } from '../../models/lora.ts';
+import { peftSettings } from '../../models/peft.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const python = join(root, 'python/.venv/bin/python');
