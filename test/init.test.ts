@@ -75,6 +75,11 @@ for (const template of ['reward', 'gsm8k', 'csv']) {
         assert.ok(files!.includes(file), file);
       }
       assert.equal(next![0], `cd ${project}`);
+      for (const check of ['gradus data check grpo.yaml --json', 'gradus preflight grpo.yaml --json'])
+        assert.ok(
+          next!.indexOf(check) > 0 && next!.indexOf(check) < next!.indexOf('gradus train grpo.yaml --json'),
+          check,
+        );
       installCheckout(project);
       assert.match(node(project, '--test'), /pass [1-9]\d*\n.*fail 0/);
       checkTypes(project);

@@ -7,6 +7,7 @@ import { commandUsage, listCommands, overview } from './command-list.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
+import { ownName } from './own-name.ts';
 import { ownStdout } from './own-stdout.ts';
 import { watchForNoAnswer } from './unanswered.ts';
 
@@ -61,7 +62,7 @@ const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
 
 const examples = `Examples:
   gradus demo                                  train a tiny transformer with GRPO, here and now
-  gradus train configs/arithmetic-smollm2.yaml
+  gradus init my-task                          a project of your own: grpo.yaml, reward, test
   gradus train grpo.yaml --set lora.r=8 --name small --json
   gradus eval runs/small --n 200
   gradus sample latest --n 8
@@ -74,7 +75,8 @@ const examples = `Examples:
 export async function main(argv: readonly string[], streams?: Streams): Promise<number> {
   const { stdout, stderr } = streams ?? { stdout: ownStdout(), stderr: process.stderr };
   const mode = argv.includes('--events') ? 'events' : argv.includes('--json') ? 'json' : 'text';
-  const output = new Output(mode, stdout, stderr, process.env);
+  const name = streams ? 'gradus' : ownName(process.argv[1] ?? '', process.env);
+  const output = new Output(mode, stdout, stderr, process.env, name);
   const line = argv[0] === '--version' ? ['version', ...argv.slice(1)] : argv;
   const words = line.filter((argument) => !argument.startsWith('-'));
   const command = words[0] ?? null;
@@ -100,7 +102,7 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
   if (!streams) watches.push(watchForNoAnswer((error) => output.failure(error, commandName)));
   const showHelp = () => {
     const helped = command === 'help' ? named(program, words.slice(1)) : subject;
-    if (help.length > 0) output.result(helpResult(help.join(''), helped), help.join('').trimEnd());
+    if (help.length > 0) output.result(helpResult(help.join(''), helped), output.suggested(help.join('').trimEnd()));
   };
   try {
     await program.parseAsync(line, { from: 'user' });
@@ -127,7 +129,8 @@ async function createProgram(cli: Cli, name: string | null, help: string[]): Pro
     .option('--json', 'print one JSON object on stdout; works with every command')
     .argument('[command...]')
     .action(([command]: readonly string[]) => {
-      if (command === undefined) return cli.output.result(helpResult(overview, program), overview);
+      if (command === undefined)
+        return cli.output.result(helpResult(overview, program), cli.output.suggested(overview));
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });

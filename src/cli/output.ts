@@ -4,6 +4,7 @@ import { stringifyLine } from '../formats/jsonl.ts';
 import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { withoutControls } from './formatting.ts';
+import { renamed } from './own-name.ts';
 
 export interface Stream {
   write(text: string): unknown;
@@ -14,21 +15,28 @@ export interface Stream {
 /** The form of the output: text for people, one JSON object, or a stream of events, one object per line. */
 export type OutputMode = 'text' | 'json' | 'events';
 
+/** The keys of results whose texts hold commands to type. */
+const suggestions: ReadonlySet<string> = new Set(['next', 'hint', 'fix', 'suggestion', 'would_run']);
+
 export class Output {
   readonly mode: OutputMode;
   readonly stdout: Stream;
   readonly stderr: Stream;
   /** Whether to use colours: stderr is a terminal, and NO_COLOR is not set. */
   readonly color: boolean;
+  readonly #name: string;
   #run: BegunRun | undefined;
 
+  /** @param name what users type for `gradus` in the commands that are suggested to them */
   constructor(
     mode: OutputMode,
     stdout: Stream,
     stderr: Stream,
     environment: Readonly<Record<string, string | undefined>>,
+    name = 'gradus',
   ) {
     this.mode = mode;
+    this.#name = name;
     this.stdout = stdout;
     this.stderr = stderr;
     this.color = stderr.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
@@ -36,9 +44,18 @@ export class Output {
 
   /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
-    if (this.mode === 'json') this.line(result);
-    else if (this.mode === 'events') this.line({ type: 'result', result });
-    else this.stdout.write(`${text}\n`);
+    if (this.mode === 'text') return void this.stdout.write(`${text}\n`);
+    const suggested = this.suggested(result);
+    this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
+  }
+
+  /** A text, or a value with texts in `next`, `hint` and the like, with commands as the user would type them. */
+  suggested<T>(value: T, key = 'next'): T {
+    if (this.#name === 'gradus') return value;
+    if (typeof value === 'string') return (suggestions.has(key) ? renamed(value, this.#name) : value) as T;
+    if (Array.isArray(value)) return value.map((item) => this.suggested(item, key)) as T;
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, this.suggested(inner, name)])) as T;
   }
 
   /** Writes a result that has content even if the command failed. */
@@ -92,7 +109,7 @@ export class Output {
 
   errorLine({ message, hint }: { message: string; hint?: string }): void {
     const label = this.color ? '\u001b[31merror:\u001b[39m' : 'error:';
-    this.note(`${label} ${message}${hint ? ` (${hint})` : ''}`);
+    this.note(`${label} ${message}${hint ? ` (${this.suggested(hint)})` : ''}`);
   }
 
   /** Writes an object as one line of JSON, in any mode. */

@@ -45,7 +45,7 @@ export class Progress {
       }
       case 'preflight':
         for (const { ok, id, detail, hint } of event.checks)
-          if (!ok) this.#say(`preflight: ${id}: ${detail} (${hint})`);
+          if (!ok) this.#say(`preflight: ${id}: ${detail} (${this.#output.suggested(hint)})`);
         break;
       case 'stage':
         this.#say(`step ${event.step}: stage ${event.name}, ${counted(event.steps, 'step')} of ${event.method}`);

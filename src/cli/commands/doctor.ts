@@ -30,7 +30,11 @@ async function examine({ output }: Cli, { backend, config, fix }: Pick<DoctorOpt
   const onCommand = (command: string) => output.note(`running: ${command}`);
   const result = await doctor({ ...given({ backend, config, fix }), onCommand });
   const exitCode = result.ok ? 0 : result.error!.code === 'CREDENTIALS_MISSING' ? 4 : 3;
-  return output.outcome(result, [table(result.checks.map(row)), ...conclusion(result)].join('\n'), exitCode);
+  return output.outcome(
+    result,
+    [table(output.suggested(result.checks).map(row)), ...conclusion(result)].join('\n'),
+    exitCode,
+  );
 }
 
 /** What a person looks for after a dozen lines, most of which may say no. An error says the opposite by itself. */

@@ -42,7 +42,7 @@ async function runHandoff({ output }: Cli, file: string, { to, out, set, overwri
   // Another engine trains, so that what ours would refuse does not matter.
   const loaded = loadConfigFile(file, set, { anyBackend: true });
   const result = await handOff(loaded, { to, out, ...given({ overwrite }) });
-  output.result(result, summary(result));
+  output.result(result, summary(output.suggested(result)));
   return undefined;
 }
 

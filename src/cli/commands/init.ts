@@ -27,7 +27,8 @@ const installCommand = 'npm install --ignore-scripts';
 const configured = [
   'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
   'gradus doctor --config grpo.yaml --json',
-  'gradus train grpo.yaml --set max_steps=2 --name smoke --json',
+  'gradus data check grpo.yaml --json',
+  'gradus preflight grpo.yaml --json',
   'gradus train grpo.yaml --json',
 ];
 
@@ -94,7 +95,10 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
   };
   output.result(
     result,
-    [...own.map((file) => `wrote ${join(dir, file)}`), ...commands.map((line) => `next: ${line}`)].join('\n'),
+    [
+      ...own.map((file) => `wrote ${join(dir, file)}`),
+      ...output.suggested(commands).map((line) => `next: ${line.replace(/ --json$/, '')}`),
+    ].join('\n'),
   );
 }
 

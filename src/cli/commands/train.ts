@@ -100,7 +100,11 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
       });
       progress.close();
       const seconds = (performance.now() - started) / 1000;
-      return output.outcome(result, trainSummary(result, seconds), exitCodeOfRun(result, signal.reason));
+      return output.outcome(
+        result,
+        trainSummary(output.suggested(result), seconds),
+        exitCodeOfRun(result, signal.reason),
+      );
     });
   } finally {
     progress.close();
@@ -134,7 +138,7 @@ async function startTraining({ output, argv }: Cli, config: string, flags: Train
   });
   const { run, log, next } = result;
   const text = [`${run.dir}: started in the background, process ${run.pid}; its log is ${log}`];
-  output.result(result, [...text, ...next.map((command) => `next: ${command}`)].join('\n'));
+  output.result(result, [...text, ...output.suggested(next).map((command) => `next: ${command}`)].join('\n'));
   return 0 as const;
 }
 

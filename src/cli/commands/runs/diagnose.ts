@@ -44,7 +44,7 @@ async function diagnose({ output }: Cli, name: string) {
         error: { code: 'RUN_UNHEALTHY', message: `${errors[0].rule}: ${errors[0].text}`, hint: errors[0].suggestion },
       }),
     },
-    diagnosis(run, warnings),
+    diagnosis(output.suggested(run), output.suggested(warnings)),
     errors.length === 0 ? 0 : 2,
   );
 }

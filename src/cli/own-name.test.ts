@@ -1,0 +1,51 @@
+// Suggested commands can be typed as they stand, however the command was started.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { ownName, renamed } from './own-name.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-name-'));
+after(() => rmSync(folder, { recursive: true }));
+
+test('the name follows from the script and from npm', () => {
+  assert.equal(ownName('/usr/bin/gradus', {}), 'gradus');
+  assert.equal(ownName('/home/me/gradus/bin/gradus', {}), 'gradus');
+  assert.equal(ownName('/home/me/project/node_modules/.bin/gradus', {}), 'npx gradus');
+  assert.equal(ownName('C:\\project\\node_modules\\gradus\\bin\\gradus', {}), 'npx gradus');
+  const script = { npm_lifecycle_event: 'gradus' };
+  assert.equal(ownName('/home/me/gradus/bin/gradus', script), 'npm run gradus --');
+  assert.equal(ownName('', { ...script, npm_config_loglevel: 'silent' }), 'npm run --silent gradus --');
+});
+
+test('commands are renamed, other words are not', () => {
+  const text =
+    'gradus runs list, or gradus --help; npm install gradus --ignore-scripts; src/gradus x; gradus 0.1.0; npx gradus demo';
+  assert.equal(
+    renamed(text, 'npx gradus'),
+    'npx gradus runs list, or npx gradus --help; npm install gradus --ignore-scripts; src/gradus x; gradus 0.1.0; npx gradus demo',
+  );
+});
+
+test('from the packages of a project, commands in results, errors and texts begin with npx', () => {
+  const bin = join(folder, 'node_modules', '.bin');
+  mkdirSync(bin, { recursive: true });
+  symlinkSync(join(import.meta.dirname, '..', '..', 'bin', 'gradus'), join(bin, 'gradus'));
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [join(bin, 'gradus'), ...args], { cwd: folder, encoding: 'utf8' });
+  const { next } = JSON.parse(run('init', 'task', '--json').stdout);
+  assert.ok(next.includes('npx gradus train grpo.yaml --json'), String(next));
+  assert.match(run('init', 'other').stdout, /^next: npx gradus train grpo\.yaml$/m);
+  const missing = run('env', 'check', '--json');
+  assert.match(JSON.parse(missing.stdout).error.hint, /^npx gradus env check/);
+  assert.match(missing.stderr, /\(npx gradus env check/);
+  assert.match(run('train', '--help').stdout, /^ {2}npx gradus train grpo\.yaml$/m);
+  const direct = execFileSync(process.execPath, [
+    join(import.meta.dirname, '..', '..', 'bin', 'gradus'),
+    'train',
+    '--help',
+  ]);
+  assert.match(String(direct), /^ {2}gradus train grpo\.yaml$/m);
+});
