@@ -23,7 +23,8 @@ export function configurable<C, T>(describe: string, config: z.ZodType<C>, make:
       if (result.success) return make(result.data);
       const [issue] = result.error.issues;
       const path = issue!.path.join('.');
-      throw new GradusError('CONFIG_INVALID', path ? `${path}: ${issue!.message}` : issue!.message, {
+      const fault = issue!.message.endsWith('received undefined') ? ' is missing' : `: ${issue!.message}`;
+      throw new GradusError('CONFIG_INVALID', path ? path + fault : issue!.message, {
         hint: `${describe}; its keys: ${keysOf(config).join(', ')}`,
         ...(path && { path }),
       });

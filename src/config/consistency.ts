@@ -172,7 +172,7 @@ const required: readonly Requirement[] = [
   {
     keys: ['reward', 'reward_fn'],
     what: 'how answers are scored',
-    hint: 'add reward or reward_fn',
+    hint: 'add reward or reward_fn: gradus rewards list shows those that ship, gradus agent-docs rewards how to write one',
     // They may have their own rewards; those that do not are refused when they are opened.
     unless: ({ taskset, environment }) => taskset !== null || environment !== null,
   },

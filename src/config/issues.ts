@@ -150,6 +150,9 @@ function meaning(path: KeyPath): string | undefined {
   if (isInForeignSection(path)) return undefined;
   const siblings = siblingsOf(path);
   const meant = nearest(key, siblings) ?? keysInSections(key)[0];
+  if (meant === undefined && parent.findLast((part) => typeof part === 'string') === 'reward') {
+    return `settings of a reward stand in its config: reward: {name: NAME, config: {${key}: VALUE}}`;
+  }
   return meant && `did you mean ${siblings.includes(meant) ? dotted([...parent, meant]) : meant}?`;
 }
 

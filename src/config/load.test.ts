@@ -109,6 +109,8 @@ describe('an unknown key is an error that names ours', () => {
     'lora: {dropuot: 0}': /did you mean lora\.dropout\?/,
     'reward: [{name: a, weigth: 3}]': /did you mean reward\.0\.weight\?/,
     'every_steps: 3': /did you mean eval\.every_steps\?/,
+    'reward: {name: contains, ignore_case: true}':
+      /^settings of a reward stand in its config: .*config: \{ignore_case: /,
     'completely_different: 1': /the keys here are .*learning_rate/,
     'elsewhere: {deep: {down: 1}}': /the keys here are .*learning_rate/,
     'group_size: 8': /called num_generations/,

@@ -176,7 +176,7 @@ test('the table checks configurations', () => {
   fails('numeric_match', { patern: 'x' }, /^patern: unknown key/);
   fails('numeric_match', { pattern: '(' }, /^pattern: .*\(/);
   fails('numeric_match', { tolerance: -1 }, /^tolerance: /);
-  fails('regex_match', {}, /^pattern: /);
+  fails('regex_match', {}, /^pattern is missing$/);
   fails('regex_match', { pattern: 'a', flags: 'gg' }, /^flags: /);
   fails('xml_format', { mode: 'lax' }, /^mode: /);
   fails('xml_format', { tags: ['a', 'a'] }, /^tags: .*twice/);

@@ -30,9 +30,12 @@ export function isBlocking({ ok, level }: Check): boolean {
   return !ok && level === 'error';
 }
 
-/** `3 of 8 (38 %)` */
+/** `3 of 8 (38 %)`; 0 % is none and 100 % all. */
 export function share(part: number, whole: number): string {
-  return whole === 0 ? '0 of 0' : `${part} of ${whole} (${Math.round((100 * part) / whole)} %)`;
+  if (whole === 0) return '0 of 0';
+  const percent = (100 * part) / whole;
+  const shown = part > 0 && percent < 1 ? '< 1' : part < whole && percent > 99 ? '> 99' : Math.round(percent);
+  return `${part} of ${whole} (${shown} %)`;
 }
 
 /** A number in three digits. */

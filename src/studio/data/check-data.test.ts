@@ -66,6 +66,22 @@ test('repeated prompts are a warning; those of a task set are expected', async (
   assert.ok((await checkData(config)).checks.every(({ ok }) => ok));
 });
 
+test('of repeated prompts, those with different answers are counted', async () => {
+  const { detail } = await found('prompt_duplicates', [...sums, sum(1, 2), { ...sum(2, 2), answer: '5' }]);
+  assert.equal(detail, '2 of 6 (33 %) training prompts occur before, 1 prompt with different answers');
+});
+
+test('prompts that end with the answer are a warning', async () => {
+  const asked = [{ role: 'user', content: '1+2=' }];
+  const turns = [...asked, { role: 'assistant', content: '3' }];
+  const rows = [{ question: turns, answer: '3' }];
+  const { level, detail, hint } = await found('prompt_answered', rows);
+  assert.deepEqual([level, detail.slice(0, 49)], ['warning', '1 of 1 (100 %) prompts end with a turn of the ass']);
+  assert.match(hint!, /prompt_column: question\.0\.content/);
+  const { checks } = await check([{ question: asked, answer: '3' }]);
+  assert.ok(!checks.some(({ id }) => id === 'prompt_answered'));
+});
+
 test('too few held-out problems for a verdict are a warning, which says which setting is short', async () => {
   const held = rowsFile(Array.from({ length: 12 }, (_, i) => sum(9, i)));
   const [few, unasked, enough] = [
@@ -141,7 +157,7 @@ describe('gold answers', () => {
     const many = await golds([...sums, bad], {});
     assert.equal(many.level, 'error');
     assert.match(many.detail, /fails on 1 of 5/);
-    assert.match(many.hint!, /row 5: "four" an answer in column "answer" has no number/);
+    assert.match(many.hint!, /see "four", the answer to "2\+2=": an answer in column "answer" has no number/);
     assert.equal((await golds([...sums, bad], { max_error_fraction: 0.5 })).level, 'warning');
     assert.match((await golds([bad], { max_error_fraction: 1 })).detail, /fails on all 1/);
   });
@@ -184,7 +200,36 @@ describe('gold answers', () => {
     assert.equal((await found('gold_answers/code_tests', [good], reward)).level, 'ok');
     const { level, hint } = await found('gold_answers/code_tests', [row('const double = (x) => x;')], reward);
     assert.equal(level, 'warning');
-    assert.match(hint!, /row 1: .* scores 0/);
+    assert.match(hint!, /the answer to "Double x\.": scores 0/);
+  });
+
+  test('that are empty can be filtered out, as the hint says', async () => {
+    const rows = [...sums, { question: '2+2=', answer: '' }];
+    const { hint } = await golds(rows, { max_error_fraction: 0.5 });
+    assert.match(hint!, /filter: \{answer: \{matches: '\\S'\}\} leaves such rows out/);
+    assert.equal((await golds(rows, { filter: { answer: { matches: '\\S' } } })).level, 'ok');
+  });
+
+  test('that are no text are an error of a reward that compares, those in a list are tried', async () => {
+    const compared = (answer: unknown) =>
+      found('gold_answers/exact_match', [...sums, { question: '4+4=', answer }], { reward: 'exact_match' });
+    const fields = await compared({ name: 'Ann' });
+    assert.equal(fields.level, 'error');
+    assert.match(fields.hint!, /neither text nor a number/);
+    assert.equal((await compared(['8', 'eight'])).level, 'ok');
+  });
+
+  test('that are nearly all the same are a warning', async () => {
+    const labelled = (rare: number) =>
+      Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: i < rare ? 'bad' : 'good' }));
+    const reward = { reward: 'exact_match' };
+    const { level, detail } = await found('usual_answer', labelled(1), reward);
+    assert.equal(level, 'warning');
+    assert.match(detail, /^19 of 20 \(95 %\) right answers are "good"/);
+    for (const rows of [labelled(10), labelled(0)]) {
+      const { checks } = await check(rows, reward);
+      assert.ok(!checks.some(({ id }) => id === 'usual_answer'));
+    }
   });
 
   test('rewards that judge the form alone are left out', async () => {

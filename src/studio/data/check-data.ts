@@ -9,9 +9,10 @@ import type { Example, State } from '../../rl.ts';
 import { fewestProblems } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
-import { type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
+import { answerOf, type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
-import type { Problems } from './problems.ts';
+import { type Problems, promptColumns } from './problems.ts';
 
 export interface DataCheck {
   readonly checks: readonly Check[];
@@ -45,12 +46,14 @@ export async function checkData(config: Config): Promise<DataCheck> {
   return {
     checks: [
       templateCheck(template, rows, opening, renderer),
-      emptyPromptsCheck(rows, prompt),
+      emptyPromptsCheck(rows, prompt, config),
+      ...answeredPromptsCheck(rows, prompt, config),
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),
       ...heldOutCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
+      ...usualAnswerCheck(rows, task.rewards),
       ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, slowlyScoredAnswers))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },
@@ -119,12 +122,17 @@ function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean
  * Judges how a reward scored the right answers.
  * @param tolerated the fraction of rollouts whose reward may fail in training
  */
-export function goldAnswersCheck({ reward, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
+export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
   const id = `gold_answers/${reward}`;
   const { full, zero, failed: errors, example } = counts;
   if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
-  const shown = `row ${example!.row + 1}: ${JSON.stringify(example!.answer.slice(-60))} ${example!.error ?? `scores ${example!.score}`}`;
-  const hint = `see ${shown}; try wordings with gradus rewards test`;
+  const { prompt, answer, score, error } = example!;
+  const shown = `${JSON.stringify(answer.slice(-60))}, the answer to ${JSON.stringify(opening(prompt))}: ${error ?? `scores ${score}`}`;
+  const remedy =
+    answer.trim() === ''
+      ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
+      : 'try wordings with gradus rewards test';
+  const hint = `see ${shown}; ${remedy}`;
   if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers`, hint);
   if (compares && errors / rows > tolerated) {
     return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
@@ -136,7 +144,13 @@ export function goldAnswersCheck({ reward, compares, rows, ...counts }: GoldVerd
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt): Check {
+/** The beginning of a prompt, by which its row can be found. */
+function opening(prompt: string): string {
+  const text = prompt.trim();
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
   const id = 'prompt_empty';
   const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
   if (empty === 0) return passed(id, 'no prompt is empty');
@@ -144,22 +158,51 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt): Check {
     id,
     'error',
     `${share(empty, rows.length)} prompts are empty`,
-    'remove these rows, or correct prompt_column',
+    `correct prompt_column, or leave these rows out: filter: {${promptColumns(config)[0] ?? 'COLUMN'}: {matches: '\\S'}}`,
   );
 }
 
+/** A conversation whose last turn is the assistant's holds the answer, as data for supervised learning does. Nothing if there is none. */
+function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt_column }: Config): Check[] {
+  const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant').length;
+  if (answered === 0) return [];
+  const detail = `${share(answered, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
+  const hint = `leave that turn out: prompt_column: ${prompt_column}.0.content and answer_column: ${prompt_column}.1.content name one turn each`;
+  return [failed('prompt_answered', 'warning', detail, hint)];
+}
+
+/** The fraction of equal answers from which a model does well without reading the question. */
+const usualFraction = 0.8;
+
+/** Whether nearly all answers are the same, as with labels of which one is frequent: whoever always gives it is nearly always right. */
+function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
+  const decisive = rewards.find(({ judges }) => judges === 'answer');
+  if (!decisive) return [];
+  const answers = rows.map((row) => answerOf(row, decisive)).filter((answer) => answer !== undefined);
+  const counts = [...Map.groupBy(answers, (answer) => answer)].map(([answer, same]) => [answer, same.length] as const);
+  const [usual, count] = counts.reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
+  if (counts.length < 2 || count < usualFraction * answers.length) return [];
+  const detail = `${share(count, answers.length)} right answers are ${JSON.stringify(usual.slice(0, 40))}: always giving it is right as often`;
+  return [
+    failed('usual_answer', 'warning', detail, 'take rows with that answer out, or judge accuracy against that share'),
+  ];
+}
+
 /** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
-function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset }: Config): Check {
+function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check {
   const id = 'prompt_duplicates';
   const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
   if (taskset !== null)
     return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
+  const byPrompt = Map.groupBy(rows, (row) => textOf(prompt(row)));
+  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
+  const disputed = [...byPrompt.values()].filter((same) => answersTo(same).size > 1).length;
   return failed(
     id,
     'warning',
-    `${repeated} training prompts occur before`,
+    `${repeated} training prompts occur before${disputed === 0 ? '' : `, ${counted(disputed, 'prompt')} with different answers`}`,
     'take repeated rows out: they count double',
   );
 }

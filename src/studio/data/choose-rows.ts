@@ -1,6 +1,7 @@
 // Renames the columns of a data set and filters its rows, as a configuration says.
 import type { Config } from '../../config/schema.ts';
 import { valueAt } from '../../config/values.ts';
+import { templateColumns } from '../../envs/prompt-template.ts';
 import { GradusError } from '../../errors.ts';
 import type { Example } from '../../rl.ts';
 import { assertColumns } from './data-files.ts';
@@ -8,11 +9,12 @@ import { assertColumns } from './data-files.ts';
 type Condition = Config['filter'][string];
 
 /**
- * Applies `columns`, then `filter`. Throws `COLUMN_MISSING` if a row lacks a column that they name, and `DATASET_EMPTY` if no row passes the filter.
+ * Applies `columns`, then `filter`. Names with dots, such as `translation.en` or `messages.0.content`, lead into objects and lists. Throws `COLUMN_MISSING` if a row lacks a column that they name, and `DATASET_EMPTY` if no row passes the filter.
  * @param path of the data set, for errors
  */
-export function chooseRows(rows: readonly Example[], { columns, filter }: Config, path: string): readonly Example[] {
-  const renamed = withColumns(rows, columns, path);
+export function chooseRows(rows: readonly Example[], config: Config, path: string): readonly Example[] {
+  const { columns, filter } = config;
+  const renamed = withColumns(rows, { ...nestedColumns(rows, config), ...columns }, path);
   const conditions = Object.entries(filter);
   if (conditions.length === 0) return renamed;
   const names = conditions.map(([name]) => name);
@@ -23,6 +25,16 @@ export function chooseRows(rows: readonly Example[], { columns, filter }: Config
     hint: 'loosen the filter; values of CSV files are texts',
     path: 'filter',
   });
+}
+
+/** The names with dots by which prompts, answers and conditions call what a row holds further inside, each as a column. */
+function nestedColumns(rows: readonly Example[], config: Config): Config['columns'] {
+  const { prompt_template, prompt_column, answer_column, filter } = config;
+  const prompts = prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
+  const nested = [...prompts, answer_column, ...Object.keys(filter)].filter(
+    (name) => name.includes('.') && rows.some((row) => !Object.hasOwn(row, name) && reach(row, name).length > 0),
+  );
+  return Object.fromEntries(nested.map((name) => [name, name]));
 }
 
 /** Adds columns under new names. The old column stays, so that it can have several new names. A name with dots may lead into objects. */

@@ -89,7 +89,7 @@ async function readRows(file: string): Promise<Example[]> {
 }
 
 /**
- * Throws `COLUMN_MISSING` for the first of `columns` that a row lacks.
+ * Throws `COLUMN_MISSING` for those of `columns` that a row lacks; its path is the first.
  * @param path of the data set, for the message
  * @param remedy is added to the hint: what else may be done about a missing column
  */
@@ -99,15 +99,25 @@ export function assertColumns(
   path: string,
   remedy?: (column: string) => string,
 ): void {
-  for (const column of columns) {
-    const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
-    if (lacking < 0) continue;
-    const where = rows.some((row) => Object.hasOwn(row, column)) ? `row ${lacking + 1} of ${path}` : path;
-    throw new GradusError('COLUMN_MISSING', `${where} has no column ${JSON.stringify(column)}`, {
-      hint: [existingNames(column, Object.keys(rows[lacking]!)), ...(remedy ? [remedy(column)] : [])].join('; '),
+  const missing = columns.filter((column) => rows.some((row) => !Object.hasOwn(row, column)));
+  const [column] = missing;
+  if (column === undefined) return;
+  const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
+  const has = Object.keys(rows[lacking]!);
+  const where = rows.some((row) => Object.hasOwn(row, column)) ? `row ${lacking + 1} of ${path}` : path;
+  const isPreference = has.includes('chosen') && has.includes('rejected');
+  throw new GradusError(
+    'COLUMN_MISSING',
+    `${where} has no column ${missing.map((name) => JSON.stringify(name)).join(' or ')}`,
+    {
+      hint: [
+        existingNames(column, has),
+        ...(remedy ? missing.map(remedy) : []),
+        ...(isPreference ? ['GRPO does not train on preferences: gradus agent-docs when-not-to-use-grpo'] : []),
+      ].join('; '),
       path: column,
-    });
-  }
+    },
+  );
 }
 
 export interface SplitRowsOptions {

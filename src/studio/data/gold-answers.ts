@@ -8,6 +8,8 @@ import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
 /** How one reward scored the gold answers, which are the right answers in the data. */
 export interface GoldVerdict {
   readonly reward: string;
+  /** With the answers. */
+  readonly column: string;
   /** Whether the reward is known to compare completions with the answer; a function of the user's may reward something else. */
   readonly compares: boolean;
   /** The number of rows that have an answer and to which the reward applies. */
@@ -18,7 +20,8 @@ export interface GoldVerdict {
   readonly failed: number;
   /** The first row that scored less than 1 or failed. */
   readonly example?: {
-    readonly row: number;
+    /** The last message of its prompt. */
+    readonly prompt: string;
     readonly answer: string;
     readonly score: number | null;
     readonly error?: string;
@@ -69,7 +72,7 @@ async function judge(
 ): Promise<GoldVerdict> {
   const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
   let example: GoldVerdict['example'];
-  for (const [row, columns] of rows.entries()) {
+  for (const columns of rows) {
     const answer = answerOf(columns, reward);
     if (answer === undefined) continue;
     const texts = ways.map((say) => say(answer));
@@ -80,9 +83,18 @@ async function judge(
     if (error !== undefined) counts.failed++;
     else if (score! >= 1) counts.full++;
     else if (score! <= 0) counts.zero++;
-    if (score === null || score < 1) example ??= { row, answer, score, ...(error !== undefined && { error }) };
+    if (score === null || score < 1) {
+      const asked = prompt(columns).at(-1)!.content;
+      example ??= { prompt: asked, answer, score, ...(error !== undefined && { error }) };
+    }
   }
-  return { reward: reward.name, compares: reward.judges === 'answer', ...counts, ...(example && { example }) };
+  return {
+    reward: reward.name,
+    column: reward.answerColumn,
+    compares: reward.judges === 'answer',
+    ...counts,
+    ...(example && { example }),
+  };
 }
 
 /** The best score of some completions. Stops at the first that scores 1 or fails; mostly that is the first, the answer as it is. */
@@ -104,9 +116,16 @@ async function bestScore(
   return { score: best };
 }
 
-function answerOf(row: Example, { answerColumn }: OpenReward): string | undefined {
-  const answer = row[answerColumn];
-  return typeof answer === 'string' || typeof answer === 'number' ? String(answer) : undefined;
+/**
+ * The right answer of a row as text; undefined if there is none. A reward that compares takes the first of a list, and refuses other values, which
+ * are JSON here; what a function of the user's makes of either is not known.
+ */
+export function answerOf(row: Example, { answerColumn, judges }: OpenReward): string | undefined {
+  const value = row[answerColumn];
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  const answer: unknown = Array.isArray(value) ? value[0] : value;
+  if (judges !== 'answer' || answer === null || answer === undefined) return undefined;
+  return typeof answer === 'string' ? answer : JSON.stringify(answer);
 }
 
 /** The wordings that match the reward's pattern, if it has one. */

@@ -68,6 +68,42 @@ test('a column may be inside of another, unless there is one of that very name',
   });
 });
 
+test('prompts, answers and filters reach inside of columns, too', async () => {
+  const turns = ({ problem, solution }: (typeof rows)[number]) => [
+    { from: 'human', value: problem },
+    { from: 'gpt', value: solution },
+  ];
+  const shared = rows.map((row) => ({ turns: turns(row), level: { of: row.level }, 'a.b': 'own' }));
+  const file = join(folder, 'turns.json');
+  writeFileSync(file, JSON.stringify(shared));
+  const named = { dataset: file, prompt_column: 'turns.0.value', answer_column: 'turns.1.value' };
+  const config = configOf({ ...named, filter: { 'level.of': 3 } });
+  const { train } = await loadProblems(config, ['turns.1.value']);
+  assert.equal(train.length, 10);
+  assert.deepEqual(promptOf(config)(train[0]!), [{ role: 'user', content: '3 + 1' }]);
+  assert.equal(train[0]!['turns.1.value'], '4');
+  const template = configOf({ dataset: file, prompt_template: '{turns.0.value} = ? {a.b}' });
+  const [first] = (await loadProblems(template, [])).train;
+  assert.match(promptOf(template)(first!)[0]!.content, /^0 \+ 1 = \? own$/);
+  await assert.rejects(load({ dataset: file, prompt_column: 'turns.0.text' }), isError('COLUMN_MISSING'));
+});
+
+test('turns in the form of ShareGPT are an error that says how to name one', async () => {
+  const list = saveList([{ problem: [{ from: 'human', value: 'Hi' }] }]);
+  await assert.rejects(load({ dataset: list }), {
+    code: 'COLUMN_INVALID',
+    hint: /; of turns such as these, prompt_column: problem\.0\.value and answer_column: problem\.1\.value name one each$/,
+  });
+});
+
+test('all missing columns are told at once, and that preferences are none of them', async () => {
+  const list = saveList([{ prompt: 'a', chosen: 'b', rejected: 'c' }]);
+  await assert.rejects(loadProblems(configOf({ dataset: list }), ['answer']), {
+    message: /has no column "problem" or "answer"$/,
+    hint: /set prompt_column.*; set answer_column.*; GRPO does not train on preferences/,
+  });
+});
+
 test('a filter keeps rows by a value, several, a range or a regular expression', async () => {
   const count = async (filter: ConfigInput['filter']) => (await load({ filter })).train.length;
   assert.equal(await count({ level: 1 }), 10);

@@ -270,6 +270,6 @@ function assertEnvironments(rows: readonly Example[], { environment, environment
   for (const row of rows) nameIn(row, environment_column, Object.keys(environment));
 }
 
-function promptColumns({ prompt_template, prompt_column }: Config): string[] {
+export function promptColumns({ prompt_template, prompt_column }: Config): string[] {
   return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
 }

@@ -9,9 +9,14 @@ import { type Message, type Role, roles, type ToolCall } from '../../message.ts'
  * @param where the row, for errors
  */
 export function rowMessages(value: object, column: string, where = 'a row'): readonly Message[] {
+  const first: unknown = Array.isArray(value) ? value[0] : undefined;
+  const turns =
+    isObject(first) && 'value' in first
+      ? `; of turns such as these, prompt_column: ${column}.0.value and answer_column: ${column}.1.value name one each`
+      : '';
   const invalid = (fault: string) =>
     new GradusError('COLUMN_INVALID', `${where}: column ${column} holds no conversation: ${fault}`, {
-      hint: 'a message is {"role": system|user|assistant|tool, "content": text}; prompt_template makes text of other values',
+      hint: `a message is {"role": system|user|assistant|tool, "content": text}; prompt_template makes text of other values${turns}`,
       path: 'prompt_column',
     });
   if (!Array.isArray(value)) throw invalid('it is an object, not a list of messages');
