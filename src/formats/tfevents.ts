@@ -1,4 +1,4 @@
-// Writes TensorBoard's event files: TFRecords of Event messages. Formats: tensorflow/core/util/event.proto, framework/summary.proto and
+// Writes TensorBoard's event files: TFRecords of Event messages. Formats: tensorflow/core/util/event.proto, framework/summary.proto, TensorBoard's plugins/hparams/plugin_data.proto and
 // https://www.tensorflow.org/tutorials/load_data/tfrecord.
 import { ProtobufMessage } from './protobuf.ts';
 
@@ -10,8 +10,15 @@ export type EventContent =
   | { readonly type: 'restart'; readonly step: number }
   | { readonly type: 'scalars'; readonly step: number; readonly values: Readonly<Record<string, number>> }
   /** Markdown. */
-  | { readonly type: 'text'; readonly step: number; readonly tag: string; readonly text: string };
+  | { readonly type: 'text'; readonly step: number; readonly tag: string; readonly text: string }
+  /** What the tab HParams shows of a run. @param seconds since 1970, of the start */
+  | { readonly type: 'settings'; readonly seconds: number; readonly settings: Settings }
+  /** How it ended there. */
+  | { readonly type: 'end'; readonly seconds: number; readonly succeeded: boolean };
 
+type Settings = Readonly<Record<string, string | number | boolean>>;
+
+const TENSOR_FLOAT = 1;
 const TENSOR_STRING = 7;
 const SESSION_START = 1;
 
@@ -19,10 +26,44 @@ const SESSION_START = 1;
 export function encodeEvent(seconds: number, content: EventContent): Uint8Array {
   const event = new ProtobufMessage().double(1, seconds);
   if (content.type === 'version') return record(event.text(3, 'brain.Event:2').finish());
+  if (content.type === 'settings') return record(event.message(5, sessionStart(content)).finish());
+  if (content.type === 'end') return record(event.message(5, sessionEnd(content)).finish());
   event.integer(2, content.step);
   if (content.type === 'restart') event.message(7, new ProtobufMessage().integer(1, SESSION_START));
   else event.message(5, content.type === 'scalars' ? scalars(content.values) : text(content.tag, content.text));
   return record(event.finish());
+}
+
+function sessionStart({ seconds, settings }: EventContent & { type: 'settings' }): ProtobufMessage {
+  const start = new ProtobufMessage();
+  for (const [key, value] of Object.entries(settings)) {
+    start.message(1, new ProtobufMessage().text(1, key).message(2, jsonValue(value)));
+  }
+  return hparams('session_start_info', 3, start.double(5, seconds));
+}
+
+const SUCCESS = 1;
+const FAILURE = 2;
+
+function sessionEnd({ seconds, succeeded }: EventContent & { type: 'end' }): ProtobufMessage {
+  const end = new ProtobufMessage().integer(1, succeeded ? SUCCESS : FAILURE).double(2, seconds);
+  return hparams('session_end_info', 4, end);
+}
+
+/** google.protobuf.Value */
+function jsonValue(value: Settings[string]): ProtobufMessage {
+  const message = new ProtobufMessage();
+  if (typeof value === 'number') return message.double(2, value);
+  return typeof value === 'string' ? message.text(3, value) : message.integer(4, Number(value));
+}
+
+/** What the plugin reads is in the metadata; readers drop a value without a tensor. */
+function hparams(tag: string, field: number, data: ProtobufMessage): ProtobufMessage {
+  const plugin = new ProtobufMessage().text(1, 'hparams').message(2, new ProtobufMessage().message(field, data));
+  const metadata = new ProtobufMessage().message(1, plugin);
+  const nothing = new ProtobufMessage().integer(1, TENSOR_FLOAT).message(2, new ProtobufMessage()).float(5, 0);
+  const value = new ProtobufMessage().text(1, `_hparams_/${tag}`).message(8, nothing).message(9, metadata);
+  return new ProtobufMessage().message(1, value);
 }
 
 function scalars(values: Readonly<Record<string, number>>): ProtobufMessage {

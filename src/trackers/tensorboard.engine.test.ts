@@ -40,6 +40,21 @@ test('a run that goes on with TensorBoard for the first time shows its earlier s
   assert.match(JSON.stringify(texts.samples), /\*\*reward 0\.\d+\*\*/);
 });
 
+test('the tab HParams has the settings of a run and how it ended', async () => {
+  const settings = { learning_rate: 1e-3, backend: 'native', mask: true, reward: [{ name: 'f1' }], lora: null };
+  const read = async (status?: 'completed' | 'failed' | 'stopped') => {
+    const run = { name: 'a-run', folder: mkdtempSync(join(folder, 'hparams-')), step: 0, settings };
+    const { tracker } = await (await connectTensorBoard())(run);
+    await tracker.close(status && { status, files: [] });
+    return askOracle<{ hparams: object; status: string }>(reader, 'read_tensorboard.py', [run.folder]);
+  };
+  const { hparams, status } = await read('completed');
+  assert.deepEqual(hparams, { learning_rate: 1e-3, backend: 'native', mask: true, reward: '[{"name":"f1"}]' });
+  assert.equal(status, 'STATUS_SUCCESS');
+  assert.equal((await read('failed')).status, 'STATUS_FAILURE');
+  assert.equal((await read('stopped')).status, 'STATUS_UNKNOWN');
+});
+
 test('samples of an environment show which tools were called', async () => {
   const out = join(folder, 'calls');
   const calculator = join(import.meta.dirname, '..', '..', 'examples', 'tool-calculator.yaml');

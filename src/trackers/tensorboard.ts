@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { type EventContent, encodeEvent } from '../formats/tfevents.ts';
 import type { Metrics } from '../logging.ts';
-import type { StartedTracker, TrackedRun, Tracker } from './tracker.ts';
+import type { StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 import { trainerTags } from './trainer-tags.ts';
 
 /** There is no server to connect to: TensorBoard reads the files. */
@@ -25,6 +25,7 @@ class TensorBoardTracker implements Tracker {
     this.#file = openSync(newFile(folder, now), 'ax');
     this.#write(now, { type: 'version' });
     if (previous) this.#write(now, { type: 'restart', step: step + 1 });
+    this.#write(now, { type: 'settings', seconds: now / 1000, settings: plain(settings) });
     this.text(step, 'config', `\`\`\`json\n${JSON.stringify(settings, null, 2)}\n\`\`\``, now);
   }
 
@@ -42,7 +43,11 @@ class TensorBoardTracker implements Tracker {
 
   async settle(): Promise<void> {}
 
-  async close(): Promise<void> {
+  async close(end?: TrackedEnd): Promise<void> {
+    const now = Date.now();
+    // One that was stopped may go on: for TensorBoard it runs.
+    if (end && end.status !== 'stopped')
+      this.#write(now, { type: 'end', seconds: now / 1000, succeeded: end.status === 'completed' });
     closeSync(this.#file);
   }
 
@@ -57,6 +62,14 @@ class TensorBoardTracker implements Tracker {
       this.#fault = messageOf(error);
     }
   }
+}
+
+/** The settings as the tab HParams compares them: numbers, texts and truth values; lists and objects as JSON, nothing for null. */
+function plain(settings: TrackedRun['settings']): Record<string, string | number | boolean> {
+  const values = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(
+    values.map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value) : (value as string)]),
+  );
 }
 
 /** Names sort by time, which is the order in which TensorBoard reads them. */
