@@ -29,7 +29,7 @@ export function showDownloads(output: Output, now: () => number = () => performa
     }
     const isDone = bytes === totalBytes;
     const speed = (bytes - startBytes) / Math.max(1e-3, (now() - started) / 1000);
-    if (stderr.isTTY) {
+    if (output.rewrites) {
       if (!isDone && now() - shown.time < REWRITE_EVERY) return;
       stderr.write(`\r\u001b[K${line(progress, speed)}${isDone ? '\n' : ''}`);
     } else if (tenth !== shown.tenth && tenth > 0) output.note(line(progress, speed));

@@ -22,7 +22,9 @@ export class Output {
   readonly mode: OutputMode;
   readonly stdout: Stream;
   readonly stderr: Stream;
-  /** Whether to use colours: stderr is a terminal, and NO_COLOR is not set. */
+  /** Whether stderr is a terminal that can write a line anew. */
+  readonly rewrites: boolean;
+  /** Whether to use colours, too: NO_COLOR is not set. */
   readonly color: boolean;
   readonly #name: string;
   #run: BegunRun | undefined;
@@ -39,7 +41,8 @@ export class Output {
     this.#name = name;
     this.stdout = stdout;
     this.stderr = stderr;
-    this.color = stderr.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb';
+    this.rewrites = stderr.isTTY === true && environment.TERM !== 'dumb';
+    this.color = this.rewrites && !environment.NO_COLOR;
   }
 
   /** Writes the result of the command: the object, or its text for people. */

@@ -5,7 +5,11 @@ import type { TrainEvent } from '../studio/events.ts';
 import { Output } from './output.ts';
 import { Progress } from './progress.ts';
 
-function shown(events: readonly TrainEvent[], terminal: { isTTY?: boolean; columns?: number } = {}): string {
+function shown(
+  events: readonly TrainEvent[],
+  terminal: { isTTY?: boolean; columns?: number } = {},
+  environment: Record<string, string> = {},
+): string {
   let text = '';
   const stderr = {
     ...terminal,
@@ -13,7 +17,8 @@ function shown(events: readonly TrainEvent[], terminal: { isTTY?: boolean; colum
       text += piece;
     },
   };
-  const progress = new Progress(new Output('text', { write: () => assert.fail('stdout is for results') }, stderr, {}));
+  const stdout = { write: () => assert.fail('stdout is for results') };
+  const progress = new Progress(new Output('text', stdout, stderr, environment));
   for (const event of events) progress.show(event);
   progress.close();
   return text;
@@ -72,6 +77,11 @@ test('on a terminal: one line that is rewritten, never wider than it, cleared fo
   assert.match(pieces[2]!, /^step 2\/100/);
   assert.ok(pieces.slice(1, 3).every((piece) => piece.length < 40));
   assert.match(pieces[3]!, /^step 20: held-out accuracy .*\n$/);
+});
+
+test('a terminal that cannot write a line anew gets plain lines', () => {
+  const events = [start, step(1), step(2), evaluation];
+  assert.equal(shown(events, { isTTY: true }, { TERM: 'dumb' }), shown(events));
 });
 
 test('a line that is still open is closed', () => {

@@ -23,7 +23,7 @@ export class Progress {
 
   constructor(output: Output) {
     this.#output = output;
-    this.#rewrites = output.stderr.isTTY === true;
+    this.#rewrites = output.rewrites;
   }
 
   show(event: TrainEvent): void {
