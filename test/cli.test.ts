@@ -479,6 +479,25 @@ test('the demo ends with accuracy before and after', async () => {
   );
   assert.match(stdout, /^reward: [▁▂▃▄▅▆▇█]+ /m);
   const again = await run(['demo', '--config', 'tiny.yaml', '--json']);
-  const result = onlyObject(again.stdout) as { schema: string; run: { id: string } };
+  const result = onlyObject(again.stdout) as { schema: string; run: { id: string }; next: string[] };
   assert.deepEqual([result.schema, result.run.id], ['demo.result/1', 'demo-2']);
+  assert.match(stderr, new RegExp(`next: ${result.next[0]}\n`));
+});
+
+test('lists show accuracy before and after; many runs are compared one a line, few side by side', async () => {
+  const names = ['demo', ...['one', 'two', 'three'].map((name) => `several/${name}`)];
+  for (const name of names.slice(1))
+    cpSync(join(folder, 'runs', 'demo'), join(folder, 'runs', name), { recursive: true });
+  const { stdout: list } = await run(['runs', 'list']);
+  assert.match(list, /^run +status +step +model +reward +accuracy +learning +alerts +started \(UTC\)$/m);
+  assert.match(list, /^demo +completed .* \d\.\d\d → \d\.\d\d +\w+ .*\d{4}-\d\d-\d\d \d\d:\d\d$/m);
+  const paths = names.map((name) => join('runs', name));
+  assert.match(
+    (await run(['runs', 'compare', ...paths])).stdout,
+    /^ +status +steps +learning +accuracy .*\ndemo +completed /,
+  );
+  assert.match(
+    (await run(['runs', 'compare', ...paths.slice(0, 2)])).stdout,
+    /^ +demo +demo.*\nstatus +completed +completed/,
+  );
 });

@@ -78,6 +78,9 @@ async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }
   }
 }
 
+/** What a newcomer looks at next. */
+const next = ['gradus dashboard', 'gradus init my-task'];
+
 function showDemo(output: Cli['output'], result: TrainResult, seed: number, seconds: number): void {
   const [first, last] = [result.evals[0]!, result.evals.at(-1)!];
   const [before, after] = [accuracyOf(first), accuracyOf(last)];
@@ -102,6 +105,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
       before,
       after,
       seconds,
+      next,
     },
     [
       'before:',
@@ -112,6 +116,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
       `demo: held-out accuracy ${change}, ${Math.round(seconds)} s`,
     ].join('\n'),
   );
+  if (output.mode === 'text') for (const command of output.suggested(next)) output.note(`next: ${command}`);
 }
 
 /** Sampled at the training temperature, on problems that no stage has seen. */

@@ -17,5 +17,6 @@ export const demoSchema = resultSchema(
     before: accuracy,
     after: accuracy,
     seconds: z.number(),
+    next: z.array(z.string()).describe('useful next commands'),
   },
 );

@@ -36,6 +36,9 @@ async function compare({ output }: Cli, names: readonly string[]) {
   return undefined;
 }
 
+/** More runs than this stand below each other, one a line. */
+const mostBeside = 3;
+
 function text({ runs, config, held_out }: Comparison): string {
   const cell = (value: unknown) =>
     oneLine(value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value), 40);
@@ -60,7 +63,7 @@ function text({ runs, config, held_out }: Comparison): string {
     ...config.map(({ key, values }) => [key, ...values.map(cell)]),
   ];
   return [
-    table(rows),
+    table(runs.length > mostBeside ? rows[0]!.map((_, column) => rows.map((row) => row[column]!)) : rows),
     ...held_out.map(({ run, against, difference, interval, conclusion, caveat, paired, problems }) => {
       const how = paired
         ? `problem by problem, ${counted(problems, 'problem')}`

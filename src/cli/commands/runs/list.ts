@@ -40,19 +40,20 @@ async function listAll({ output }: Cli, root: string) {
   return undefined;
 }
 
-const header = ['run', 'status', 'step', 'backend', 'model', 'reward', 'learning', 'alerts', 'started'];
+const header = ['run', 'status', 'step', 'model', 'reward', 'accuracy', 'learning', 'alerts', 'started (UTC)'];
 
-function row({ id, status, step, max_steps, backend, model, reward, verdict, alerts, started }: RunSummary): string[] {
+function row({ id, status, step, max_steps, model, reward, verdict, alerts, started }: RunSummary): string[] {
   const found = Object.entries(alerts).filter(([, count]) => count > 0);
+  const accuracy = verdict?.held_out;
   return [
     id,
     status,
     `${step}/${max_steps}`,
-    backend,
     oneLine(model?.split('/').at(-1) ?? '', 30),
     reward ? `${reward.before.toFixed(3)} → ${reward.after.toFixed(3)}` : '',
+    accuracy ? `${accuracy.before.toFixed(2)} → ${accuracy.after.toFixed(2)}` : '',
     verdict?.learning ?? '',
     found.map(([level, count]) => (level === 'info' ? `${count} info` : counted(count, level))).join(', '),
-    started,
+    started.slice(0, 16).replace('T', ' '),
   ];
 }
