@@ -75,6 +75,18 @@ test('a run that can learn passes: all groups are mixed, sampler and trainer agr
   assert.ok(result.metrics['completions/clipped_ratio']! > 0.5);
 });
 
+test('rows at fault are told of, also those that are not sampled', async () => {
+  const file = join(folder, 'rows.jsonl');
+  const rows = Array.from({ length: 60 }, (_, i) => ({
+    question: i === 50 ? ' ' : `${i}+0=`,
+    answer: i < 3 ? 'x' : 'y',
+  }));
+  writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const data = { taskset: undefined, taskset_config: undefined, dataset: file, eval: null, reward: 'exact_match' };
+  const result = await report({ ...data, reward_fn: undefined, save: { best: null } });
+  assert.deepEqual([of(result, 'prompt_empty'), of(result, 'usual_answer')], ['warning', 'warning']);
+});
+
 test('it is the same every time, and takes no more than a step does', async () => {
   const [first, second] = [await report(), await report()];
   assert.deepEqual(first, second);

@@ -14,7 +14,7 @@ import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, failed, isBlocking, passed, share, short } from './checks.ts';
-import { heldOutCheck, templateCheck } from './data/check-data.ts';
+import { heldOutCheck, rowChecks, templateCheck } from './data/check-data.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';
@@ -35,6 +35,8 @@ const samplesPerPrompt = 4;
 const goldRows = 16;
 /** Samples that must have earned nothing before that stops a run: of a policy that is right one time in ten, 1 such set in 150 has none. */
 const fewestUnearned = 48;
+/** The maximum number of training problems whose prompts and answers are looked at. */
+const checkedRows = 5000;
 /** With fewer completions, that none of them ended may be chance. */
 const fewestToEnd = 8;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
@@ -94,6 +96,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       gapCheck(gap, config),
       learningRateCheck(setup, stepCount(config, problems)),
       ...heldOutCheck(problems, config),
+      ...(await rowFaults(setup)),
     ],
     metrics: { ...metrics, ...(Number.isFinite(gap) && { logprob_gap: gap }) },
     samples: groups.flatMap(({ example, trajectories, rewards }) =>
@@ -138,6 +141,14 @@ function sampleMore(setup: Setup, signal: AbortSignal | undefined): Promise<Grou
   const examples = [...train.slice(sampledPrompts), ...train.slice(0, sampledPrompts)].slice(0, wanted);
   const samplesPerExample = Math.ceil(fewestUnearned / examples.length);
   return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
+}
+
+/** What is wrong with rows of data, which the few that are sampled may not show. Episodes of environments may be slow to start: `data check` does. */
+async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
+  if (config.dataset === null || config.environment !== null) return [];
+  const rows = [...problems.train.slice(0, checkedRows), ...problems.eval];
+  const opening = await openings(environment, rows);
+  return rowChecks(rows, rewards, (row) => opening(row).messages, config).filter(({ ok }) => !ok);
 }
 
 async function goldEpisodesCheck(setup: Setup, rows: readonly Example[]): Promise<Check> {

@@ -53,9 +53,12 @@ test('good data passes everything', async () => {
   assert.deepEqual(histogram, [{ from: 4, to: 4, count: 4 }]);
 });
 
-test('empty prompts are an error', async () => {
+test('empty prompts are an error where there are many', async () => {
   const { level, detail } = await found('prompt_empty', [...sums, { question: ' ', answer: '1' }]);
   assert.deepEqual([level, detail], ['error', '1 of 5 (20 %) prompts are empty']);
+  const many = Array.from({ length: 200 }, (_, i) => sum(1, i));
+  const few = await found('prompt_empty', [...many, { question: '', answer: '1' }]);
+  assert.deepEqual([few.level, few.detail], ['warning', '1 of 201 (< 1 %) prompts are empty']);
 });
 
 test('repeated prompts are a warning; those of a task set are expected', async () => {

@@ -46,14 +46,12 @@ export async function checkData(config: Config): Promise<DataCheck> {
   return {
     checks: [
       templateCheck(template, rows, opening, renderer),
-      emptyPromptsCheck(rows, prompt, config),
-      ...answeredPromptsCheck(rows, prompt, config),
+      ...rowChecks(rows, task.rewards, prompt, config),
       duplicatePromptsCheck(problems.train, prompt, config),
       leakageCheck(problems, prompt, config),
       ...heldOutCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
-      ...usualAnswerCheck(rows, task.rewards),
       ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, slowlyScoredAnswers))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },
@@ -144,6 +142,20 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
+/** What rows tell by themselves: whether there are empty prompts, prompts with their answers, answers that are nearly all the same. */
+export function rowChecks(
+  rows: readonly Example[],
+  rewards: readonly OpenReward[],
+  prompt: Prompt,
+  config: Config,
+): readonly Check[] {
+  return [
+    emptyPromptsCheck(rows, prompt, config),
+    ...answeredPromptsCheck(rows, prompt, config),
+    ...usualAnswerCheck(rows, rewards),
+  ];
+}
+
 /** The beginning of a prompt, by which its row can be found. */
 function opening(prompt: string): string {
   const text = prompt.trim();
@@ -156,7 +168,7 @@ function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Con
   if (empty === 0) return passed(id, 'no prompt is empty');
   return failed(
     id,
-    'error',
+    empty / rows.length > config.max_error_fraction ? 'error' : 'warning',
     `${share(empty, rows.length)} prompts are empty`,
     `correct prompt_column, or leave these rows out: filter: {${promptColumns(config)[0] ?? 'COLUMN'}: {matches: '\\S'}}`,
   );
