@@ -82,7 +82,12 @@ const damages: Damage[] = [
   ['uneven groups of heads', having({ num_key_value_heads: 3 }), 'MODEL_UNSUPPORTED', /num_key_value_heads 3/],
   ['odd heads', having({ head_dim: 7 }), 'MODEL_UNSUPPORTED', /head_dim 7/],
   ['another activation', having({ hidden_act: 'gelu' }), 'MODEL_UNSUPPORTED', /hidden_act "gelu"/],
-  ['stretched positions', having({ rope_scaling: { type: 'dynamic', factor: 2 } }), 'MODEL_UNSUPPORTED', /rope_scaling/],
+  [
+    'stretched positions',
+    having({ rope_scaling: { type: 'dynamic', factor: 2 } }),
+    'MODEL_UNSUPPORTED',
+    /rope_scaling/,
+  ],
   [
     'newer stretched positions',
     having({ rope_parameters: { rope_type: 'longrope', rope_theta: 1 } }),

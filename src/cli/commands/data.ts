@@ -30,7 +30,11 @@ async function runCheck({ output }: Cli, file: string, settings: readonly string
   const result = await checkData(loadConfigFile(file, settings).config);
   const error = checkError('DATA_CHECK_FAILED', result.checks);
   const envelope = { ok: !error, schema: 'data.check.result/1', command: 'data check' };
-  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(output.suggested(result)), error ? 2 : 0);
+  return output.outcome(
+    { ...envelope, ...result, ...(error && { error }) },
+    summary(output.suggested(result)),
+    error ? 2 : 0,
+  );
 }
 
 function summary({ checks, problems, prompt_lengths: lengths }: DataCheck): string {

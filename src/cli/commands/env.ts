@@ -55,7 +55,11 @@ async function runCheck({ output }: Cli, reference: string | undefined, { config
   );
   const error = checkError('ENVIRONMENT_CHECK_FAILED', result.checks);
   const envelope = { ok: !error, schema: 'env.check.result/1', command: 'env check' };
-  return output.outcome({ ...envelope, ...result, ...(error && { error }) }, summary(output.suggested(result)), error ? 2 : 0);
+  return output.outcome(
+    { ...envelope, ...result, ...(error && { error }) },
+    summary(output.suggested(result)),
+    error ? 2 : 0,
+  );
 }
 
 function summary({ rows, players, checks }: EnvironmentCheck): string {

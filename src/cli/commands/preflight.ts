@@ -42,7 +42,11 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
       if (!report) throw cancelled(signal, 'the preflight was stopped');
       const error = checkError('PREFLIGHT_FAILED', report.checks);
       const envelope = { ok: !error, schema: 'preflight.result/1', command: 'preflight' };
-      return output.outcome({ ...envelope, ...report, ...(error && { error }) }, summary(output.suggested(report)), error ? 2 : 0);
+      return output.outcome(
+        { ...envelope, ...report, ...(error && { error }) },
+        summary(output.suggested(report)),
+        error ? 2 : 0,
+      );
     } finally {
       setup.dispose();
     }
