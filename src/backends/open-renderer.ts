@@ -9,6 +9,7 @@ import { plainRenderer } from '../renderers/plain-renderer.ts';
 import type { Renderer } from '../rendering.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { limitedTemplate } from './limited-template.ts';
+import { limitedTokenizer } from './limited-tokenizer.ts';
 import { fileError } from './model-files/file-error.ts';
 import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
 
@@ -65,7 +66,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
   if (description) {
     const config = readJson(folder, 'tokenizer_config.json') ?? {};
     const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
-    return { tokenizer, endIds: [] };
+    return { tokenizer: limitedTokenizer(tokenizer, description), endIds: [] };
   }
   const gguf = ggufAt(modelPath);
   if (gguf) return tokenizerInside(gguf).catch((error) => Promise.reject(fileError(error, gguf)));
