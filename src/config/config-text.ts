@@ -14,7 +14,8 @@ export interface ConfigText {
  */
 export function parseConfigText(text: string, name: string): ConfigText {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // Its warnings would come on stderr after our error, which is the last line there.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error) throw syntaxError(name, faults[error.code] ?? error.message, lines.linePos(error.pos[0]).line);
   return {

@@ -353,6 +353,16 @@ test('names that every JavaScript object has are no keys', () => {
   assert.equal(refusal(withLine('taskset_config: {__proto__: {digits: 2}}')).code, 'CONFIG_UNKNOWN_KEY');
 });
 
+test('a key that is a list or an object is unknown like any other, and YAML’s library warns nobody beside', async () => {
+  const warnings: string[] = [];
+  const warned = ({ message }: Error) => warnings.push(message);
+  process.on('warning', warned);
+  assert.equal(refusal(withLine('? [1, 4]\n: 2')).code, 'CONFIG_UNKNOWN_KEY');
+  await new Promise((done) => setImmediate(done));
+  process.off('warning', warned);
+  assert.deepEqual(warnings, []);
+});
+
 describe('what YAML makes of a tag, or a program gives, and is no plain value is refused', () => {
   const cases: Record<string, RegExp> = {
     'lora: !!omap [r: 4, alpha: 8]': /^.*run\.yaml: lora: expected keys and values, .*, got a Map$/,
