@@ -76,5 +76,7 @@ export function endUserProcess({ pid }: ChildProcess): void {
 /** The reason for the end of a process, for errors. */
 export function howItEnded({ memory }: UserProgram, code: number | null, signal: string | null): string {
   if (signal === 'SIGKILL') return `it took more than ${memory / 2 ** 30} GiB of memory, or its process was killed`;
-  return `it ended its process with ${signal ?? `exit code ${code}`}`;
+  // Node ends like this if the system refuses it memory, even at its start.
+  const why = signal === 'SIGTRAP' || signal === 'SIGABRT' ? ', as Node does without memory (ulimit -v limits it)' : '';
+  return `it ended its process with ${signal ?? `exit code ${code}`}${why}`;
 }

@@ -36,7 +36,7 @@ export const unlucky = ({ completions }: Input): Scores => completions.map((text
 export const mutates = ({ completions }: Input): Scores => { completions.reverse(); return []; };
 export const loops = hostile(() => { for (;;); });
 export const waits = hostile(() => new Promise(() => {}));
-export const exits = hostile(() => process.exit(3));
+export const exits = hostile(() => process.exit(3)); export const aborts = hostile(() => process.abort());
 export const fills = hostile(() => { const rows: number[][] = []; for (;;) rows.push(new Array(1000).fill(1.5)); });
 export const buffers = hostile(() => { const rows: Buffer[] = []; for (;;) rows.push(Buffer.alloc(50_000_000, 1)); });
 export const crashes = hostile(async () => { setTimeout(() => { throw new Error('too late') }); await new Promise(() => {}); });
@@ -88,6 +88,7 @@ for (const [name, fault] of [
   ['loops', /^it took longer than 0\.9 s$/],
   ['waits', /^it took longer than 0\.9 s$/],
   ['exits', /^it ended its process with exit code 3$/],
+  ['aborts', /^it ended its process with SIGABRT, as Node does without memory/],
   ['crashes', /^Error: too late \(rewards\.ts:21\)$/],
   ['leavesRejection', /^Error: nobody waits \(rewards\.ts:38\)$/],
 ] as const) {
