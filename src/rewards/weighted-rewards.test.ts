@@ -99,7 +99,11 @@ const hostile: readonly [string, unknown, RegExp][] = [
     /^later$/,
   ],
   ['never resolves', () => new Promise(() => {}), /longer than 0.02 s/],
-  ['answers after its time', () => new Promise((done) => setTimeout(done, 60, [1, 1])), /longer than 0.02 s/],
+  [
+    'answers after its time',
+    () => new Promise((done) => setTimeout(done, 60_000, [1, 1]).unref()),
+    /longer than 0.02 s/,
+  ],
   ['returns too few', () => [1], /1 scores for 2 completions/],
   ['returns too many', () => [1, 1, 1], /3 scores for \d completions?/],
   ['returns text', () => '11', /returned a string, not an array/],
