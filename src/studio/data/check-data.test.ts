@@ -124,7 +124,10 @@ describe('prompts that are too long', () => {
   const levels = { error: 'error', drop: 'warning', truncate_left: 'warning' } as const;
   for (const [overlong_prompts, expected] of Object.entries(levels)) {
     test(`overlong_prompts: ${overlong_prompts}`, async () => {
-      const { level, detail } = await found('prompt_length', long, { overlong_prompts: overlong_prompts as 'drop' });
+      const { level, detail, hint } = await found('prompt_length', long, {
+        overlong_prompts: overlong_prompts as 'drop',
+      });
+      assert.match(hint!, /^overlong_prompts: drop leaves such rows out/);
       assert.equal(level, expected);
       // The model holds 64 tokens, 8 of them for the completion.
       assert.match(detail, /^the longest prompt has 80 tokens, 56 fit/);

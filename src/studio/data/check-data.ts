@@ -275,7 +275,7 @@ function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, {
     id,
     overlong_prompts === 'error' ? 'error' : 'warning',
     `the longest prompt has ${max} tokens, ${room} fit: ${fate[overlong_prompts]}`,
-    'shorten them, lower max_completion_length, or choose with overlong_prompts',
+    'overlong_prompts: drop leaves such rows out, truncate_left cuts their beginning; or lower max_completion_length',
   );
 }
 
