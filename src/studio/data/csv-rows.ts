@@ -26,6 +26,13 @@ const faults: Readonly<Record<string, string>> = {
 
 function checkedNames(names: readonly string[], path: string): string[] {
   const trimmed = names.map((name) => name.trim());
+  const [only = ''] = trimmed;
+  if (trimmed.length === 1 && /[;\t]/.test(only))
+    throw malformed(
+      path,
+      'line 1',
+      `its names are separated by ${only.includes(';') ? 'semicolons' : 'tabs'}, not by commas`,
+    );
   if (trimmed.some((name) => name === ''))
     throw malformed(path, 'line 1', 'a column has no name (pandas numbers rows in one, but for index=False)');
   const seen = new Set<string>();

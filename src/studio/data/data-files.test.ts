@@ -208,6 +208,8 @@ for (const [name, text, message] of [
   ['open.csv', 'a,b\n1,"2\n', /^line \d of .*never closed/],
   ['quote.csv', 'a,b\n1,x"y"\n', /^line 2 of .*quoted as a whole/],
   ['twice.csv', 'a,b,a\n1,2,3\n', /^line 1 of .*two columns are called a/],
+  ['semicolons.csv', 'Question;Answer\n"1;1";2\n', /^line 1 of .*separated by semicolons, not by commas/],
+  ['tabs.csv', 'question\tanswer\n1\t2\n', /^line 1 of .*separated by tabs/],
   ['nameless.csv', 'a,\n1,2\n', /^line 1 of .*no name/],
   ['numbers.json', '[{"a":1}, 2]', /^item 2 of .*no object/],
 ] as const) {
