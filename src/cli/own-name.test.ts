@@ -42,6 +42,19 @@ test('from the packages of a project, commands in results, errors and texts begi
   assert.match(JSON.parse(missing.stdout).error.hint, /^npx gradus env check/);
   assert.match(missing.stderr, /\(npx gradus env check/);
   assert.match(run('train', '--help').stdout, /^ {2}npx gradus train grpo\.yaml$/m);
+});
+
+test('in a checkout, commands for a new folder work there', () => {
+  const launcher = join(import.meta.dirname, '..', '..', 'bin', 'gradus');
+  const env = { ...process.env, npm_lifecycle_event: 'gradus' };
+  const init = spawnSync(process.execPath, [launcher, 'init', 'own', '--json'], { cwd: folder, encoding: 'utf8', env });
+  const [enter, test] = JSON.parse(init.stdout).next;
+  const { status, stdout, stderr } = spawnSync(`${enter} && ${test}`, { cwd: folder, encoding: 'utf8', shell: true });
+  assert.equal(status, 0, stderr);
+  assert.equal(JSON.parse(stdout).ok, true);
+});
+
+test('started by its path, commands are as they are written', () => {
   const direct = execFileSync(process.execPath, [
     join(import.meta.dirname, '..', '..', 'bin', 'gradus'),
     'train',

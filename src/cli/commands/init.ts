@@ -83,7 +83,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
     for (const file of own) rmSync(join(dir, file), { force: true });
     throw systemError(error, dir);
   }
-  const commands = [...(dir === '.' ? [] : [`cd ${shellWord(dir)}`]), ...next];
+  const commands = dir === '.' ? next : [`cd ${shellWord(dir)}`, ...next.map(outsideCheckout)];
   const result = {
     ok: true,
     schema: 'init.result/1',
@@ -100,6 +100,13 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
       ...output.suggested(commands).map((line) => `next: ${line.replace(/ --json$/, '')}`),
     ].join('\n'),
   );
+}
+
+/** The script of a checkout, `npm run gradus`, exists in its folder only: elsewhere its launcher does. */
+function outsideCheckout(command: string): string {
+  if (process.env.npm_lifecycle_event !== 'gradus') return command;
+  const launcher = [process.execPath, packagePath('bin', 'gradus')].map(shellWord).join(' ');
+  return command.replace(/^gradus /, `${launcher} `);
 }
 
 /** Files that any project may have already; existing ones are left alone. */
