@@ -408,14 +408,14 @@ test('the time of one environment that blocks the thread does not count for the 
         ...env,
         async step(action) {
           const start = performance.now();
-          while (performance.now() - start < 5);
+          while (performance.now() - start < 10);
           return env.step(action);
         },
       };
     },
   };
   const { policy } = scripted(() => 'on');
-  const generator = new RolloutGenerator(builder, renderer, { maxTokens: 10, maxTurns: 2, episodeTimeout: 250 });
+  const generator = new RolloutGenerator(builder, renderer, { maxTokens: 10, maxTurns: 2, episodeTimeout: 800 });
   const [trajectories] = await generator.generate(problems('a'), policy, { samplesPerExample: 60, seed: 0 });
   assert.deepEqual([...new Set(trajectories!.map(({ stopReason }) => stopReason))], ['max_turns']);
 });

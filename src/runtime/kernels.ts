@@ -17,7 +17,7 @@ const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
 const compiler = 'cc';
 const flags = ['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'];
-const compilerTimeout = 60_000; // ms; it takes about a second
+const compilerTimeout = 180_000; // ms; it takes about a second
 
 let found: KernelLibrary | undefined;
 /** koffi unloads a library whose handle is collected. */
