@@ -27,6 +27,8 @@ def main():
     settings["GRPOConfig"] |= dict(map(field, sys.argv[1:]))
     if settings["GRPOConfig"]["bf16"] == "auto":
         settings["GRPOConfig"]["bf16"] = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    for name in ("adam_beta1", "adam_beta2"):
+        settings["GRPOConfig"][name] = float(settings["GRPOConfig"][name])  # JSON has 0 for 0.0, which PyTorch does not take
     model, tokenizer = (open_with_unsloth if with_unsloth else open_with_peft)(settings)
     if (template := settings["tokenizer"]["chat_template"]) is not None:
         tokenizer.chat_template = template

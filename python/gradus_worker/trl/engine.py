@@ -31,6 +31,8 @@ class Engine:
             hint = "use a machine with an NVIDIA GPU, or compute: modal"
             raise WorkerError("GPU_MISSING", "trl.bf16, trl.use_vllm and trl.load_in_4bit need a GPU, and PyTorch finds none", hint, "not_ready")
         grpo = resolved(grpo, bf16=on_gpu and torch.cuda.is_bf16_supported(), gradient_checkpointing=on_gpu)
+        # JSON has 0 for 0.0, and PyTorch takes no integer for one of two betas.
+        grpo |= {name: float(grpo[name]) for name in ("adam_beta1", "adam_beta2")}
         # Trained weights stay exact: bfloat16 would lose small updates.
         self.path, self.model_kwargs = model, {"dtype": "bfloat16" if lora and grpo["bf16"] else "float32"}
         scratch = tempfile.mkdtemp(prefix="gradus-trl-")

@@ -65,6 +65,7 @@ const wholeRun: ConfigInput = {
   learning_rate: 0.01,
   lr_scheduler_type: 'cosine',
   warmup_ratio: 0.25,
+  adam_beta1: 0,
   top_k: 20,
   lora: null,
   eval: null,
