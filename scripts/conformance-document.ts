@@ -25,7 +25,8 @@ export function conformanceDocument(report: ConformanceReport): string {
 Every loss is compared with TRL ${oracles.TRL}. \`conformance/vectors\` has what TRL's own \`GRPOTrainer\` computes from given log-probabilities,
 rewards and masks (with its scoring, its importance ratios and its \`_compute_loss\`): the loss, all metrics and dL/dlogp of every token.
 \`gradus conformance\` computes the same on your machine, with the graphs that training runs in ONNX Runtime. \`python/fixtures/losses.py\` and
-\`advantages.py\` make the vectors. If TRL has no counterpart, the oracle is verl ${oracles.verl} (\`python/verl.sh\` calls its core algorithms) or the
+\`advantages.py\` make the vectors; \`make test-engines\` also tries random batches under random settings (\`python/oracles/random_losses.py\`).
+If TRL has no counterpart, the oracle is verl ${oracles.verl} (\`python/verl.sh\` calls its core algorithms) or the
 formula of the paper, written out in PyTorch ${oracles.PyTorch}; the tables say which.
 
 A number agrees if |ours − oracle's| ≤ 1e-6 + 1e-4 · |oracle's|. The tables have upper bounds of |ours − oracle's| / (|oracle's| + 0.01) over
@@ -59,9 +60,10 @@ ${markdown([
   \`grpo\`, \`dr_grpo\`, \`sapo\` and \`luspo\` divide by, so that a step with many of them is smaller. Here they are left out. The
   vectors are TRL's results for the remaining rows, and a test shows that this factor is the only difference.
 - **A step is one batch.** TRL takes the means of \`grpo\`, \`bnpo\`, \`sapo\` and \`luspo\`, and the quantile of \`top_entropy_quantile\`, over each
-  micro-batch. Here they are taken over the whole optimiser step, however it is split, so that \`bnpo\` equals \`dapo\`.
+  micro-batch. Here they are taken over the whole optimiser step, however it is split, so that \`bnpo\` equals \`dapo\`. Tokens of equal entropy,
+  such as the first ones of a group, are selected together; in TRL padding may set them apart by rounding.
 - **\`cispo\` requires \`epsilon_high\`**, the largest ratio. Without it, TRL uses \`epsilon\`, which cuts every ratio to 0.2.
-- \`frac_reward_zero_std\` is always counted by group, for every value of \`scale_rewards\`.
+- \`frac_reward_zero_std\` is always counted by group, of those with two scores or more, for every value of \`scale_rewards\`.
 - \`scale_rewards: mean\` (max-RL), \`advantage_baseline: leave_one_out\` and \`kl_estimator\` are not in TRL.
 `;
 }

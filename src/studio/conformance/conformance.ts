@@ -125,11 +125,12 @@ export function readVectors<T>(name: string): T {
 
 function* lossChecks(): Generator<ConformanceCheck> {
   const batches = readVectors<Record<string, VectorBatch>>('batches');
-  for (const vector of readVectors<LossVector[]>('losses')) {
-    const batch = batches[vector.batch]!;
-    const { loss_type: name, variant, condition } = vector;
-    yield check({ subject: 'loss', name, variant, condition, oracle: 'TRL' }, compareLoss(vector, batch));
-  }
+  for (const vector of readVectors<LossVector[]>('losses')) yield lossCheck(vector, batches[vector.batch]!);
+}
+
+export function lossCheck(vector: LossVector, batch: VectorBatch): ConformanceCheck {
+  const { loss_type: name, variant, condition } = vector;
+  return check({ subject: 'loss', name, variant, condition, oracle: 'TRL' }, compareLoss(vector, batch));
 }
 
 function compareLoss(vector: LossVector, batch: VectorBatch): Compared[] {
