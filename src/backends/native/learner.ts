@@ -5,7 +5,7 @@ import type { TrainingSequence } from '../../model.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { LoraAdapters } from '../../models/lora.ts';
 import { trainingGraph } from '../../models/training-graph.ts';
-import type { AnyTensor, HostTensor } from '../../runtime/tensor.ts';
+import type { AnyTensor } from '../../runtime/tensor.ts';
 import type { StorageFormat, Tensor } from '../../tensor/graph.ts';
 import { add, input } from '../../tensor/ops.ts';
 import type { Shape } from '../../tensor/shape.ts';
@@ -120,33 +120,29 @@ export class Learner {
 
   /** The metrics of a micro-batch and the log-probabilities of its sequences. Writes its gradient, if it has one, to `into`. */
   async #run(part: MicroBatch, step: StepInputs, values: Arena, into: Arena | undefined) {
-    const graph = into ? this.#training : this.#measure();
+    const graph = into ? this.#training : this.#measuringGraph();
     const { inputs } = graph;
     using run = new RunTensors();
     using binding = graph.bind();
-    const slots = part.slots.length;
-    const { C: width } = part.sizes;
     bindInputs(binding, inputs, values.tensors);
     bindInputs(binding, inputs, layoutInputs(part, step.sequences, layoutOf(this.#options), run));
     bindInputs(binding, inputs, lossInputs(part, step, run));
     const { adapters, dropout = 0 } = this.#options;
     if (adapters && dropout > 0) bindInputs(binding, inputs, dropoutInputs(part, adapters, step.seed, run));
-    const outputs = new Map<string, HostTensor<'float32'>>();
-    for (const name of ['loss', ...this.#metricNames]) outputs.set(name, run.create('float32', []));
-    outputs.set('logprobs', run.create('float32', [slots, width]));
-    for (const [name, value] of outputs) binding.output(name, value);
+    const scalars = new Map(['loss', ...this.#metricNames].map((name) => [name, run.create('float32', [])]));
+    for (const [name, value] of scalars) binding.output(name, value);
+    const logprobs = run.create('float32', [part.slots.length, part.sizes.C]);
+    binding.output('logprobs', logprobs);
     for (const [name, value] of into?.tensors ?? []) binding.output(gradientName(name), value);
     await binding.run();
-    const metrics = ['loss', ...this.#metricNames].map(
-      (name) => [name.replace(METRIC, ''), outputs.get(name)!.buffer.data[0]!] as const,
-    );
+    const metrics = Array.from(scalars, ([name, { buffer }]) => [name.replace(METRIC, ''), buffer.data[0]!] as const);
     return {
       metrics: Object.fromEntries(metrics),
-      rows: sequenceRows(part, step.sequences, outputs.get('logprobs')!.buffer.data),
+      rows: sequenceRows(part, step.sequences, logprobs.buffer.data),
     };
   }
 
-  #measure(): CompiledGraph {
+  #measuringGraph(): CompiledGraph {
     this.#measuring ??= compile(lossOutputs(graphOptions(this.#options)).outputs, this.#options, 'measuring');
     return this.#measuring;
   }
