@@ -31,7 +31,7 @@ function assertNear(actual: readonly number[], expected: readonly number[], tole
   }
 }
 
-// The advantages of several objectives are compared in studio/conformance.ts.
+// The advantages of several objectives are compared in studio/conformance/conformance.ts.
 test("advantages and statistics are TRL's, or what their definition says", () => {
   for (const { multi_objective_aggregation, ...vector } of cases) {
     if (multi_objective_aggregation !== 'sum_then_normalize') continue;
