@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HealthRule } from '../src/runs/health-rules/health-rule.ts';
 import { healthRules } from '../src/runs/health-rules.ts';
-import { fewestProblems } from '../src/runs/verdict.ts';
+import { FEWEST_PROBLEMS } from '../src/runs/verdict.ts';
 
 const introduction = `# Run health
 
@@ -23,7 +23,7 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
   above the margin, whether or not its interval does; held-out accuracy has risen if the verdict so far is \`improved\`.
 - The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05; without
   held-out data, it is that of the training reward. It is \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or
-  \`inconclusive\` (none of these, or there are fewer than ${fewestProblems} held-out problems, whose interval cannot be trusted). \`eval_fraction\` or
+  \`inconclusive\` (none of these, or there are fewer than ${FEWEST_PROBLEMS} held-out problems, whose interval cannot be trusted). \`eval_fraction\` or
   \`eval_dataset\` hold out more problems; \`eval.limit\` is the most that an evaluation asks.
 
 ## Rules

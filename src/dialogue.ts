@@ -31,7 +31,7 @@ export async function converse<T>(
 }
 
 /** An item that blocks the thread for longer than this, in milliseconds, is followed by a yield to the event loop. */
-const longBlock = 1;
+const LONG_BLOCK = 1;
 
 /**
  * Starts items one after another and yields after each that blocks the thread, so that earlier ones can finish and are not charged for the time
@@ -47,7 +47,7 @@ export async function startAll<T, R>(
   for (const item of items) {
     started.push(start(item, started.length));
     const now = performance.now();
-    const isLong = now - last > longBlock;
+    const isLong = now - last > LONG_BLOCK;
     last = now;
     if (!isLong) continue;
     // The caller awaits these promises later; until then a failure must not count as an unhandled rejection.

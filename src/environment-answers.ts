@@ -4,7 +4,7 @@ import { roles } from './message.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
 
 /** The most characters in a conversation: thousands of pages, more than any model reads. */
-const mostCharacters = 2 ** 24;
+const MOST_CHARACTERS = 2 ** 24;
 
 const ends: readonly unknown[] = ['completed', 'max_tool_calls', 'parse_error'] satisfies End['stopReason'][];
 
@@ -35,9 +35,9 @@ export function checkedState(answer: unknown, method = 'start'): State {
     throw wrongAnswer(method, trained, 'true or false', 'trained is');
   }
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-  if (characters <= mostCharacters) return { ...(answer as State), messages: [...messages] };
+  if (characters <= MOST_CHARACTERS) return { ...(answer as State), messages: [...messages] };
   throw new GradusError('ENVIRONMENT_WRONG_ANSWER', `${method}: its messages have ${characters} characters`, {
-    hint: `there may be ${mostCharacters}`,
+    hint: `there may be ${MOST_CHARACTERS}`,
   });
 }
 

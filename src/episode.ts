@@ -26,7 +26,7 @@ export interface EpisodeLimits {
 }
 
 /** More characters per token than any vocabulary has on average: a longer text cannot fit, so it need not be tokenised. */
-const mostCharactersPerToken = 64;
+const MOST_CHARACTERS_PER_TOKEN = 64;
 
 export class Episode {
   /** The seed of its random streams. */
@@ -74,7 +74,7 @@ export class Episode {
     try {
       const { messages } = this.#state!;
       const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
-      if (characters < mostCharactersPerToken * limit) {
+      if (characters < MOST_CHARACTERS_PER_TOKEN * limit) {
         const { ids } = renderer.render(this.#state!);
         const last = this.#steps.at(-1);
         if (last) assertContinues(last.tokens, ids);

@@ -74,10 +74,10 @@ export function stackOf(error: unknown): string | undefined {
 }
 
 /** Errors are recorded with every completion that caused them, and messages from user code may quote whole documents. */
-const mostCharacters = 8192;
+const MOST_CHARACTERS = 8192;
 
 function beginning(text: string): string {
-  return text.length <= mostCharacters ? text : `${text.slice(0, mostCharacters)}… (${text.length} characters)`;
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)`;
 }
 
 /** The kind of a value, for error messages: `undefined`, `an array`, `a string`. */

@@ -22,9 +22,9 @@ export async function withinTime<T>(work: () => T | PromiseLike<T>, milliseconds
 }
 
 /** The number of parts in which a time limit is measured. */
-const parts = 4;
+const PARTS = 4;
 /** How much longer than twice its length a part may take, in milliseconds, and still count. */
-const tolerance = 50;
+const TOLERANCE = 50;
 
 /**
  * Calls `late` when the time is up. Parts of the time in which this program was stopped (Ctrl-Z, a container that is paused) or computed without
@@ -32,13 +32,13 @@ const tolerance = 50;
  * @returns a function that cancels it
  */
 export function afterTime(milliseconds: number, late: () => void): () => void {
-  const part = milliseconds / parts;
-  let left = parts;
+  const part = milliseconds / PARTS;
+  let left = PARTS;
   let timer: ReturnType<typeof setTimeout>;
   const wait = () => {
     const start = performance.now();
     timer = setTimeout(() => {
-      if (performance.now() - start < 2 * part + tolerance) left--;
+      if (performance.now() - start < 2 * part + TOLERANCE) left--;
       if (left === 0) late();
       else wait();
     }, part);

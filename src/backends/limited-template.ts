@@ -7,10 +7,10 @@ import { endedAfter } from './ended-after.ts';
 const mayBeEndless = /\b(range|macro)\b/;
 
 /** Milliseconds for one conversation; one of thousands of turns takes a few hundred. */
-const longest = 10_000;
+const LONGEST = 10_000;
 
 /** Throws `CHAT_TEMPLATE_FAILED` for conversations on which the template takes longer. @param source in Jinja, which tells whether a limit is needed */
-export function limitedTemplate(template: ChatTemplate, source: string, limit = longest): ChatTemplate {
+export function limitedTemplate(template: ChatTemplate, source: string, limit = LONGEST): ChatTemplate {
   if (!mayBeEndless.test(source)) return template;
   const limited = endedAfter(
     limit,

@@ -7,13 +7,13 @@ import { endedAfter } from './ended-after.ts';
 const mayBacktrack = /\)[*+{]/;
 
 /** Milliseconds for one text; a megabyte takes a second or two. */
-const longest = 10_000;
+const LONGEST = 10_000;
 
 /** Throws `TOKENIZER_TOO_SLOW` for texts on which the tokenizer takes longer. @param description tokenizer.json, which tells whether a limit is needed */
 export function limitedTokenizer(
   tokenizer: Tokenizer,
   { normalizer, pre_tokenizer, decoder }: Readonly<Record<string, unknown>>,
-  limit = longest,
+  limit = LONGEST,
 ): Tokenizer {
   if (!mayBacktrack.test(JSON.stringify([normalizer, pre_tokenizer, decoder]))) return tokenizer;
   const limited = endedAfter(

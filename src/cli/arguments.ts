@@ -1,6 +1,6 @@
 // Parsers of arguments that are not plain text, and options that several commands share.
 import { InvalidArgumentError } from 'commander';
-import { mostCompletions, mostSamples } from '../config/limits.ts';
+import { MOST_COMPLETIONS, MOST_SAMPLES } from '../config/limits.ts';
 
 /** Collects the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): string[] {
@@ -48,15 +48,15 @@ export function probability(text: string): number {
 /** Limited, since all completions are in memory at once. */
 export function completionCount(text: string): number {
   const value = positiveInteger(text);
-  if (value <= mostCompletions) return value;
-  throw new InvalidArgumentError(`expected at most ${mostCompletions}.`);
+  if (value <= MOST_COMPLETIONS) return value;
+  throw new InvalidArgumentError(`expected at most ${MOST_COMPLETIONS}.`);
 }
 
 /** Values of k for pass@k; limited, since all samples of a problem are in memory at once. */
 export function sampleSizes(text: string): number[] {
   const sizes = text.split(',').map(positiveInteger);
-  if (Math.max(...sizes) <= mostSamples) return sizes;
-  throw new InvalidArgumentError(`expected at most ${mostSamples}.`);
+  if (Math.max(...sizes) <= MOST_SAMPLES) return sizes;
+  throw new InvalidArgumentError(`expected at most ${MOST_SAMPLES}.`);
 }
 
 /** Removes options that were not given, so that the others can be passed on as they are. */

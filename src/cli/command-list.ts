@@ -63,7 +63,7 @@ function argumentUsage(argument: Command['registeredArguments'][number]): string
   return argument.required ? `<${text}>` : `[${text}]`;
 }
 
-export const overview = `gradus: GRPO fine-tuning of language models from TypeScript
+export const OVERVIEW = `gradus: GRPO fine-tuning of language models from TypeScript
 
   gradus demo                       train a tiny transformer, here and now
   gradus doctor                     is this machine ready?

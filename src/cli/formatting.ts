@@ -38,12 +38,12 @@ export function oneLine(text: string, width = 100): string {
 }
 
 /** Longer cells do not widen their column, but shift the rest of their own row to the right. */
-const widestColumn = 48;
+const WIDEST_COLUMN = 48;
 
 /** Rows of cells in aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number) =>
-    Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= widestColumn), 0);
+    Math.max(...rows.map((row) => row[column]!.length).filter((length) => length <= WIDEST_COLUMN), 0);
   const widths = rows[0]?.map((_, column) => widthOf(column)) ?? [];
   return rows
     .map((row) =>

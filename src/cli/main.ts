@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
-import { commandUsage, listCommands, overview } from './command-list.ts';
+import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { Output, type Stream } from './output.ts';
@@ -60,7 +60,7 @@ const commands: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   help: async (cli) => (await import('./commands/help.ts')).helpCommand(cli),
 };
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus demo                                  train a tiny transformer with GRPO, here and now
   gradus init my-task                          a project of your own: grpo.yaml, reward, test
   gradus train grpo.yaml --set lora.r=8 --name small --json
@@ -124,13 +124,13 @@ export async function main(argv: readonly string[], streams?: Streams): Promise<
 async function createProgram(cli: Cli, name: string | null, help: string[]): Promise<Command> {
   const program = new Command('gradus')
     .description('GRPO fine-tuning of language models from TypeScript')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .helpCommand(false)
     .option('--json', 'print one JSON object on stdout; works with every command')
     .argument('[command...]')
     .action(([command]: readonly string[]) => {
       if (command === undefined)
-        return cli.output.result(helpResult(overview, program), cli.output.suggested(overview));
+        return cli.output.result(helpResult(OVERVIEW, program), cli.output.suggested(OVERVIEW));
       const names = program.commands.map((known) => known.name());
       throw new GradusError('USAGE', `there is no command ${command}`, { hint: existingNames(command, names) });
     });

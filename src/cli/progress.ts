@@ -8,9 +8,9 @@ import type { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
 
 /** The approximate number of plain lines in a run. */
-const plainLines = 20;
+const PLAIN_LINES = 20;
 /** The number of last steps whose mean duration is used to estimate the time left. */
-const recentSteps = 10;
+const RECENT_STEPS = 10;
 
 export class Progress {
   readonly #output: Output;
@@ -84,7 +84,7 @@ export class Progress {
     if (metrics.reward !== undefined) this.#rewards.push(metrics.reward);
     this.#durations.push(seconds);
     if (!this.#rewrites && !this.#isPlainStep(step)) return;
-    const recent = this.#durations.slice(-recentSteps);
+    const recent = this.#durations.slice(-RECENT_STEPS);
     const left = (this.#maxSteps - step) * mean(recent);
     const parts = [
       `step ${step}/${this.#maxSteps}`,
@@ -105,7 +105,7 @@ export class Progress {
   }
 
   #isPlainStep(step: number): boolean {
-    const every = Math.max(1, Math.ceil((this.#maxSteps - this.#firstStep) / plainLines));
+    const every = Math.max(1, Math.ceil((this.#maxSteps - this.#firstStep) / PLAIN_LINES));
     return step % every === 0 || step === this.#firstStep + 1 || step === this.#maxSteps;
   }
 

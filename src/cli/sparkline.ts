@@ -1,7 +1,7 @@
 // Draws numbers as a line of small bars: ▁▂▄▆█
 import { mean } from '../statistics.ts';
 
-const bars = '▁▂▃▄▅▆▇█';
+const BARS = '▁▂▃▄▅▆▇█';
 
 /** @param width the maximum number of bars; if there are more values, neighbours are averaged */
 export function sparkline(values: readonly number[], width = 40): string {
@@ -14,6 +14,6 @@ export function sparkline(values: readonly number[], width = 40): string {
     return mean(part);
   });
   const [low, high] = [Math.min(...means), Math.max(...means)];
-  const height = (value: number) => (high > low ? Math.round(((value - low) / (high - low)) * (bars.length - 1)) : 0);
-  return means.map((value) => bars[height(value)]).join('');
+  const height = (value: number) => (high > low ? Math.round(((value - low) / (high - low)) * (BARS.length - 1)) : 0);
+  return means.map((value) => BARS[height(value)]).join('');
 }

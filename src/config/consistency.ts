@@ -1,7 +1,7 @@
 // Checks across keys: choices that exclude each other, keys that need another one, and keys that every run needs.
 import { isDeepStrictEqual } from 'node:util';
 import { GradusError } from '../errors.ts';
-import { mostCompletions } from './limits.ts';
+import { MOST_COMPLETIONS } from './limits.ts';
 import { rewardName } from './reward-names.ts';
 import { type Config, configDefaults } from './schema.ts';
 import { sumOfSteps } from './stages.ts';
@@ -135,9 +135,9 @@ const contradictions: readonly Contradiction[] = [
   },
   {
     key: 'num_generations',
-    fault: `times prompts_per_step is more than ${mostCompletions} completions a step, all of which a step holds at once`,
+    fault: `times prompts_per_step is more than ${MOST_COMPLETIONS} completions a step, all of which a step holds at once`,
     hint: 'make one of them smaller, and max_steps larger',
-    holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > mostCompletions,
+    holds: ({ num_generations, prompts_per_step }) => num_generations * prompts_per_step > MOST_COMPLETIONS,
   },
   {
     key: 'max_steps',

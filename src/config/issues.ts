@@ -66,7 +66,7 @@ function configKeys(): string[] {
 }
 
 /** A hint translates at most this many unknown keys. */
-const mostHints = 30;
+const MOST_HINTS = 30;
 
 /** One error for all unknown keys, so that a configuration of another system can be corrected in one go. */
 function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusError {
@@ -80,10 +80,10 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
     });
   }
   // Several keys of another system may have the same explanation.
-  const keysByMeaning = Map.groupBy(unknown.slice(0, mostHints), (path) => meaning(path) ?? 'there is no such key');
+  const keysByMeaning = Map.groupBy(unknown.slice(0, MOST_HINTS), (path) => meaning(path) ?? 'there is no such key');
   const hints = [...keysByMeaning].map(([text, keys]) => `${keys.map(dotted).join(', ')}: ${text}`);
   return new GradusError('CONFIG_UNKNOWN_KEY', `${what}, and ${others.length} more`, {
-    hint: [...hints, ...(unknown.length > mostHints ? ['…'] : [])].join('; '),
+    hint: [...hints, ...(unknown.length > MOST_HINTS ? ['…'] : [])].join('; '),
     path: dotted(first!),
   });
 }

@@ -48,7 +48,7 @@ const condition = z.union([
 ]);
 
 /** Smaller limits of ratios or gradients would be lost in rounding, and the run would learn nothing. */
-const leastOfUse = 1e-6;
+const LEAST_OF_USE = 1e-6;
 
 /** Every key except `stages`. */
 const keys = {
@@ -193,9 +193,9 @@ const keys = {
     .boolean()
     .default(true)
     .describe('multiply the KL estimate by the importance ratio, so that its gradient is unbiased off-policy'),
-  epsilon: positive.min(leastOfUse).default(0.2).describe('ratios are clipped at 1 - epsilon'),
+  epsilon: positive.min(LEAST_OF_USE).default(0.2).describe('ratios are clipped at 1 - epsilon'),
   epsilon_high: positive
-    .min(leastOfUse)
+    .min(LEAST_OF_USE)
     .nullable()
     .default(null)
     .describe(
@@ -298,7 +298,7 @@ const keys = {
   adam_beta2: z.number().min(0).lt(1).default(0.999).describe('decay of the mean of squared gradients'),
   adam_epsilon: positive.min(1e-30).default(1e-8).describe('added to the root of the mean of squared gradients'),
   max_grad_norm: positive
-    .min(leastOfUse)
+    .min(LEAST_OF_USE)
     .default(1)
     .describe('gradients of a larger norm are scaled down to it; a large number, such as 1e9: never'),
   max_steps: count.nullable().default(null).describe('null: 100, unless num_train_epochs is given'),

@@ -1,6 +1,6 @@
 // The nested objects of a configuration: adapters, rollouts, curriculum, evaluations, checkpoints, and the settings of each engine.
 import { z } from 'zod';
-import { mostSamples } from './limits.ts';
+import { MOST_SAMPLES } from './limits.ts';
 import { count, duration, fraction, names, positive } from './shapes.ts';
 
 export const lora = z.strictObject({
@@ -54,7 +54,7 @@ export const evaluation = z.strictObject({
   every_steps: count.nullable().default(20).describe('null: only at the start and at the end'),
   limit: count.default(128).describe('maximum number of problems in an evaluation'),
   k: z
-    .array(count.max(mostSamples))
+    .array(count.max(MOST_SAMPLES))
     .nonempty()
     .default([1])
     .describe('compute pass@k for each of these; the largest is the number of samples per problem'),

@@ -26,9 +26,9 @@ const operations = {
 } as const;
 
 /** Products of larger operands would not be exact. */
-const largestOperand = 94_906_265;
+const LARGEST_OPERAND = 94_906_265;
 
-const operand = z.int().min(-largestOperand).max(largestOperand);
+const operand = z.int().min(-LARGEST_OPERAND).max(LARGEST_OPERAND);
 
 export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
   operators: z
@@ -42,10 +42,10 @@ export const arithmeticConfig: z.ZodType<ArithmeticConfig> = z.strictObject({
 });
 
 /** The fraction of all problems that is held out for evaluation. */
-const heldOutFraction = 0.2;
+const HELD_OUT_FRACTION = 0.2;
 
 /** Up to this many problems are enumerated, so that exactly a fifth is held out; of more, a fifth is held out on average. */
-const mostEnumerated = 20_000;
+const MOST_ENUMERATED = 20_000;
 
 interface Problem {
   readonly a: number;
@@ -101,13 +101,13 @@ interface Split {
 
 function splitOf(operators: readonly Operator[], low: number, high: number): Split {
   const count = operators.length * (high - low + 1) ** 2;
-  if (count > mostEnumerated) {
+  if (count > MOST_ENUMERATED) {
     return {
-      isHeldOut: (problem) => hashOf(problem) < heldOutFraction * 2 ** 32,
+      isHeldOut: (problem) => hashOf(problem) < HELD_OUT_FRACTION * 2 ** 32,
       // Half of the expected number, a bound that is all but certain to hold.
       distinct: {
-        train: Math.floor((count * (1 - heldOutFraction)) / 2),
-        eval: Math.floor((count * heldOutFraction) / 2),
+        train: Math.floor((count * (1 - HELD_OUT_FRACTION)) / 2),
+        eval: Math.floor((count * HELD_OUT_FRACTION) / 2),
       },
     };
   }
@@ -115,7 +115,7 @@ function splitOf(operators: readonly Operator[], low: number, high: number): Spl
     range(low, high).flatMap((a) => range(low, high).map((b) => ({ a, op, b }))),
   );
   const hashes = [...new Set(problems.map(hashOf))].sort((a, b) => a - b);
-  const limit = hashes[Math.max(1, Math.round(hashes.length * heldOutFraction)) - 1]!;
+  const limit = hashes[Math.max(1, Math.round(hashes.length * HELD_OUT_FRACTION)) - 1]!;
   const isHeldOut = (problem: Problem) => hashOf(problem) <= limit;
   const heldOut = problems.filter(isHeldOut).length;
   return { isHeldOut, distinct: { train: problems.length - heldOut, eval: heldOut } };

@@ -35,7 +35,7 @@ export const countdownConfig: z.ZodType<CountdownConfig> = z.strictObject({
   template: z.string().exactOptional(),
 });
 
-const defaultTemplate =
+const DEFAULT_TEMPLATE =
   'Use each of the numbers {numbers} exactly once, with + - * / and parentheses, to make {target}. Reply with just the expression.';
 
 interface Problem {
@@ -46,7 +46,7 @@ interface Problem {
 }
 
 /** After this many draws without a target in range, the configuration counts as impossible. */
-const attempts = 10_000;
+const ATTEMPTS = 10_000;
 
 /**
  * Rows `{question, answer, numbers, target, difficulty}`; `answer` is one of possibly many solutions. A problem that is held out is held out
@@ -54,10 +54,10 @@ const attempts = 10_000;
  * Throws `CONFIG_INVALID` if no target is in range.
  */
 export function countdown(config: CountdownConfig = {}): Taskset {
-  const { numbers: count = 3, high = 9, highest_target = 99, template = defaultTemplate } = config;
+  const { numbers: count = 3, high = 9, highest_target = 99, template = DEFAULT_TEMPLATE } = config;
   const operators = config.operators ?? ['+', '-', '*', '/'];
   const draw = (random: RandomStream): Problem => {
-    for (let i = 0; i < attempts; i++) {
+    for (let i = 0; i < ATTEMPTS; i++) {
       const numbers = Array.from({ length: count }, () => 1 + random.integer(high));
       const { text, value } = combine(numbers, operators, random);
       if (value >= 1 && value <= highest_target && Number.isInteger(value)) {

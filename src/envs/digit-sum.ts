@@ -17,13 +17,13 @@ export interface DigitSumConfig {
 }
 
 /** With larger scales, the reward of a wrong sum could round to that of the right one. */
-const largestScale = 1e6;
+const LARGEST_SCALE = 1e6;
 
 export const digitSumConfig: z.ZodType<DigitSumConfig> = z.strictObject({
   digits: z.int().min(1).max(1024).exactOptional(),
   vocab: z.int().min(2).max(65_536).exactOptional(),
   target: z.int().nonnegative().exactOptional(),
-  scale: z.number().positive().max(largestScale).exactOptional(),
+  scale: z.number().positive().max(LARGEST_SCALE).exactOptional(),
 });
 
 /**

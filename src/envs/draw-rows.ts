@@ -14,15 +14,15 @@ export interface RowSource<P> {
 }
 
 /** The fraction of all problems that is held out, on average. */
-const heldOutFraction = 0.2;
+const HELD_OUT_FRACTION = 0.2;
 
 /** After this many consecutive draws without a new problem, all problems count as drawn. */
-const patience = 2000;
+const PATIENCE = 2000;
 
 /** Throws `CONFIG_INVALID` if there are so few problems that a split has none. */
 export function drawnRows<P>({ name, draw, identity, row }: RowSource<P>): Taskset['rows'] {
   // Depends on the problem alone, so that the splits are the same for every seed.
-  const isHeldOut = (problem: P) => streamSeed(0, name, 'held-out', identity(problem)) < heldOutFraction * 2 ** 32;
+  const isHeldOut = (problem: P) => streamSeed(0, name, 'held-out', identity(problem)) < HELD_OUT_FRACTION * 2 ** 32;
   return (split, count, seed) => {
     const random = randomStream(streamSeed(seed, name, split));
     const rows: Example[] = [];
@@ -35,7 +35,7 @@ export function drawnRows<P>({ name, draw, identity, row }: RowSource<P>): Tasks
         seen.add(drawn.question);
         rows.push(drawn);
         repeats = 0;
-      } else if (++repeats === patience) {
+      } else if (++repeats === PATIENCE) {
         if (rows.length === 0) throw tooFew(name, split);
         if (split === 'eval') break;
         seen = new Set();

@@ -27,7 +27,7 @@ export const letterCountConfig: z.ZodType<LetterCountConfig> = z.strictObject({
   template: z.string().exactOptional(),
 });
 
-const defaultTemplate = 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.';
+const DEFAULT_TEMPLATE = 'How many times does the letter "{letter}" occur in "{word}"? Reply with just the number.';
 
 /**
  * Rows `{question, answer, difficulty}`. In four of five problems the letter occurs in the word. A word is held out for all letters or for none.
@@ -35,7 +35,7 @@ const defaultTemplate = 'How many times does the letter "{letter}" occur in "{wo
  * `longest`.
  */
 export function letterCount(config: LetterCountConfig = {}): Taskset {
-  const { shortest = 4, longest = 8, alphabet = 'aeilnorst', template = defaultTemplate } = config;
+  const { shortest = 4, longest = 8, alphabet = 'aeilnorst', template = DEFAULT_TEMPLATE } = config;
   if (shortest > longest) {
     const message = `shortest is ${shortest}, which is more than longest, ${longest}`;
     throw new GradusError('CONFIG_INVALID', message, { path: 'taskset_config.shortest' });

@@ -2,7 +2,7 @@
 import { type ByteSource, readExactly } from './byte-source.ts';
 import { dataView } from './element-types.ts';
 
-const bufferBytes = 1 << 18;
+const BUFFER_BYTES = 1 << 18;
 
 export class ByteCursor {
   readonly #source: ByteSource;
@@ -27,7 +27,7 @@ export class ByteCursor {
   /** The next `length` bytes, valid until the next read. Throws `FILE_TRUNCATED` if there are fewer. */
   async bytes(length: number): Promise<Uint8Array> {
     if (this.#position + length > this.#bufferStart + this.#buffer.length) {
-      const fill = Math.max(length, Math.min(bufferBytes, this.remaining));
+      const fill = Math.max(length, Math.min(BUFFER_BYTES, this.remaining));
       this.#buffer = await readExactly(this.#source, this.#position, fill);
       this.#bufferStart = this.#position;
     }

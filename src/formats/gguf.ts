@@ -16,16 +16,16 @@ export interface GgufFile extends TensorFile {
 }
 
 /** The bytes of the shortest possible key-value pair and tensor description, which bound the counts that a file may claim. */
-const minimumPairBytes = 8 + 4 + 1;
-const minimumTensorBytes = 8 + 4 + 4 + 8;
-const maximumDimensions = 4;
+const MINIMUM_PAIR_BYTES = 8 + 4 + 1;
+const MINIMUM_TENSOR_BYTES = 8 + 4 + 4 + 8;
+const MAXIMUM_DIMENSIONS = 4;
 
 /** Opens a GGUF file (version 2 or 3, little-endian): reads its metadata and tensor list, but no tensors. */
 export async function openGguf(source: ByteSource): Promise<GgufFile> {
   const cursor = new ByteCursor(source);
   const version = await readVersion(cursor);
-  const tensorCount = await readCount(cursor, 'tensors', minimumTensorBytes);
-  const pairCount = await readCount(cursor, 'key-value pairs', minimumPairBytes);
+  const tensorCount = await readCount(cursor, 'tensors', MINIMUM_TENSOR_BYTES);
+  const pairCount = await readCount(cursor, 'key-value pairs', MINIMUM_PAIR_BYTES);
 
   const metadata: Record<string, unknown> = Object.create(null);
   for (let i = 0; i < pairCount; i++) {
@@ -102,18 +102,18 @@ const scalarTypes: ReadonlyMap<number, ScalarType> = new Map<number, ScalarType>
   [11, { bytes: 8, read: (view) => exact(view.getBigInt64(0, true)), array: (buffer) => new BigInt64Array(buffer) }],
   [12, { bytes: 8, read: (view) => view.getFloat64(0, true), array: (buffer) => new Float64Array(buffer) }],
 ]);
-const stringType = 8;
-const arrayType = 9;
+const STRING_TYPE = 8;
+const ARRAY_TYPE = 9;
 
 async function readValue(cursor: ByteCursor, type: number): Promise<unknown> {
-  if (type === stringType) return readString(cursor);
-  if (type === arrayType) return readArray(cursor, await cursor.uint32());
+  if (type === STRING_TYPE) return readString(cursor);
+  if (type === ARRAY_TYPE) return readArray(cursor, await cursor.uint32());
   const scalar = scalarTypeOf(type);
   return scalar.read(await cursor.view(scalar.bytes));
 }
 
 async function readArray(cursor: ByteCursor, type: number): Promise<unknown> {
-  if (type === stringType) {
+  if (type === STRING_TYPE) {
     const count = await readCount(cursor, 'strings', 8);
     const strings: string[] = [];
     for (let i = 0; i < count; i++) {
@@ -140,7 +140,7 @@ function scalarTypeOf(type: number): ScalarType {
 async function readTensorEntry(cursor: ByteCursor): Promise<TensorEntry> {
   const name = await readString(cursor);
   const dimensions = await cursor.uint32();
-  if (dimensions > maximumDimensions) throw invalid(`gives tensor ${quoted(name)} ${dimensions} dimensions`);
+  if (dimensions > MAXIMUM_DIMENSIONS) throw invalid(`gives tensor ${quoted(name)} ${dimensions} dimensions`);
   const shape: number[] = [];
   // GGUF lists the fastest dimension first.
   for (let i = 0; i < dimensions; i++) shape.unshift(await cursor.uint64());

@@ -5,7 +5,7 @@ import { compressors as codecs } from 'hyparquet-compressors';
 import { FormatError } from './format-error.ts';
 
 /** Every file begins and ends with it. */
-const magic = 'PAR1';
+const MAGIC = 'PAR1';
 
 /** The page of a column of nulls has no bytes, which LZ4's decoder takes for damage. */
 const compressors: typeof codecs = Object.fromEntries(
@@ -21,7 +21,7 @@ const compressors: typeof codecs = Object.fromEntries(
  */
 export async function readParquet(bytes: Uint8Array): Promise<Record<string, unknown>[]> {
   const ends = [bytes.subarray(0, 4), bytes.subarray(-4)].map((end) => String.fromCharCode(...end));
-  if (bytes.length < 12 || ends.some((end) => end !== magic)) {
+  if (bytes.length < 12 || ends.some((end) => end !== MAGIC)) {
     throw new FormatError('PARQUET_INVALID', 'it does not begin and end as Parquet does: torn, or of another format');
   }
   // When the library throws, columns that it has already started on would reject later, unhandled. They get no data instead.

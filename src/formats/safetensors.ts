@@ -35,15 +35,15 @@ const elementTypes: ReadonlyMap<string, ElementType> = new Map([
 ]);
 
 /** The format's own limit, which keeps a hostile length from becoming an allocation. */
-const maximumHeaderBytes = 100_000_000;
+const MAXIMUM_HEADER_BYTES = 100_000_000;
 
 /** Opens a safetensors file: reads and checks its header, but no tensors. Throws `FormatError` for anything else. */
 export async function openSafetensors(source: ByteSource): Promise<TensorFile> {
   const headerBytes = Number(dataView(await readExactly(source, 0, 8)).getBigUint64(0, true));
-  if (headerBytes > maximumHeaderBytes) {
+  if (headerBytes > MAXIMUM_HEADER_BYTES) {
     throw new FormatError(
       'SAFETENSORS_HEADER_TOO_LARGE',
-      `the header claims ${headerBytes} bytes, the format allows ${maximumHeaderBytes}`,
+      `the header claims ${headerBytes} bytes, the format allows ${MAXIMUM_HEADER_BYTES}`,
       'is this a safetensors file?',
     );
   }

@@ -28,7 +28,7 @@ export interface TensorFile {
   readBytes(name: string, into: Uint8Array): Promise<void>;
 }
 
-const chunkBytes = 4 << 20;
+const CHUNK_BYTES = 4 << 20;
 
 /** Reads the tensors of a file, whose entries must lie inside the source. */
 export function tensorReaders(
@@ -55,7 +55,7 @@ export function tensorReaders(
     if (values.length !== elements) {
       throw new RangeError(`tensor ${quoted(name)} has ${elements} elements, the array to fill has ${values.length}`);
     }
-    const step = Math.floor(chunkBytes / blockBytes) * blockBytes;
+    const step = Math.floor(CHUNK_BYTES / blockBytes) * blockBytes;
     // Float32 is read directly into place, unless the source has it in memory; other types go through one small buffer.
     const room = type === float32 ? bytesOf(values) : new Uint8Array(Math.min(step, entry.length));
     for (let done = 0; done < entry.length; done += step) {
@@ -74,8 +74,8 @@ export function tensorReaders(
       const { offset, length } = entryOf(name);
       if (into.length !== length)
         throw new RangeError(`tensor ${quoted(name)} has ${length} bytes, the array to fill has ${into.length}`);
-      for (let done = 0; done < length; done += chunkBytes) {
-        const room = into.subarray(done, Math.min(done + chunkBytes, length));
+      for (let done = 0; done < length; done += CHUNK_BYTES) {
+        const room = into.subarray(done, Math.min(done + CHUNK_BYTES, length));
         const bytes = await readExactly(source, offset + done, room.length, room);
         if (bytes.buffer !== room.buffer) room.set(bytes);
       }

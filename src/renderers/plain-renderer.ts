@@ -14,15 +14,15 @@ export interface PlainRendererOptions {
   readonly addSpecialTokens?: boolean;
 }
 
-const between = '\n\n';
+const BETWEEN = '\n\n';
 
 /** The prompt is the text of all messages, separated by empty lines. Sampled turns keep their ids. Tools are offered as text. */
 export function plainRenderer(tokenizer: Tokenizer, options: PlainRendererOptions): Renderer {
   const { stopIds, addSpecialTokens = true } = options;
-  const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(between);
+  const textOf = (messages: readonly Message[]) => messages.map(({ content }) => content).join(BETWEEN);
   const turns = keepSampledTurns({
     whole: (state) => tokenizer.encode(textOf(toolsAsText(state)), { addSpecialTokens }),
-    after: (state, index) => tokenizer.encode(between + textOf(callsAsText(state.messages.slice(index + 1)))),
+    after: (state, index) => tokenizer.encode(BETWEEN + textOf(callsAsText(state.messages.slice(index + 1)))),
     parse: (completionIds, tools = []) =>
       tools.length > 0
         ? parseCalls(tokenizer, stopIds, plain, completionIds)

@@ -9,7 +9,7 @@ import { type EpisodeScore, type Example, type Reward, type Trajectory, wasPlaye
 import { withinTime } from '../time-limits.ts';
 
 /** Time limit of `scoreGroup`, in milliseconds. */
-const timeLimit = 30_000;
+const TIME_LIMIT = 30_000;
 
 /** The scores of one trajectory by name, or why there are none. */
 type Judgement = { readonly scores: EpisodeScore } | { readonly error: string };
@@ -68,7 +68,7 @@ async function scoreGroup<E extends Example>(
     const given = frozenCopy({ example, trajectories });
     const answer: unknown = await withinTime(
       async () => environment.scoreGroup!(given.example, given.trajectories),
-      timeLimit,
+      TIME_LIMIT,
     );
     if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not a record for each trajectory`);
     if (answer.length === trajectories.length) return answer.map((scores) => ({ scores: checkedScore(scores) }));

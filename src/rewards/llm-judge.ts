@@ -43,8 +43,8 @@ export interface LlmJudgeOutside {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-const cachedVerdicts = 10_000;
-const firstPause = 250;
+const CACHED_VERDICTS = 10_000;
+const FIRST_PAUSE = 250;
 
 /**
  * Scores between 0 and 1. The judge answers at temperature 0, and identical questions are asked only once. Completions are quoted so that
@@ -62,7 +62,7 @@ export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): Rewa
     // Failures are not cached: the next call asks again.
     verdict.catch(() => verdicts.delete(question));
     verdicts.set(question, verdict);
-    if (verdicts.size > cachedVerdicts) verdicts.delete(verdicts.keys().next().value!);
+    if (verdicts.size > CACHED_VERDICTS) verdicts.delete(verdicts.keys().next().value!);
     return verdict;
   };
   return async ({ prompts, completions, columns }) => {
@@ -127,7 +127,7 @@ async function askRepeatedly(
         kind: 'failed',
       });
     }
-    await new Promise((resolve) => setTimeout(resolve, firstPause * 2 ** attempt));
+    await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE * 2 ** attempt));
   }
 }
 

@@ -61,14 +61,14 @@ function inputOf(example: Example, trajectories: readonly Trajectory[], progress
 }
 
 /** The minimum time for a completion that is tried alone, in milliseconds, since the machine may be busy. */
-const minimumShare = 2000;
+const MINIMUM_SHARE = 2000;
 
 /** Scores as many completions as possible: one on which the function fails does not cost the others their scores. */
 async function judge(score: NamedReward['score'], group: RewardData, timeLimit: number): Promise<RewardScores> {
   const together = await call(score, group, timeLimit);
   if (!('fault' in together)) return together;
   const rows = group.completions.map((_, i) => i);
-  const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, minimumShare));
+  const each = Math.max(timeLimit / rows.length, Math.min(timeLimit, MINIMUM_SHARE));
   const alone = rows.length > 1 ? await Promise.all(rows.map((i) => call(score, part(group, [i]), each))) : [together];
   const succeeding = rows.filter((i) => !('fault' in alone[i]!));
   if (succeeding.length === 0) return { scores: rows.map(() => together.fault), metrics: {} };

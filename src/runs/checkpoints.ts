@@ -201,11 +201,11 @@ function stateFault(
   return undefined;
 }
 
-const chunk = 1 << 24; // bytes
+const CHUNK = 1 << 24; // bytes
 
 function fingerprint(path: string): FileFingerprint {
   const file = openSync(path, 'r');
-  const buffer = Buffer.allocUnsafe(Math.min(chunk, statSync(path).size));
+  const buffer = Buffer.allocUnsafe(Math.min(CHUNK, statSync(path).size));
   try {
     let [bytes, sum] = [0, 0];
     for (;;) {

@@ -10,7 +10,7 @@ export interface DiagnosedAlert extends Alert {
 }
 
 /** An alert ends when its rule has not held for this many steps, so that a rule that holds intermittently causes one alert, not many. */
-const quietSteps = 10;
+const QUIET_STEPS = 10;
 
 interface Tracked {
   alert: DiagnosedAlert;
@@ -58,7 +58,7 @@ export class HealthMonitor {
         // No step was added since the rule held: the evaluation has refuted it.
         const refuted = steps === 0 && tracked.quiet === 0;
         tracked.quiet += steps;
-        if (refuted || tracked.quiet >= quietSteps) tracked.alert = { ...tracked.alert, resolved_step: step };
+        if (refuted || tracked.quiet >= QUIET_STEPS) tracked.alert = { ...tracked.alert, resolved_step: step };
       }
     }
     return begun;

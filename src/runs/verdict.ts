@@ -13,14 +13,14 @@ import type {
 } from './records.ts';
 
 /** Differences of accuracy within this margin do not count as a change. */
-export const accuracyMargin = 0.05;
+export const ACCURACY_MARGIN = 0.05;
 /**
  * The same margin for rewards of any scale, in standard deviations of single rewards. For rewards that are 0 or 1 with equal probability it equals
  * `accuracyMargin`.
  */
-const rewardMargin = 0.1;
+const REWARD_MARGIN = 0.1;
 /** The fewest problems from which anything is concluded: with fewer, intervals cannot be trusted. */
-export const fewestProblems = 10;
+export const FEWEST_PROBLEMS = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
@@ -57,7 +57,7 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   // If no answer is ever fully correct, the reward can still show a change.
   const rewards = neverRight ? paired(first.per_problem_reward ?? [], last.per_problem_reward ?? []) : [];
   if (rewards.length > 0) {
-    const margin = rewardMargin * standardDeviation(rewards.flat());
+    const margin = REWARD_MARGIN * standardDeviation(rewards.flat());
     return {
       ...changeOf(rewards, bootstrapInterval, margin),
       metric: 'eval/sampled_reward',
@@ -67,7 +67,7 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   }
   if (accuracy.length === 0) return undefined;
   return {
-    ...changeOf(accuracy, pairedInterval, accuracyMargin),
+    ...changeOf(accuracy, pairedInterval, ACCURACY_MARGIN),
     metric: 'eval/sampled_accuracy',
     problems: accuracy.length,
     steps,
@@ -86,7 +86,7 @@ export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | 
   const window = windowSize(rewards.length);
   if (rewards.length < 2 * window) return undefined;
   const [before, after] = [rewards.slice(0, window), rewards.slice(-window)];
-  const margin = squares.length > 0 ? rewardMargin * Math.sqrt(mean(squares)) : accuracyMargin;
+  const margin = squares.length > 0 ? REWARD_MARGIN * Math.sqrt(mean(squares)) : ACCURACY_MARGIN;
   const interval = changeInterval(before, after)!;
   return {
     learning: classify(interval, margin),
@@ -123,7 +123,7 @@ function classify([low, high]: Interval, margin: number): Learning {
 
 /** Classifies an interval over problems, as `classify` does; inconclusive if there are too few. */
 export function classifyProblems(interval: Interval, margin: number, problems: number): Learning {
-  return problems < fewestProblems ? 'inconclusive' : classify(interval, margin);
+  return problems < FEWEST_PROBLEMS ? 'inconclusive' : classify(interval, margin);
 }
 
 /** `+0.250 (95 % +0.140 to +0.360)` */
@@ -177,10 +177,10 @@ function greedyNote(evaluations: readonly EvaluationRecord[], { learning }: Held
 function hintOf({ learning, problems, difference }: HeldOutChange, reward: RewardChange | undefined): string {
   if (learning !== 'inconclusive') return '';
   const steps = reward?.learning === 'improved' && difference > 0 ? 'more steps, or ' : '';
-  if (problems >= fewestProblems) {
+  if (problems >= FEWEST_PROBLEMS) {
     return `; ${steps}more problems (eval_fraction or eval_dataset, eval.limit) would tell`;
   }
-  return `; fewer than ${fewestProblems} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;
+  return `; fewer than ${FEWEST_PROBLEMS} problems show nothing: hold out more (eval_fraction or eval_dataset) and ask them (eval.limit)`;
 }
 
 function rewardReason(change: RewardChange): string {

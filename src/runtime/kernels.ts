@@ -15,9 +15,9 @@ export type KernelLibrary = { readonly library: string; readonly unit: Unit } | 
 
 const folder = join(import.meta.dirname, '..', '..', 'kernels');
 const source = join(folder, 'operators.c');
-const compiler = 'cc';
+const COMPILER = 'cc';
 const flags = ['-O3', '-std=gnu11', '-shared', '-fPIC', '-pthread'];
-const compilerTimeout = 180_000; // ms; it takes about a second
+const COMPILER_TIMEOUT = 180_000; // ms; it takes about a second
 
 let found: KernelLibrary | undefined;
 /** koffi unloads a library whose handle is collected. */
@@ -70,15 +70,15 @@ export function compiledLibrary(unit: Unit, environment: Readonly<Record<string,
   mkdirSync(cache, { recursive: true });
   // Under a temporary name until it is complete, since other processes may look for it.
   const unfinished = `${library}.${process.pid}`;
-  const { error, status, stderr } = spawnSync(compiler, [...options, source, '-o', unfinished, '-lm'], {
+  const { error, status, stderr } = spawnSync(COMPILER, [...options, source, '-o', unfinished, '-lm'], {
     encoding: 'utf8',
-    timeout: compilerTimeout,
+    timeout: COMPILER_TIMEOUT,
     env: environment as NodeJS.ProcessEnv,
   });
   if (error || status !== 0) {
     rmSync(unfinished, { force: true });
     const reason = error ? messageOf(error) : (stderr.trim().split('\n')[0] ?? '');
-    throw new Error(`the C compiler ${compiler} failed: ${reason}`);
+    throw new Error(`the C compiler ${COMPILER} failed: ${reason}`);
   }
   renameSync(unfinished, library);
   return library;

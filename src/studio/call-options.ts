@@ -1,11 +1,11 @@
 // Checks the options of functions that programs call, since TypeScript does not check ranges.
 import { z } from 'zod';
-import { mostCompletions, mostSamples } from '../config/limits.ts';
+import { MOST_COMPLETIONS, MOST_SAMPLES } from '../config/limits.ts';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 
-export const completionCount = z.int().min(1).max(mostCompletions);
-export const sampleSize = z.int().min(1).max(mostSamples);
+export const completionCount = z.int().min(1).max(MOST_COMPLETIONS);
+export const sampleSize = z.int().min(1).max(MOST_SAMPLES);
 export const temperature = z.number().nonnegative();
 export const checkpointName = z.string();
 

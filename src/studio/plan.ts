@@ -11,7 +11,7 @@ import { shellWord } from '../shell-word.ts';
 import { promptLengths } from './data/length-distribution.ts';
 import { type Problems, promptOf, stepCount } from './data/problems.ts';
 import { fitPrompts } from './data/prompt-lengths.ts';
-import { rentalStart } from './machine/gpu-cost.ts';
+import { RENTAL_START } from './machine/gpu-cost.ts';
 import { type GpuEstimate, gpuEstimate } from './machine/gpu-memory.ts';
 import { type Rental, rentalOf } from './modal/rental.ts';
 import { readRequirements } from './requirements.ts';
@@ -93,7 +93,7 @@ export interface PlanOptions extends RunPlace {
 }
 
 /** The number of problems whose prompts are measured with an environment, since starting its episodes may take a while. */
-const openedEpisodes = 256;
+const OPENED_EPISODES = 256;
 
 /** Throws the errors of requirements, of opening data, rewards and model files, and `PROMPT_TOO_LONG`, as training would. */
 export async function planTraining(loaded: LoadedConfig, options: PlanOptions = {}): Promise<Plan> {
@@ -104,7 +104,7 @@ export async function planTraining(loaded: LoadedConfig, options: PlanOptions = 
   const backend = await backendOf(config);
   const model = await backend.describe(config);
   const { problems, renderer } = fitPrompts(config, task.problems, { ...model, prompt: promptOf(config) });
-  const measured = config.environment === null ? problems.train : problems.train.slice(0, openedEpisodes);
+  const measured = config.environment === null ? problems.train : problems.train.slice(0, OPENED_EPISODES);
   const lengths = promptLengths(measured, await openings(task.environment, measured), renderer)!;
   const workload = workloadOf(config, lengths.max);
   const steps = stepCount(config, problems);
@@ -177,7 +177,7 @@ function rentedEstimates(rental: Rental, { needed, memory, fits }: GpuEstimate, 
   return {
     device: `${rental.gpu} at Modal`,
     memory: { estimate: needed, parts: { [`on the ${rental.gpu}`]: needed }, available: memory, fits },
-    time: { estimate: seconds, start: rentalStart, per_step: (seconds - rentalStart) / steps, evaluations: 0 },
+    time: { estimate: seconds, start: RENTAL_START, per_step: (seconds - RENTAL_START) / steps, evaluations: 0 },
     spend: {
       usd: rental.usd,
       note: `about ${dollars(rental.usd)} at ${dollars(rental.usd_per_hour)} an hour; ${bound}`,

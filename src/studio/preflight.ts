@@ -30,23 +30,23 @@ export interface PreflightReport {
 }
 
 /** The numbers of prompts, of completions of each, and of gold answers to score; a step may have fewer. */
-const sampledPrompts = 4;
-const samplesPerPrompt = 4;
-const goldRows = 16;
+const SAMPLED_PROMPTS = 4;
+const SAMPLES_PER_PROMPT = 4;
+const GOLD_ROWS = 16;
 /** Samples that must have earned nothing before that stops a run: of a policy that is right one time in ten, 1 such set in 150 has none. */
-const fewestUnearned = 48;
+const FEWEST_UNEARNED = 48;
 /** The maximum number of training problems whose prompts and answers are looked at. */
-const checkedRows = 5000;
+const CHECKED_ROWS = 5000;
 /** With fewer completions, that none of them ended may be chance. */
-const fewestToEnd = 8;
+const FEWEST_TO_END = 8;
 /** In nats. A larger gap means that sampler and trainer compute different models: importance ratios would be off by 5 %. */
-const largestAllowedGap = 0.05;
+const LARGEST_ALLOWED_GAP = 0.05;
 /** In nats, of a sampler that rounds weights. With a larger gap, the weights of tokens in the loss approach the bound of the correction, by default 3. */
-const largestCorrectedGap = 1;
+const LARGEST_CORRECTED_GAP = 1;
 /** The fraction of completions cut off above which there is a warning. */
-const toleratedTruncation = 0.5;
+const TOLERATED_TRUNCATION = 0.5;
 /** Models with fewer parameters are trained as from scratch: they want, and bear, much larger steps. */
-const smallModel = 10_000_000;
+const SMALL_MODEL = 10_000_000;
 /** Learning rates below which 100 steps change little, and recommended ones. */
 const slowRates = {
   table: { what: 'a table of logits', below: 0.1, start: '0.5' },
@@ -56,13 +56,13 @@ const slowRates = {
 };
 
 /** From this learning rate on, so many whole weights forget within tens of steps how to write: SmolLM2-135M came from 0.56 to 0. */
-const fastRate = 1e-4;
+const FAST_RATE = 1e-4;
 
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model } = setup;
-  const examples = problems.train.slice(0, Math.min(sampledPrompts, config.prompts_per_step));
-  const samplesPerExample = Math.min(samplesPerPrompt, config.num_generations);
+  const examples = problems.train.slice(0, Math.min(SAMPLED_PROMPTS, config.prompts_per_step));
+  const samplesPerExample = Math.min(SAMPLES_PER_PROMPT, config.num_generations);
   const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
   if (!groups) return undefined;
   const trajectories = groups.flatMap((group) => group.trajectories).filter(({ steps }) => steps.length > 0);
@@ -77,7 +77,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
     }),
   );
   const metrics = { ...rolloutMetrics(groups), ...reasonMetrics(reasons) };
-  const answered = problems.train.slice(0, goldRows);
+  const answered = problems.train.slice(0, GOLD_ROWS);
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
   const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
@@ -137,16 +137,16 @@ async function sampleGroups(
 /** Samples of other prompts, where there are others, so many that it would be no chance if they earned nothing either. */
 function sampleMore(setup: Setup, signal: AbortSignal | undefined): Promise<Group[] | undefined> {
   const { train } = setup.problems;
-  const wanted = Math.ceil(fewestUnearned / samplesPerPrompt);
-  const examples = [...train.slice(sampledPrompts), ...train.slice(0, sampledPrompts)].slice(0, wanted);
-  const samplesPerExample = Math.ceil(fewestUnearned / examples.length);
+  const wanted = Math.ceil(FEWEST_UNEARNED / SAMPLES_PER_PROMPT);
+  const examples = [...train.slice(SAMPLED_PROMPTS), ...train.slice(0, SAMPLED_PROMPTS)].slice(0, wanted);
+  const samplesPerExample = Math.ceil(FEWEST_UNEARNED / examples.length);
   return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
 }
 
 /** What is wrong with rows of data, which the few that are sampled may not show. Episodes of environments may be slow to start: `data check` does. */
 async function rowFaults({ config, problems, rewards, environment }: Setup): Promise<readonly Check[]> {
   if (config.dataset === null || config.environment !== null) return [];
-  const rows = [...problems.train.slice(0, checkedRows), ...problems.eval];
+  const rows = [...problems.train.slice(0, CHECKED_ROWS), ...problems.eval];
   const opening = await openings(environment, rows);
   return rowChecks(rows, rewards, (row) => opening(row).messages, config).filter(({ ok }) => !ok);
 }
@@ -172,7 +172,7 @@ function endCheck(trajectories: readonly Trajectory[], { config, template }: Set
   if (ended > 0) return passed(id, `${share(ended, trajectories.length)} completions end by themselves`);
   const detail = `none of ${trajectories.length} completions ends by itself within ${config.max_completion_length} tokens`;
   if (template === 'applied') {
-    const level = trajectories.length < fewestToEnd ? 'warning' : 'error';
+    const level = trajectories.length < FEWEST_TO_END ? 'warning' : 'error';
     const hint = 'raise max_completion_length, or see that generation_config.json names the token that ends a turn';
     return failed(id, level, detail, hint);
   }
@@ -183,7 +183,7 @@ function truncationCheck(trajectories: readonly Trajectory[], { max_completion_l
   const id = 'truncation';
   const cut = trajectories.filter(({ stopReason }) => stopReason === 'max_tokens').length;
   const detail = `${share(cut, trajectories.length)} completions are cut off at ${max_completion_length} tokens`;
-  if (cut <= toleratedTruncation * trajectories.length) return passed(id, detail);
+  if (cut <= TOLERATED_TRUNCATION * trajectories.length) return passed(id, detail);
   return failed(id, 'warning', detail, 'raise max_completion_length, or ask for shorter answers');
 }
 
@@ -208,10 +208,10 @@ function masksCheck(
 function gapCheck(gap: number, config: Config): Check {
   const id = 'logprob_gap';
   const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
-  if (gap <= largestAllowedGap) return passed(id, detail);
+  if (gap <= LARGEST_ALLOWED_GAP) return passed(id, detail);
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
     const corrected = config.importance_sampling_correction;
-    if (corrected && gap <= largestCorrectedGap) {
+    if (corrected && gap <= LARGEST_CORRECTED_GAP) {
       return passed(id, `${detail}: sampling rounds the weights, which importance_sampling_correction makes up for`);
     }
     const own = corrected ? '' : 'set importance_sampling_correction: true, or ';
@@ -225,12 +225,12 @@ function learningRateCheck(
   steps: number,
 ): Check {
   const id = 'learning_rate';
-  const whole = parameters.total < smallModel ? 'small' : 'whole';
+  const whole = parameters.total < SMALL_MODEL ? 'small' : 'whole';
   const trained = backend === 'builtin' ? 'table' : lora ? 'adapters' : whole;
   const slow = backend === 'trl' ? undefined : slowRates[trained];
   const hint = `set learning_rate${slow ? `, for a start to ${slow.start}` : ''}`;
   if (learning_rate === 0) return failed(id, 'warning', 'learning_rate is 0: nothing changes', hint);
-  if (trained === 'whole' && learning_rate >= fastRate && parameters.trainable >= smallModel) {
+  if (trained === 'whole' && learning_rate >= FAST_RATE && parameters.trainable >= SMALL_MODEL) {
     const detail = `${learning_rate} is much for whole weights: language models forget how to write`;
     return failed(id, 'warning', detail, `${hint}, or train adapters, which bear it: leave lora: null out`);
   }

@@ -9,7 +9,7 @@ import type { GoldVerdict } from './data/gold-answers.ts';
 import type { Setup } from './setup.ts';
 
 /** The fraction of right answers that may score no more than a wrong one before there is a warning. */
-const toleratedReversals = 0.2;
+const TOLERATED_REVERSALS = 0.2;
 
 /** @param reasons of the groups, why each would be trained on or not */
 export function rewardChecks(groups: readonly Group[], reasons: readonly GroupReason[], setup: Setup): Check[] {
@@ -87,7 +87,7 @@ function rightAnswersCheck(groups: readonly Group[], setup: Setup): Check {
   }
   if (right === 0) return passed(id, 'no group has a right and a wrong answer');
   const detail = `${share(reversed, right)} right answers score no more than a wrong one beside them`;
-  if (reversed <= toleratedReversals * right) return passed(id, detail);
+  if (reversed <= TOLERATED_REVERSALS * right) return passed(id, detail);
   const heavier = `raise the weight of ${first}${others.length > 0 ? ` against ${others.join(', ')}` : ''}`;
   const longer = others.includes('overlong') ? 'raise max_completion_length, lower overlong_buffer, or ' : '';
   const hint = `${longer}${heavier}: groups teach what scores most`;

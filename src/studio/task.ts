@@ -86,15 +86,15 @@ export async function openStageTask(stage: Stage, parts?: TaskParts): Promise<Ta
 }
 
 /** Milliseconds that an environment may take to start an episode. */
-const startLimit = 10_000;
+const START_LIMIT = 10_000;
 
 /** The first states of the episodes of some problems. Throws `ENVIRONMENT_FAILED` for the first episode that cannot start. */
 export async function openings(environment: Environment, rows: readonly Example[]): Promise<(row: Example) => State> {
   const known = new Map<Example, State>();
   for (const [i, row] of rows.entries()) {
     try {
-      const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), startLimit));
-      const { answer } = await callEnv(env, 'start', startLimit);
+      const env = checkedEnv(await withinTime(() => environment.build(frozenCopy(row)), START_LIMIT));
+      const { answer } = await callEnv(env, 'start', START_LIMIT);
       known.set(row, answer);
       if (isRemote(env)) env.release();
     } catch (error) {

@@ -8,7 +8,7 @@ export interface TextStream {
   end(): string;
 }
 
-const replacement = '\ufffd';
+const REPLACEMENT = '\ufffd';
 
 export interface TextStreamOptions extends DecodeOptions {
   /** The token before the first, whose text the stream continues. @default the stream begins a text */
@@ -34,7 +34,7 @@ export function createTextStream(tokenizer: Tokenizer, { behind, ...options }: T
     push(id) {
       window.push(id);
       const text = pending();
-      if (text === '' || text.endsWith(replacement)) return '';
+      if (text === '' || text.endsWith(REPLACEMENT)) return '';
       window = window.slice(context);
       context = window.length;
       return text;

@@ -2,14 +2,14 @@
 import { overlap } from './tagged-calls.ts';
 import { callFromJson, type FoundCall, spacedJson, type ToolSyntax } from './tool-syntax.ts';
 
-const tag = '<|python_tag|>';
+const TAG = '<|python_tag|>';
 
 export const llama3: ToolSyntax = {
-  markers: [tag],
+  markers: [TAG],
   find(text, ended) {
-    const tagged = text.indexOf(tag);
-    const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + tag.length))![0].length;
-    const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + tag.length + lead];
+    const tagged = text.indexOf(TAG);
+    const lead = /^[\s;]*/.exec(text.slice(tagged < 0 ? 0 : tagged + TAG.length))![0].length;
+    const [start, jsonStart] = tagged < 0 ? [0, lead] : [tagged, tagged + TAG.length + lead];
     const json = text.slice(jsonStart);
     // Without the tag, only an object that begins like a call counts, since an answer may also be JSON.
     if (tagged < 0 && !/^\{\s*"(name|type)"\s*:/.test(json)) return undefined;
@@ -20,11 +20,11 @@ export const llama3: ToolSyntax = {
     return { start, end: jsonStart + length, call: callFromJson(json.slice(0, length), 'parameters') };
   },
   mayBegin(text) {
-    const tagged = text.indexOf(tag);
+    const tagged = text.indexOf(TAG);
     if (tagged >= 0) return tagged;
     // An object that begins like a call, or may yet.
     if (/^[\s;]*(\{\s*("(name|type)"\s*(:.*)?|"?|"\w{1,4}"?)?)?$/s.test(text)) return 0;
-    return text.length - overlap(text, tag);
+    return text.length - overlap(text, TAG);
   },
   render: ({ name, arguments: args }) => spacedJson({ name, parameters: args }),
 };

@@ -24,8 +24,8 @@ export interface MlflowPair {
 }
 
 /** The limits of one request. */
-export const mostMetrics = 1000;
-export const mostParameters = 100;
+export const MOST_METRICS = 1000;
+export const MOST_PARAMETERS = 100;
 
 interface RunAnswer {
   readonly run: {
@@ -38,10 +38,10 @@ interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
-const timeLimit = 10_000;
+const TIME_LIMIT = 10_000;
 /** Statuses that may be temporary: the server may answer later, or after a restart. */
 const passing = new Set([408, 429, 500, 502, 503, 504]);
-const proxied = 'mlflow-artifacts:';
+const PROXIED = 'mlflow-artifacts:';
 
 export class MlflowClient {
   readonly uri: string;
@@ -109,12 +109,12 @@ export class MlflowClient {
 
   /** Whether artifacts are uploaded through the server; other stores need their own clients. */
   takesArtifacts(artifacts: string): boolean {
-    return artifacts.startsWith(proxied);
+    return artifacts.startsWith(PROXIED);
   }
 
   async putArtifact(artifacts: string, path: string, content: Uint8Array, signal?: AbortSignal): Promise<void> {
     const folder = artifacts
-      .slice(proxied.length)
+      .slice(PROXIED.length)
       .replace(/^\/\/[^/]*/, '')
       .replace(/^\/+/, '');
     const place = `${folder}/${path}`.split('/').map(encodeURIComponent).join('/');
@@ -142,7 +142,7 @@ export class MlflowClient {
   /** Throws `MlflowRefusal` for good; any other error may be temporary. */
   async #request(method: string, path: string, { body, signal }: RequestOptions = {}): Promise<Response> {
     const binary = body instanceof Uint8Array;
-    const limit = AbortSignal.timeout(timeLimit);
+    const limit = AbortSignal.timeout(TIME_LIMIT);
     let response: Response;
     try {
       response = await fetch(`${this.uri}/api/2.0/${path}`, {

@@ -10,8 +10,8 @@ import { trainerTags } from './trainer-tags.ts';
 
 /** The version of the client that Gradus was tested with; `uvx` fetches it when it is first needed. */
 const client = ['--from', 'wandb==0.31.0', 'python', '-m', 'gradus_worker.wandb_tracker'] as const;
-const endLimit = 60_000; // ms for the client to send the rest
-const mostPoints = 200;
+const END_LIMIT = 60_000; // ms for the client to send the rest
+const MOST_POINTS = 200;
 
 interface Point {
   readonly step: number;
@@ -99,7 +99,7 @@ class WandbTracker implements Tracker {
     await this.settle();
     try {
       const end = { exit_code: status === 'failed' ? 1 : 0, note: note ?? null, files };
-      await this.#worker.call('end', end, { timeout: endLimit });
+      await this.#worker.call('end', end, { timeout: END_LIMIT });
     } catch (error) {
       this.#endFault = messageOf(error);
     } finally {
@@ -115,7 +115,7 @@ class WandbTracker implements Tracker {
         return 1;
       }
       const text = waiting.findIndex((item) => 'text' in item);
-      const points = waiting.slice(0, Math.min(mostPoints, text < 0 ? waiting.length : text));
+      const points = waiting.slice(0, Math.min(MOST_POINTS, text < 0 ? waiting.length : text));
       await this.#worker.call('log', { points });
       return points.length;
     } catch (error) {

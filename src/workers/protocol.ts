@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 /** The version of the protocol, which must be equal on both sides. Raise it with every change that an older side would misunderstand. */
-export const protocolVersion = 1;
+export const PROTOCOL_VERSION = 1;
 
 /** The first line that a worker writes. */
 const hello = z.strictObject({

@@ -13,7 +13,7 @@ export interface PythonCodeOptions {
 }
 
 /** Puts our packages in place of the working directory, whose files could otherwise hide modules of Python's library. */
-const program =
+const PROGRAM =
   'import sys; sys.path[0] = sys.argv[1]; from gradus_worker.user_code.start import start; start(int(sys.argv.pop()))';
 
 /** Ends the process of a `PythonCode` that has been garbage-collected. */
@@ -79,7 +79,7 @@ export class PythonCode {
     const worker = await startWorker({
       name: 'python',
       command: interpreter,
-      args: ['-c', program, pythonFolder, String(memory)],
+      args: ['-c', PROGRAM, pythonFolder, String(memory)],
       stderr: 'inherit',
       ...(handlers && { handlers }),
       fix: 'rewards and environments in Python need Python 3.10 or later: put python3 on the path, or name it with GRADUS_PYTHON',

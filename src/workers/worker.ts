@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { GradusError, messageOf } from '../errors.ts';
 import { afterTime } from '../time-limits.ts';
-import { type Failure, type Hello, type OutgoingMessage, parseMessage, protocolVersion } from './protocol.ts';
+import { type Failure, type Hello, type OutgoingMessage, PROTOCOL_VERSION, parseMessage } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
 /** Answers a call that the worker makes. If it throws, the worker receives the error. */
@@ -41,7 +41,7 @@ interface Pending {
 }
 
 /** Milliseconds from closing a worker's stdin until it is killed. */
-const grace = 3000;
+const GRACE = 3000;
 
 /**
  * Starts a process and waits for its hello. Throws `WORKER_MISSING` if the command cannot be run, `WORKER_MISMATCH` if it is another worker or has
@@ -130,7 +130,7 @@ export class Worker {
     this.#closed = true;
     this.#hold(true);
     this.#process.stdin.end();
-    setTimeout(() => this.#kill(), grace).unref();
+    setTimeout(() => this.#kill(), GRACE).unref();
   }
 
   /** Kills the worker. Waiting calls and later ones fail with `reason`. */
@@ -177,7 +177,7 @@ export class Worker {
       this.end(new GradusError('WORKER_UNINTELLIGIBLE', said, { hint: this.#logHint(), kind: 'failed' }));
     } else if ('hello' in message) {
       const { hello } = message;
-      if (hello.protocol === protocolVersion && hello.worker === name) this.#greeting.resolve(hello);
+      if (hello.protocol === PROTOCOL_VERSION && hello.worker === name) this.#greeting.resolve(hello);
       else this.end(this.#mismatch(hello));
     } else if ('fatal' in message) {
       this.end(this.#failure(message.fatal));
@@ -217,7 +217,7 @@ export class Worker {
 
   #mismatch({ protocol, worker }: Hello): GradusError {
     const { name, fix } = this.#options;
-    const message = `the ${name} worker speaks protocol ${protocol} as ${worker}, not ${protocolVersion} as ${name}`;
+    const message = `the ${name} worker speaks protocol ${protocol} as ${worker}, not ${PROTOCOL_VERSION} as ${name}`;
     return new GradusError('WORKER_MISMATCH', message, { ...(fix && { hint: fix }), kind: 'not_ready' });
   }
 

@@ -11,10 +11,10 @@ import { trainingProcesses } from './mapping.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Milliseconds to import PyTorch and TRL: it takes seconds on an idle machine, minutes on a busy one or from a network disk. */
-const startLimit = 600_000;
+const START_LIMIT = 600_000;
 
 /** The hint if it is missing. */
-export const trlFix = 'gradus doctor --backend trl --fix';
+export const TRL_FIX = 'gradus doctor --backend trl --fix';
 
 /** Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. */
 function environmentFolder(environment: Environment = process.env): string {
@@ -54,7 +54,7 @@ export function workerOptions(config: Config, environment: Environment = process
     command: trlPython(environment),
     args: [...launcher, 'gradus_worker.trl'],
     environment: { PYTHONPATH: pythonFolder },
-    fix: trlFix,
-    startTimeout: startLimit,
+    fix: TRL_FIX,
+    startTimeout: START_LIMIT,
   };
 }

@@ -7,7 +7,7 @@ import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus agent-docs                    the topics
   gradus agent-docs quickstart
   gradus agent-docs rewards --json
@@ -20,7 +20,7 @@ export function agentDocsCommand(cli: Cli): Command {
     .description('read guides: first run, rewards, environments, diagnosing, checklists, hyper-parameters, stages, …')
     .argument('[topic]', 'a topic; without it all are listed')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((topic?: string) => showGuide(cli, topic)));
 }
 

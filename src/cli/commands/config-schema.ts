@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus config-schema > gradus.schema.json
       # then, as the first line of a config: # yaml-language-server: $schema=gradus.schema.json
 `;
@@ -34,7 +34,7 @@ export function configSchemaCommand(cli: Cli): Command {
   return new Command('config-schema')
     .description('print the JSON Schema of configurations: every key with its type, default and meaning')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(
       cli.action(async () => {
         const json_schema = await configJsonSchema();

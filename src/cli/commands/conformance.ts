@@ -4,7 +4,7 @@ import type { ConformanceReport } from '../../studio/conformance/conformance.ts'
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus conformance
   gradus conformance --json
 `;
@@ -13,7 +13,7 @@ export function conformanceCommand(cli: Cli): Command {
   return new Command('conformance')
     .description("recompute every loss and advantage on this machine and compare them with TRL's numbers")
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action(() => run(cli)));
 }
 

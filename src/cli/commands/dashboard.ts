@@ -4,7 +4,7 @@ import { portNumber } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 import { serveUntilStopped } from '../signals.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus dashboard                             the runs under runs/, at http://127.0.0.1:6060
   gradus dashboard --root elsewhere/runs --port 0 --json
 `;
@@ -22,7 +22,7 @@ export function dashboardCommand(cli: Cli): Command {
     .option('--host <address>', 'where to listen; the default is for this machine only', '127.0.0.1')
     .option('--port <port>', 'where to listen; 0 takes any that is free', portNumber, 6060)
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: DashboardFlags) => serveDashboard(cli, flags)));
 }
 

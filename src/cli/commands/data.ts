@@ -6,7 +6,7 @@ import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus data check grpo.yaml
   gradus data check grpo.yaml --set prompt_column=problem --json
 `;
@@ -19,7 +19,7 @@ export function dataCommand(cli: Cli): Command {
     .argument('<config>', 'a YAML or JSON file')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, { set }: { readonly set: readonly string[] }) => runCheck(cli, config, set)));
   return data;
 }

@@ -18,9 +18,9 @@ import { sampleText } from './sample.ts';
 const bundledConfig = fileURLToPath(new URL('../../../demo/demo.yaml', import.meta.url));
 
 /** The number of completions shown of each policy. */
-const shownSamples = 4;
+const SHOWN_SAMPLES = 4;
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus demo
   gradus demo --seed 1 --json
 `;
@@ -44,7 +44,7 @@ export function demoCommand(cli: Cli): Command {
     .option('--config <file>', 'a configuration to use instead of the bundled one', bundledConfig)
     .option('--out <dir>', 'the run directory (default: a new one, runs/demo)')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: DemoFlags) => runDemo(cli, flags)));
 }
 
@@ -89,7 +89,7 @@ function showDemo(output: Cli['output'], result: TrainResult, seed: number, seco
   const shown = (step: number) =>
     samples
       .filter((sample) => sample.step === step)
-      .slice(0, shownSamples)
+      .slice(0, SHOWN_SAMPLES)
       .map((sample) => `  ${sampleText(sample)}`);
   const [low, high] = after.interval.map((bound) => bound.toFixed(2));
   const change = `${before.accuracy.toFixed(2)} → ${after.accuracy.toFixed(2)} (95 % ${low}–${high})`;

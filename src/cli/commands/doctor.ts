@@ -6,7 +6,7 @@ import { given } from '../arguments.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus doctor
   gradus doctor --config grpo.yaml --json
   gradus doctor --backend trl --fix
@@ -21,7 +21,7 @@ export function doctorCommand(cli: Cli): Command {
     .option('--config <config>', 'check what this configuration needs')
     .option('--fix', 'install missing requirements where a command can, then check again')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: Pick<DoctorOptions, 'backend' | 'config' | 'fix'>) => examine(cli, flags)));
 }
 

@@ -8,7 +8,7 @@ import { checkError, checkLines } from '../check-lines.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus env check envs/hotel.ts:HotelEnv
   gradus env check envs/hotel.ts:HotelEnv --config '{"difficulty": "hard"}' --json
   gradus env check envs/hotel.ts:HotelEnv --config grpo.yaml
@@ -36,7 +36,7 @@ export function envCommand(cli: Cli): Command {
     .option('--input <file>', 'a data set of problems, if the environment has none')
     .option('--n <rows>', 'number of problems to play', Number, 16)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((reference: string | undefined, flags: CheckFlags) => runCheck(cli, reference, flags)));
   return env;
 }

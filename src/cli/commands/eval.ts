@@ -7,7 +7,7 @@ import type { Cli } from '../main.ts';
 import { changedLine, evaluationLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus eval runs/small
   gradus eval latest --n 200 --k 1,8 --json
   gradus eval grpo.yaml                        the model as it is, before any training
@@ -39,7 +39,7 @@ export function evalCommand(cli: Cli): Command {
       [],
     )
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: EvalFlags) => runEvaluation(cli, subject, flags)));
 }
 

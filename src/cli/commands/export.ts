@@ -5,7 +5,7 @@ import type { ExportOptions } from '../../studio/finished-runs/export.ts';
 import { given } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus export latest --merge --out my-model
   gradus export runs/small --merge --dtype bfloat16 --out my-model
   gradus export runs/small --format peft --out my-adapter
@@ -31,7 +31,7 @@ export function exportCommand(cli: Cli): Command {
     )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: ExportFlags) => runExport(cli, run, flags)));
 }
 

@@ -4,7 +4,7 @@ import type { GpuPathResult, GpuPlace } from '../../studio/machine/gpu-path.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus gpu-train grpo.yaml
   gradus gpu-train grpo.yaml --json
 `;
@@ -14,7 +14,7 @@ export function gpuTrainCommand(cli: Cli): Command {
     .description('show where a configuration could be trained on a GPU, what is missing, and the cost; spends nothing')
     .argument('<config>', 'a YAML or JSON file')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string) => explain(cli, config)));
 }
 

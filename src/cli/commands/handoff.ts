@@ -6,7 +6,7 @@ import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect, given } from '../arguments.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus handoff grpo.yaml --to unsloth --out unsloth-run
   gradus handoff grpo.yaml --to verl --out verl-run
   gradus handoff grpo.yaml --to verl --out verl-run --set prompts_per_step=128 --set num_generations=16 --overwrite
@@ -32,7 +32,7 @@ export function handoffCommand(cli: Cli): Command {
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--overwrite', 'write over an earlier hand-off; checkpoints in it stay')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: HandoffFlags) => runHandoff(cli, config, flags)));
 }
 

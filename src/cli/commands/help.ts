@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus help train
   gradus help runs show
   gradus help exit-codes
@@ -17,7 +17,7 @@ export function helpCommand(cli: Cli): Command {
     .description('show help on a command, or on exit-codes')
     .argument('[topic...]', 'a command, or exit-codes')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((topic: readonly string[]) => showHelp(cli, command.parent!, topic)));
   return command;
 }

@@ -9,7 +9,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus init my-task                          arithmetic, with a reward of your own
   gradus init my-task --template csv           problems from a table
   gradus init --template gsm8k --json          into this folder
@@ -22,7 +22,7 @@ interface Template {
 }
 
 /** None of our dependencies needs its install script, and that of ONNX Runtime downloads CUDA libraries from outside npm. */
-const installCommand = 'npm install --ignore-scripts';
+const INSTALL_COMMAND = 'npm install --ignore-scripts';
 
 const configured = [
   'gradus rewards test --reward rewards/reward.ts:score --input rewards/cases.jsonl --json',
@@ -39,7 +39,7 @@ const templates = {
   csv: { description: 'problems from a table', next: configured },
   env: {
     description: 'a multi-turn environment with its own problems and scores',
-    next: [installCommand, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
+    next: [INSTALL_COMMAND, 'npm test', 'gradus env check --config grpo.yaml --json', ...configured.slice(1)],
   },
 } as const satisfies Record<string, Template>;
 
@@ -56,7 +56,7 @@ export function initCommand(cli: Cli): Command {
     .argument('[dir]', 'the folder of the project', '.')
     .addOption(choice.choices(names).default('reward'))
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((dir: string, { template }: { template: TemplateName }) => init(cli, dir, template)));
 }
 
@@ -117,7 +117,7 @@ function nextBeside(packageFile: string, next: readonly string[]): readonly stri
   const { type, dependencies, devDependencies } = parsedPackage(packageFile);
   const isDependency = [dependencies, devDependencies].some((names) => isObject(names) && 'gradus' in names);
   const others: Readonly<Record<string, readonly string[]>> = {
-    [installCommand]: [isDependency ? installCommand : 'npm install gradus --ignore-scripts'],
+    [INSTALL_COMMAND]: [isDependency ? INSTALL_COMMAND : 'npm install gradus --ignore-scripts'],
     // Node refuses tests that are ES modules in a CommonJS package.
     'npm test': type === 'commonjs' ? [] : ['node --test env.test.ts'],
   };

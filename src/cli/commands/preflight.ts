@@ -10,9 +10,9 @@ import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Completions that are shown. */
-const shownSamples = 4;
+const SHOWN_SAMPLES = 4;
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus preflight grpo.yaml
   gradus preflight grpo.yaml --set max_completion_length=128 --json
 
@@ -25,7 +25,7 @@ export function preflightCommand(cli: Cli): Command {
     .argument('<config>', 'a YAML or JSON file')
     .option('--set <key=value>', 'override a key of the configuration; the value is YAML (repeatable)', collect, [])
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(
       cli.action((config: string, { set }: { readonly set: readonly string[] }) => runPreflight(cli, config, set)),
     );
@@ -54,7 +54,7 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
 }
 
 function summary({ checks, samples }: PreflightReport): string {
-  const shown = samples.slice(0, shownSamples).map(({ prompt, completion, messages, reward, stop_reason }) => {
+  const shown = samples.slice(0, SHOWN_SAMPLES).map(({ prompt, completion, messages, reward, stop_reason }) => {
     const question = oneLine(prompt.at(-1)?.content ?? '', 50);
     return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });

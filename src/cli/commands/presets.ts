@@ -6,7 +6,7 @@ import { existingNames } from '../../nearest.ts';
 import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus presets
   gradus presets dapo
   gradus presets --json
@@ -18,7 +18,7 @@ export function presetsCommand(cli: Cli): Command {
     .description('list presets, settings from papers or for a purpose: values, sources, when to use them')
     .argument('[name]', 'a preset; without it all are listed')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((name?: string) => show(cli, name)));
 }
 

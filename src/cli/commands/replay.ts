@@ -7,7 +7,7 @@ import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { rewardSettings } from '../reward-settings.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus replay latest --reward exact_match
   gradus replay runs/small --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --json
   gradus replay small --reward rewards/stricter.ts:score --steps 20
@@ -27,7 +27,7 @@ export function replayCommand(cli: Cli): Command {
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .option('--steps <n>', 'only the last N steps (default: all)', positiveInteger)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: ReplayFlags) => runReplay(cli, run, flags)));
 }
 

@@ -6,12 +6,12 @@ import { table } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { rewardSettings } from '../reward-settings.ts';
 
-const listExamples = `Examples:
+const LIST_EXAMPLES = `Examples:
   gradus rewards list
   gradus rewards list --json                   with the JSON Schema of their settings
 `;
 
-const testExamples = `Examples:
+const TEST_EXAMPLES = `Examples:
   gradus rewards test --reward numeric_match --input cases.jsonl
   gradus rewards test --reward numeric_match --reward-config '{"pattern": "#### (.*)"}' --input cases.jsonl --json
   gradus rewards test --reward rewards/mine.ts:score --input cases.jsonl
@@ -20,7 +20,7 @@ A case is a line such as {"completion": "so it is 4", "answer": "4", "expected":
 the reward reads, and the score that it should give (null: does not apply). Any other score is exit code 5.
 `;
 
-const serveExamples = `Examples:
+const SERVE_EXAMPLES = `Examples:
   gradus rewards serve grpo.yaml
   echo '{"id": 1, "row": {"question": "2 + 2?", "answer": "4"}, "completion": "4", "completion_ids": [20, 2]}' | gradus rewards serve grpo.yaml
 
@@ -41,7 +41,7 @@ export function rewardsCommand(cli: Cli): Command {
     .command('list')
     .description('the built-in rewards and their settings')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', listExamples)
+    .addHelpText('before', LIST_EXAMPLES)
     .action(cli.action(() => listRewards(cli)));
   rewards
     .command('test')
@@ -50,14 +50,14 @@ export function rewardsCommand(cli: Cli): Command {
     .option('--reward-config <json>', 'settings of a built-in reward, as a JSON object')
     .requiredOption('--input <file>', 'the cases: JSON lines with completion, answer, other columns and expected')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', testExamples)
+    .addHelpText('before', TEST_EXAMPLES)
     .action(cli.action((flags: TestFlags) => runTest(cli, flags)));
   rewards
     .command('serve')
     .description('score completions that other programs sampled, as JSON lines over stdin and stdout')
     .argument('<config>', 'a YAML or JSON file, whose rewards score; its model and its data are not opened')
     .option('--json', 'the same: it always prints lines of JSON')
-    .addHelpText('before', serveExamples)
+    .addHelpText('before', SERVE_EXAMPLES)
     .action(cli.action((config: string) => runServer(cli, config)));
   return rewards;
 }

@@ -16,7 +16,7 @@ import { oneLine } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus sample latest --n 8
   gradus sample runs/small --prompt "What is 3 + 4?" --temperature 0
   gradus sample ./my-model --prompt "What is 3 + 4?"    a model that export --merge wrote, or any other
@@ -54,7 +54,7 @@ export function sampleCommand(cli: Cli): Command {
     .option('--max-tokens <count>', 'maximum length of a completion (default: the configuration’s)', positiveInteger)
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: SampleFlags) => runSampling(cli, subject, flags)));
 }
 

@@ -4,7 +4,7 @@ import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus schema                    their names
   gradus schema train.result/1
   gradus schema train              the same
@@ -15,7 +15,7 @@ export function schemaCommand(cli: Cli): Command {
     .description('print the JSON Schema of what a command prints with --json')
     .argument('[name]', 'the value of `schema` in an output, or the name of a command')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((name?: string) => showSchema(cli, name)));
 }
 

@@ -7,7 +7,7 @@ import type { Cli } from '../main.ts';
 import { describeError } from '../output.ts';
 import { serveUntilStopped } from '../signals.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus serve latest
   gradus serve runs/small --port 8080 --name my-model
   gradus serve ./my-model                      a model that export --merge wrote, or any other
@@ -31,7 +31,7 @@ export function serveCommand(cli: Cli): Command {
     .option('--name <name>', 'what clients call the model (default: the name of the run, or of the model)')
     .option('--api-key-env <variable>', 'the environment variable with the key that clients must send (default: none)')
     .option('--json', 'print one JSON object on stdout, as soon as it listens')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((subject: string, flags: ServeFlags) => runServer(cli, subject, flags)));
 }
 

@@ -7,7 +7,7 @@ import { makeFolder } from '../../runs/make-folder.ts';
 import type { Cli } from '../main.ts';
 import { readPackageFile } from '../package-files.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus skills install                        .claude/skills/gradus/SKILL.md, for Claude Code
   gradus skills install --codex                .agents/skills/gradus/SKILL.md, for Codex and others
   gradus skills install --dir ~/.claude/skills
@@ -32,7 +32,7 @@ export function skillsCommand(cli: Cli): Command {
     .option('--dir <dir>', 'to any other folder of skills')
     .option('--overwrite', 'replace a different version that is already there')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: SkillsFlags) => install(cli, flags)));
   return skills;
 }

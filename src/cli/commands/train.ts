@@ -12,7 +12,7 @@ import { describeError } from '../output.ts';
 import { Progress } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus train grpo.yaml
   gradus train grpo.yaml --dry-run             how much memory and time it would take
   gradus train grpo.yaml --set learning_rate=1e-4 --set lora.r=8 --name warmer
@@ -63,7 +63,7 @@ export function trainCommand(cli: Cli): Command {
     .option('--yes', 'agree to the cost of the plan; without it the plan is shown and nothing is rented')
     .option('--json', 'print one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout during training; the last is the result')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((config: string, flags: TrainFlags) => runTraining(cli, config, flags)));
 }
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { Cli } from '../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus version
   gradus version --json
 `;
@@ -11,7 +11,7 @@ export function versionCommand(cli: Cli): Command {
   return new Command('version')
     .description('print the versions of gradus, Node and ONNX Runtime')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(
       cli.action(async () => {
         const { ownVersions } = await import('../../studio/versions.ts');

@@ -20,11 +20,11 @@ import {
 export type EquivalenceMode = 'strict' | 'lenient';
 
 // Decimals are assumed to be rounded to this many places, as in math-verify.
-const decimalPlaces = 6;
-const sampledPoints = 8;
-const leastComparedPoints = 3;
-const relativeTolerance = 1e-9;
-const absoluteTolerance = 1e-12;
+const DECIMAL_PLACES = 6;
+const SAMPLED_POINTS = 8;
+const LEAST_COMPARED_POINTS = 3;
+const RELATIVE_TOLERANCE = 1e-9;
+const ABSOLUTE_TOLERANCE = 1e-12;
 
 /**
  * Whether `answer` means the same as `gold`. Not symmetric: `x = 3` and 3 match either way, but the answer 3 does not match the gold `2x = 6`.
@@ -87,12 +87,12 @@ class Comparison {
       if ((areWhole || this.mode === 'lenient') && isEqual(goldCount, answerCount)) return true;
     }
     if (!isDecimal(goldBare) && !isDecimal(answerBare)) return undefined;
-    if (goldValue && answerValue) return roundTo(goldValue, decimalPlaces) === roundTo(answerValue, decimalPlaces);
+    if (goldValue && answerValue) return roundTo(goldValue, DECIMAL_PLACES) === roundTo(answerValue, DECIMAL_PLACES);
     // One is irrational, so it cannot lie exactly halfway between two rounded values.
     const written = goldValue ?? answerValue;
     const other = valueAt(goldValue ? answer : gold, {});
     if (!written || other.im !== 0 || !Number.isFinite(other.re)) return false;
-    const scale = 10 ** decimalPlaces;
+    const scale = 10 ** DECIMAL_PLACES;
     return Math.round(toNumber(written) * scale) === Math.round(other.re * scale);
   }
 
@@ -177,7 +177,7 @@ function haveSameValues(gold: MathNode, answer: MathNode): boolean {
     if (!areClose(goldValue, answerValue)) return false;
     compared++;
   }
-  return compared >= leastComparedPoints;
+  return compared >= LEAST_COMPARED_POINTS;
 }
 
 /** The factor between two expressions, if it is the same real number, not 0, at every point. */
@@ -188,17 +188,17 @@ function ratio(gold: MathNode, answer: MathNode): number | undefined {
     if (!hasValue(goldValue) || !hasValue(answerValue)) continue;
     if (goldValue.re === 0 || answerValue.re === 0 || goldValue.im !== 0 || answerValue.im !== 0) return undefined;
     factor ??= goldValue.re / answerValue.re;
-    if (Math.abs(goldValue.re / answerValue.re - factor) > relativeTolerance * Math.abs(factor)) return undefined;
+    if (Math.abs(goldValue.re / answerValue.re - factor) > RELATIVE_TOLERANCE * Math.abs(factor)) return undefined;
     compared++;
   }
-  return compared >= leastComparedPoints ? factor : undefined;
+  return compared >= LEAST_COMPARED_POINTS ? factor : undefined;
 }
 
 /** The values of both at points that are the same in every call: half of them near 1, all within ±4. */
 function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [Complex, Complex]> {
   const names = [...new Set([...variablesOf(gold), ...variablesOf(answer)])].sort();
   const random = randomStream(1);
-  for (let i = 0; i < sampledPoints; i++) {
+  for (let i = 0; i < SAMPLED_POINTS; i++) {
     const point = Object.fromEntries(
       names.map((name) => [name, i % 2 === 0 ? 0.5 + random.uniform() : 8 * random.uniform() - 4]),
     );
@@ -207,7 +207,7 @@ function* valuesAtPoints(gold: MathNode, answer: MathNode): Generator<readonly [
 }
 
 function areClose(a: Complex, b: Complex): boolean {
-  return modulus(subtract(a, b)) <= relativeTolerance * Math.max(modulus(a), modulus(b)) + absoluteTolerance;
+  return modulus(subtract(a, b)) <= RELATIVE_TOLERANCE * Math.max(modulus(a), modulus(b)) + ABSOLUTE_TOLERANCE;
 }
 
 function isEquation(node: MathNode): node is Equation {

@@ -22,8 +22,8 @@ const expression = new RegExp(
 );
 
 // Answers are near the end: only this many characters there are searched.
-const longestSearched = 20_000;
-const mostBoxes = 50;
+const LONGEST_SEARCHED = 20_000;
+const MOST_BOXES = 50;
 
 /** Text that may be the answer. The contents of a box are the answer even if they are not mathematics. */
 export interface AnswerCandidate {
@@ -33,7 +33,7 @@ export interface AnswerCandidate {
 
 /** Candidates for the answer of `text`, from the most to the least explicit. */
 export function* answerCandidates(fullText: string): Generator<AnswerCandidate> {
-  const text = fullText.slice(-longestSearched);
+  const text = fullText.slice(-LONGEST_SEARCHED);
   const boxed = lastBoxes(text);
   if (boxed !== undefined) yield { text: boxed, source: 'box' };
   for (const pattern of announced) {
@@ -55,7 +55,7 @@ function* candidatesIn(text: string): Generator<AnswerCandidate> {
 /** The content of the last box and of those joined to it: `\boxed{1}, \boxed{2}` is `1,2`. */
 function lastBoxes(text: string): string | undefined {
   const boxes: { readonly start: number; readonly end: number; readonly content: string }[] = [];
-  for (const match of [...text.matchAll(boxCommand)].slice(-mostBoxes)) {
+  for (const match of [...text.matchAll(boxCommand)].slice(-MOST_BOXES)) {
     const start = match.index + match[0].length;
     const end = closingBrace(text, start);
     if (end !== undefined) boxes.push({ start: match.index, end, content: text.slice(start, end) });

@@ -11,7 +11,7 @@ interface Operation {
 }
 
 const hundredth = { numerator: 1n, denominator: 100n };
-const largestFactorial = 170n;
+const LARGEST_FACTORIAL = 170n;
 
 /** A function defined only for real numbers. */
 function ofReals(compute: (...operands: number[]) => number): Operation['value'] {
@@ -45,7 +45,7 @@ function binomial(n: bigint, k: bigint): bigint | undefined {
 }
 
 function factorial(n: bigint): bigint | undefined {
-  if (n < 0n || n > largestFactorial) return undefined;
+  if (n < 0n || n > LARGEST_FACTORIAL) return undefined;
   let result = 1n;
   for (let i = 2n; i <= n; i++) result *= i;
   return result;

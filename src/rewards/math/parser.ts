@@ -5,8 +5,8 @@ import { infinity, type MathNode, operation, type Relation, type RelationSign } 
 import { functionNames, normalise, type Token, tokenize } from './tokens.ts';
 
 // Answers are short. Longer or more deeply nested ones are not parsed, since they would only cost time.
-const longestAnswer = 1000;
-const deepestNesting = 60;
+const LONGEST_ANSWER = 1000;
+const DEEPEST_NESTING = 60;
 
 const relationSigns: ReadonlySet<string> = new Set<RelationSign>(['=', '<', '<=', '>', '>=', '!=']);
 const closers: Readonly<Record<string, string>> = { '|': '|', '⌊': '⌋', '⌈': '⌉' };
@@ -20,7 +20,7 @@ const operationOfName: Readonly<Record<string, OperationName>> = {
 
 /** The syntax tree of the answer, a `word` if it is plain text; `undefined` if it is neither. */
 export function parseAnswer(text: string): MathNode | undefined {
-  if (text.length > longestAnswer) return undefined;
+  if (text.length > LONGEST_ANSWER) return undefined;
   const tokens = tokenize(normalise(text));
   if (tokens.length === 0) return undefined;
   if (isText(tokens)) return { kind: 'word', text: tokens.map((token) => token.text).join(' ') };
@@ -347,7 +347,7 @@ class Parser {
   }
 
   private deeper(): void {
-    if (++this.depth > deepestNesting) throw new NotMathematics();
+    if (++this.depth > DEEPEST_NESTING) throw new NotMathematics();
   }
 }
 

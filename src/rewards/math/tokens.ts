@@ -124,10 +124,10 @@ const markOfCommand: Readonly<Record<string, string>> = {
 
 const nameOfCommand: Readonly<Record<string, string>> = { infty: 'infinity', inf: 'infinity', mathrme: 'e' };
 
-const units =
+const UNITS =
   'mm|cm|dm|km|ft|in|mg|kg|ml|mL|mph|kmh|kph|min|sec|hr|hrs|lb|lbs|oz|yd|mi|ms|kB|MB|GB|Hz|kHz|kW|rad|m|g|s|h|l|L';
 // A unit is a longer word after a space, or one in the list: the ab in 2ab is a product.
-const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${units})(?![a-zA-Z]))(?:\s*\^\s*\{?[23]\}?)?`;
+const unit = String.raw`(?:\s+[a-zA-Z]{3,}|\s*(?:${UNITS})(?![a-zA-Z]))(?:\s*\^\s*\{?[23]\}?)?`;
 const per = String.raw`\s*(?:\/|\bper\b)\s*[a-zA-Z]+(?:\s*\^\s*\{?[23]\}?)?`;
 const trailingUnits = new RegExp(String.raw`(?<=[\d)}%])(?:${unit}(?:${per})?)+[\s.]*$`);
 const singleLetterUnit = /(?<=\d)[mgshlL]$/;
@@ -161,13 +161,13 @@ function textOf(content: string, before: string): string {
   const trimmed = content.trim();
   if (/^,?\s*(?:and|or)$/.test(trimmed)) return ',';
   if (/^(?:%|percent|pi|[eiA-Z])$/.test(trimmed) || functionNames.has(trimmed)) return ` ${trimmed} `;
-  if (/[\d)}%a-zA-Z]\s*$/.test(before)) return ` ${unitMark} `;
+  if (/[\d)}%a-zA-Z]\s*$/.test(before)) return ` ${UNIT_MARK} `;
   return /[a-zA-Z]{2}/.test(trimmed) ? `"${trimmed}"` : ` ${trimmed} `;
 }
 
 /** A placeholder for a unit that is still to be removed together with its exponent. */
-const unitMark = '\u0001';
-const markedUnits = new RegExp(String.raw`${unitMark}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?`, 'g');
+const UNIT_MARK = '\u0001';
+const markedUnits = new RegExp(String.raw`${UNIT_MARK}(?:\s*\^\s*(?:\{\s*[-\d]+\s*\}|[23]))?`, 'g');
 
 /** Whether the text contains words of a sentence, as opposed to functions, units, or variables after a number. */
 export function hasProse(text: string): boolean {

@@ -33,7 +33,7 @@ export interface FollowOptions {
 }
 
 /** The number of checks without news after which an `idle` event is sent, so that a broken connection is noticed. */
-const quietChecks = 30;
+const QUIET_CHECKS = 30;
 
 /** Ends after `reset`, `end`, `gone` and `damaged`, or when the signal is aborted. */
 export async function* followRun(
@@ -82,7 +82,7 @@ export async function* followRun(
       quiet = hasLines || text !== sent ? 0 : quiet + 1;
       sent = text;
       if (!isActive(record)) return yield { event: 'end' };
-      if (quiet >= quietChecks) {
+      if (quiet >= QUIET_CHECKS) {
         quiet = 0;
         yield { event: 'idle' };
       }

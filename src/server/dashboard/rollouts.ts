@@ -10,7 +10,7 @@ import { mean, standardDeviation } from '../../statistics.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
 
 /** The number of characters of a prompt in the row of its group. */
-const promptCharacters = 300;
+const PROMPT_CHARACTERS = 300;
 
 /** The steps whose rollouts were saved. */
 export function rolloutSteps(directory: string): number[] {
@@ -83,6 +83,6 @@ function groupRow({ id, fate, reason, prompt, completions }: RolloutRecord, inde
   const given = rewards.filter((reward) => reward !== null);
   const spread = given.length > 0 && { mean: mean(given), std: standardDeviation(given) };
   const last = prompt.at(-1)?.content;
-  const text = typeof last === 'string' ? last.slice(0, promptCharacters) : '';
+  const text = typeof last === 'string' ? last.slice(0, PROMPT_CHARACTERS) : '';
   return { index, id: String(id), fate, reason, prompt: text, rewards, ...spread };
 }

@@ -23,7 +23,7 @@ import type { LiveRuns } from './live-runs.ts';
 import { runNames } from './runs-in-root.ts';
 
 /** The number of points of a row's curve. */
-const sparkPoints = 60;
+const SPARK_POINTS = 60;
 
 /** Reads as much as possible: damaged files are reported, and the rest is shown. Throws only if run.json cannot be read. */
 export function runPage(directory: string, live: LiveRuns): RunPage {
@@ -79,7 +79,7 @@ function lastAccuracy(evaluations: readonly EvaluationRecord[]): RunRow['accurac
 
 function spark(metrics: readonly MetricsRecord[]): number[] {
   const rewards = metrics.flatMap(({ reward }) => (typeof reward === 'number' ? [reward] : []));
-  const each = Math.max(1, Math.ceil(rewards.length / sparkPoints));
+  const each = Math.max(1, Math.ceil(rewards.length / SPARK_POINTS));
   return Array.from({ length: Math.ceil(rewards.length / each) }, (_, i) =>
     Number(mean(rewards.slice(i * each, (i + 1) * each)).toPrecision(4)),
   );

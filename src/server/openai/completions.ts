@@ -5,7 +5,7 @@ import type { CompletionRequest } from './requests.ts';
 import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
 
 /** What OpenAI's interface takes where a request says nothing. */
-const defaultTokens = 16;
+const DEFAULT_TOKENS = 16;
 
 /** A prompt that is told before its completion. */
 interface Echo {
@@ -94,7 +94,7 @@ function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
 function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Asked {
   model.assertIs(request.model);
   const { max_tokens, logprobs } = request;
-  const maxTokens = max_tokens ?? defaultTokens;
+  const maxTokens = max_tokens ?? DEFAULT_TOKENS;
   const prompts = givenPrompts(request).map((prompt) => idsOf(model, prompt));
   const asked = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
   model.assertFits(asked);

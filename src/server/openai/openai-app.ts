@@ -25,7 +25,7 @@ export interface OpenAiAppOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-const mostBytes = 16 * 2 ** 20;
+const MOST_BYTES = 16 * 2 ** 20;
 
 /** How one kind of request is answered. */
 interface Route<R> {
@@ -49,9 +49,9 @@ export function openAiApp(model: ServedModel, { host, apiKey, onError = () => {}
   } else if (host !== undefined) app.use(ownHost(host));
   app.use(
     bodyLimit({
-      maxSize: mostBytes,
+      maxSize: MOST_BYTES,
       onError: () => {
-        throw new ApiError(413, 'request_too_large', `A request may have ${mostBytes} bytes`);
+        throw new ApiError(413, 'request_too_large', `A request may have ${MOST_BYTES} bytes`);
       },
     }),
   );

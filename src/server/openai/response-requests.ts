@@ -38,8 +38,8 @@ const tool = z.strictObject({
   strict: z.boolean().nullish(),
 });
 
-const logprobs = 'message.output_text.logprobs';
-const kept = 'this server keeps no responses: send the whole conversation as input';
+const LOGPROBS = 'message.output_text.logprobs';
+const KEPT = 'this server keeps no responses: send the whole conversation as input';
 
 export const responsesRequest = z
   .strictObject({
@@ -56,15 +56,15 @@ export const responsesRequest = z
     text: z.strictObject({ format: textFormat.nullish() }).nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
     // No reasoning is told apart from the answer, and so there is none to include.
-    include: z.array(z.enum([logprobs, 'reasoning.encrypted_content'])).nullish(),
+    include: z.array(z.enum([LOGPROBS, 'reasoning.encrypted_content'])).nullish(),
     stream_options: z.strictObject({ include_obfuscation: z.boolean().nullish() }).nullish(),
     truncation: without('disabled'),
     background: without(false),
-    previous_response_id: z.null({ error: kept }).optional(),
-    conversation: z.null({ error: kept }).optional(),
+    previous_response_id: z.null({ error: KEPT }).optional(),
+    conversation: z.null({ error: KEPT }).optional(),
   })
-  .refine(({ include, top_logprobs }) => include?.includes(logprobs) || !top_logprobs, {
-    error: `it needs include: ["${logprobs}"]`,
+  .refine(({ include, top_logprobs }) => include?.includes(LOGPROBS) || !top_logprobs, {
+    error: `it needs include: ["${LOGPROBS}"]`,
     path: ['top_logprobs'],
   });
 export type ResponsesRequest = z.output<typeof responsesRequest>;
@@ -78,7 +78,7 @@ export function chatRequestOf(request: ResponsesRequest): ChatRequest {
     messages: messagesOf(request) as ChatRequest['messages'],
     tools: request.tools?.map(({ type, ...described }) => ({ type, function: described })),
     max_completion_tokens: max_output_tokens,
-    logprobs: include?.includes(logprobs) ?? false,
+    logprobs: include?.includes(LOGPROBS) ?? false,
     stream_options: { include_usage: true },
   };
 }

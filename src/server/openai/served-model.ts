@@ -131,8 +131,8 @@ export class ServedModel {
       throw new ApiError(400, 'unsupported', 'This model cannot tell log-probabilities of prompts', 'echo');
     // Each completion repeats its prompt.
     const tokens = prompts.reduce((sum, { length }) => sum + length, 0) * (n ?? 1);
-    if (tokens > mostEchoed) {
-      const said = `A request may ask for the log-probabilities of ${mostEchoed} tokens of prompts, not of ${tokens}`;
+    if (tokens > MOST_ECHOED) {
+      const said = `A request may ask for the log-probabilities of ${MOST_ECHOED} tokens of prompts, not of ${tokens}`;
       throw new ApiError(400, 'too_many_tokens', said, 'prompt');
     }
     const reading = this.#reading.then(() => policy.textLogprobs!(prompts, { topLogprobs, signal }));
@@ -226,7 +226,7 @@ const nothing: ServedCompletion = {
 };
 
 /** Tokens of prompts whose log-probabilities are told at once. */
-const mostEchoed = 2 ** 18;
+const MOST_ECHOED = 2 ** 18;
 
 function tokensOf({
   ids,
@@ -245,10 +245,10 @@ function tokensOf({
 }
 
 /** They are held at once. */
-const mostCompletions = 1024;
+const MOST_COMPLETIONS = 1024;
 
 function assertFew(completions: number): void {
-  if (completions <= mostCompletions) return;
-  const said = `A request may ask for ${mostCompletions} completions, of all its prompts together, not for ${completions}`;
+  if (completions <= MOST_COMPLETIONS) return;
+  const said = `A request may ask for ${MOST_COMPLETIONS} completions, of all its prompts together, not for ${completions}`;
   throw new ApiError(400, 'too_many_completions', said, 'n');
 }

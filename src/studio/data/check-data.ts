@@ -6,7 +6,7 @@ import { counted } from '../../counted.ts';
 import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
-import { fewestProblems } from '../../runs/verdict.ts';
+import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
@@ -22,10 +22,10 @@ export interface DataCheck {
 }
 
 /** The maximum number of answers that are scored. Fewer are, if a reward may be slow: one that runs code, or a function of the user's. */
-const scoredAnswers = 5000;
-const slowlyScoredAnswers = 64;
+const SCORED_ANSWERS = 5000;
+const SLOWLY_SCORED_ANSWERS = 64;
 /** The maximum number of problems in each split whose episodes are started, since an environment may be slow. */
-const openedEpisodes = 500;
+const OPENED_EPISODES = 500;
 
 /** Checks the data of a configuration. Throws if the data, the rewards or the tokenizer cannot be opened. */
 export async function checkData(config: Config): Promise<DataCheck> {
@@ -40,7 +40,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
   const measured = promptLengths(rows, opening, renderer);
   const lengths = measured && measured.max > 0 ? measured : undefined;
   const isSlow = task.rewards.some(({ judges }) => judges === 'unknown');
-  const scored = rows.slice(0, isSlow ? slowlyScoredAnswers : scoredAnswers);
+  const scored = rows.slice(0, isSlow ? SLOWLY_SCORED_ANSWERS : SCORED_ANSWERS);
   const verdicts = await scoreGoldAnswers(scored, task.rewards, prompt);
   const room = Math.min(contextLength - config.max_completion_length, config.max_prompt_tokens ?? contextLength);
   return {
@@ -52,7 +52,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
       ...heldOutCheck(task.problems, config),
       ...(lengths ? [promptLengthCheck(lengths, room, config)] : []),
       ...verdicts.map((verdict) => goldAnswersCheck(verdict, config.max_error_fraction)),
-      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, slowlyScoredAnswers))]),
+      ...(config.environment === null ? [] : [await goldEpisodes(task, config, rows.slice(0, SLOWLY_SCORED_ANSWERS))]),
     ],
     problems: { train: task.problems.train.length, eval: task.problems.eval.length },
     ...(lengths && { prompt_lengths: lengths }),
@@ -62,7 +62,7 @@ export async function checkData(config: Config): Promise<DataCheck> {
 function problemsToOpen(problems: Problems, { environment }: Config): Problems {
   if (environment === null) return problems;
   const { train, eval: heldOut } = problems;
-  return { train: train.slice(0, openedEpisodes), eval: heldOut.slice(0, openedEpisodes) };
+  return { train: train.slice(0, OPENED_EPISODES), eval: heldOut.slice(0, OPENED_EPISODES) };
 }
 
 type Prompt = (row: Example) => readonly Message[];
@@ -71,7 +71,7 @@ type Prompt = (row: Example) => readonly Message[];
 const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
 
 /** Prompts that are rendered to see whether they differ: the first two that do suffice. */
-const comparedPrompts = 100;
+const COMPARED_PROMPTS = 100;
 
 /** Checks that the model's chat template, if it has one, is applied to prompts exactly once, and that prompts differ once it is. */
 export function templateCheck(
@@ -81,7 +81,7 @@ export function templateCheck(
   renderer: Renderer,
 ): Check {
   const id = 'chat_template';
-  if (template === 'applied' && areRenderedAlike(rows.slice(0, comparedPrompts).map(opening), renderer)) {
+  if (template === 'applied' && areRenderedAlike(rows.slice(0, COMPARED_PROMPTS).map(opening), renderer)) {
     const hint = 'the template must write messages: set chat_template to one that does, or to none for plain text';
     return failed(
       id,
@@ -184,7 +184,7 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt
 }
 
 /** The fraction of equal answers from which a model does well without reading the question. */
-const usualFraction = 0.8;
+const USUAL_FRACTION = 0.8;
 
 /** Whether nearly all answers are the same, as with labels of which one is frequent: whoever always gives it is nearly always right. */
 function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
@@ -193,7 +193,7 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
   const answers = rows.map((row) => answerOf(row, decisive)).filter((answer) => answer !== undefined);
   const counts = [...Map.groupBy(answers, (answer) => answer)].map(([answer, same]) => [answer, same.length] as const);
   const [usual, count] = counts.reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
-  if (counts.length < 2 || count < usualFraction * answers.length) return [];
+  if (counts.length < 2 || count < USUAL_FRACTION * answers.length) return [];
   const detail = `${share(count, answers.length)} right answers are ${JSON.stringify(usual.slice(0, 40))}: always giving it is right as often`;
   return [
     failed('usual_answer', 'warning', detail, 'take rows with that answer out, or judge accuracy against that share'),
@@ -249,8 +249,8 @@ export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check
   const id = 'held_out';
   const asked = heldOut.length;
   if (config.eval === null || asked === 0) return [];
-  if (asked >= fewestProblems) return [passed(id, `evaluations ask ${counted(asked, 'held-out problem')}`)];
-  const detail = `evaluations ask ${counted(asked, 'held-out problem')}: with fewer than ${fewestProblems} every verdict is inconclusive`;
+  if (asked >= FEWEST_PROBLEMS) return [passed(id, `evaluations ask ${counted(asked, 'held-out problem')}`)];
+  const detail = `evaluations ask ${counted(asked, 'held-out problem')}: with fewer than ${FEWEST_PROBLEMS} every verdict is inconclusive`;
   const more = config.eval.limit <= asked ? 'raise eval.limit' : 'hold out more: eval_fraction or eval_dataset';
   return [failed(id, 'warning', detail, more)];
 }

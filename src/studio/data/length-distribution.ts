@@ -19,9 +19,9 @@ export interface LengthDistribution {
 }
 
 /** If there are more prompts than this, only every n-th of them is measured, and those with the longest texts. */
-const mostMeasured = 2000;
-const longestMeasured = 50;
-const bins = 10;
+const MOST_MEASURED = 2000;
+const LONGEST_MEASURED = 50;
+const BINS = 10;
 
 /**
  * Measures the lengths of prompts, or of a sample if there are many. Returns undefined if there is none. The maximum is practically exact, since the
@@ -35,7 +35,7 @@ export function promptLengths(
 ): LengthDistribution | undefined {
   if (rows.length === 0) return undefined;
   const lengthOf = (row: Example) => renderer.render(opening(row)).ids.length;
-  const every = Math.ceil(rows.length / mostMeasured);
+  const every = Math.ceil(rows.length / MOST_MEASURED);
   const lengths = rows
     .filter((_, i) => i % every === 0)
     .map(lengthOf)
@@ -59,14 +59,14 @@ function longestTexts(rows: readonly Example[], opening: (row: Example) => State
   return rows
     .map((row) => ({ row, size: size(row) }))
     .sort((a, b) => b.size - a.size)
-    .slice(0, longestMeasured)
+    .slice(0, LONGEST_MEASURED)
     .map(({ row }) => row);
 }
 
 /** Bins of equal width over ascending lengths. */
 function histogram(lengths: readonly number[]): LengthDistribution['histogram'] {
   const first = lengths[0]!;
-  const width = Math.max(1, Math.ceil((lengths.at(-1)! - first + 1) / bins));
+  const width = Math.max(1, Math.ceil((lengths.at(-1)! - first + 1) / BINS));
   const count = Math.floor((lengths.at(-1)! - first) / width) + 1;
   return Array.from({ length: count }, (_, i) => {
     const [from, to] = [first + i * width, first + (i + 1) * width - 1];

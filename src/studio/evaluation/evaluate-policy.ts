@@ -33,7 +33,7 @@ interface Scored {
 }
 
 /** The number of completions that are sampled together: enough to fill any batch, but few enough that a cancelled evaluation ends soon. */
-const completionsAtOnce = 256;
+const COMPLETIONS_AT_ONCE = 256;
 
 /** The names of the metrics that every evaluation may have; rewards and environments add their own. */
 export function evaluationMetricNames(rewardNames: readonly string[], k: readonly number[]): string[] {
@@ -124,7 +124,7 @@ async function answer(
   { policy, generator, rewardModel, progress, seed, signal }: EvaluationOptions,
 ): Promise<Scored[][]> {
   const groups: Scored[][] = [];
-  const size = Math.max(1, Math.floor(completionsAtOnce / samplesPerExample));
+  const size = Math.max(1, Math.floor(COMPLETIONS_AT_ONCE / samplesPerExample));
   for (let start = 0; start < problems.length && !signal?.aborted; start += size) {
     const examples = problems.slice(start, start + size);
     const trajectories = await generator(sampling).generate(examples, policy, {

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { type Interval, pairedInterval, unpairedInterval } from '../../intervals.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
-import { accuracyMargin, classifyProblems, metricWindows } from '../../runs/verdict.ts';
+import { ACCURACY_MARGIN, classifyProblems, metricWindows } from '../../runs/verdict.ts';
 import { mean } from '../../statistics.ts';
 import { type InspectedRun, type RunSummary, summarizeRun } from './inspect-run.ts';
 
@@ -106,7 +106,7 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
   const paired = sameMeasure && sameProblems;
   const difference = paired ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
   if (!difference) return undefined;
-  const learning = classifyProblems(difference.interval, accuracyMargin, difference.problems);
+  const learning = classifyProblems(difference.interval, ACCURACY_MARGIN, difference.problems);
   const caveat = sameMeasure
     ? (earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
     : 'what counts as correct is not the same: their first rewards differ';
@@ -115,7 +115,7 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
     run: run.record.id,
     against: against.record.id,
     ...difference,
-    margin: accuracyMargin,
+    margin: ACCURACY_MARGIN,
     conclusion: caveat === undefined ? names[learning] : 'inconclusive',
     paired,
     ...(caveat !== undefined && { caveat }),

@@ -60,7 +60,7 @@ interface Rescored extends Place {
   readonly error?: string;
 }
 
-const shown = 10;
+const SHOWN = 10;
 
 /**
  * Groups are scored as a whole, as in training, with the example's columns. For an episode of several turns, the reward sees the last turn.
@@ -134,9 +134,9 @@ function compared(groups: readonly (readonly Rescored[])[]): Omit<Replay, 'run' 
     differences: pairs
       .filter(({ before, after }) => before !== after)
       .sort((a, b) => Math.abs(b.after - b.before) - Math.abs(a.after - a.before))
-      .slice(0, shown),
+      .slice(0, SHOWN),
     failures: failed.length,
-    errors: failed.slice(0, shown),
+    errors: failed.slice(0, SHOWN),
   };
 }
 

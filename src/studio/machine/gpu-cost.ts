@@ -46,14 +46,14 @@ const rented: Readonly<Record<string, RentedGpu>> = {
 };
 
 /** Seconds until the first step, in which the container starts and packages and weights are loaded. */
-export const rentalStart = 180;
+export const RENTAL_START = 180;
 /** The least time, in seconds, that transformers' `generate` or vLLM takes to sample the next token of all completions of a batch. */
 const slowestToken = { transformers: 0.03, vllm: 0.008 };
 /** The fraction of a GPU's operations per second that training reaches. */
-const utilisation = 0.3;
+const UTILISATION = 0.3;
 /** Operations per parameter and token: forward pass 2, the same again for gradient checkpointing 2, backward pass 4. */
-const flopsPerParameterAndToken = 8;
-const bytesPerParameter = 2;
+const FLOPS_PER_PARAMETER_AND_TOKEN = 8;
+const BYTES_PER_PARAMETER = 2;
 
 export const rentedGpus: readonly string[] = Object.keys(rented);
 
@@ -70,11 +70,12 @@ export function gpuCost(gpu: string, work: GpuWork): GpuCost | undefined {
   if (!machine) return undefined;
   const perToken = Math.max(
     slowestToken[work.useVllm ? 'vllm' : 'transformers'],
-    (bytesPerParameter * work.parameters) / machine.bandwidth,
+    (BYTES_PER_PARAMETER * work.parameters) / machine.bandwidth,
   );
   const sampling = work.completionTokens * perToken;
-  const learning = (flopsPerParameterAndToken * work.parameters * work.tokensPerStep) / (utilisation * machine.flops);
-  const seconds = rentalStart + work.steps * (sampling + learning);
+  const learning =
+    (FLOPS_PER_PARAMETER_AND_TOKEN * work.parameters * work.tokensPerStep) / (UTILISATION * machine.flops);
+  const seconds = RENTAL_START + work.steps * (sampling + learning);
   const usdPerHour = count * machine.usdPerHour;
   const usd = (time: number) => (time / 3600) * usdPerHour;
   return {

@@ -99,7 +99,7 @@ const places = {
 
 const placeIds = Object.keys(places) as PlaceId[];
 
-const note =
+const NOTE =
   'nothing was started, installed or spent; time and cost are estimates by the formula in docs/gpu.md, evaluations not counted, with list prices that may have changed';
 
 /** Throws `GPU_POINTLESS` if the configuration has no model, and the errors of loading it. */
@@ -149,7 +149,7 @@ export async function explainGpuPath(
     data: dataOf(config),
     chosen,
     places: described,
-    note,
+    note: NOTE,
     ...(missing.length > 0 && { error: notReady(missing, chosen) }),
     ...(refused !== undefined && {
       error: { code: 'CONFIG_CONFLICT', message: refused, hint: 'change the configuration' },

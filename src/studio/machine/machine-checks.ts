@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { readAnyArchitecture } from '../../backends/model-files/any-architecture.ts';
 import { findModel } from '../../backends/model-files/find-model.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
-import { installCommand, testedVersions, trlFix, trlPython } from '../../backends/trl/python-environment.ts';
+import { installCommand, TRL_FIX, testedVersions, trlPython } from '../../backends/trl/python-environment.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { hubSettings } from '../../hub/hub-settings.ts';
@@ -44,15 +44,15 @@ export type CheckId = keyof typeof machineChecks;
 type Check = (subject: CheckSubject) => Finding | Promise<Finding>;
 
 const run = promisify(execFile);
-const commandTimeout = 1500; // ms
-const deviceTimeout = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
-const hubTimeout = 1000; // ms
-const serverTimeout = 1000; // ms
-const pythonTimeout = 5000; // ms, also enough on a busy machine
+const COMMAND_TIMEOUT = 1500; // ms
+const DEVICE_TIMEOUT = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
+const HUB_TIMEOUT = 1000; // ms
+const SERVER_TIMEOUT = 1000; // ms
+const PYTHON_TIMEOUT = 5000; // ms, also enough on a busy machine
 const oldestNode = [22, 18] as const;
-const leastMemory = 512 * 2 ** 20; // bytes, besides the weights
-const leastDisk = 2 ** 30; // bytes
-const float32 = 4; // bytes
+const LEAST_MEMORY = 512 * 2 ** 20; // bytes, besides the weights
+const LEAST_DISK = 2 ** 30; // bytes
+const FLOAT32 = 4; // bytes
 const unitNames = { amx: 'matrix units (AMX)', avx512: 'vector units (AVX-512)' } as const;
 
 export const machineChecks = {
@@ -72,11 +72,11 @@ export const machineChecks = {
     // The check `model` reports a model that cannot be found.
     const model = subject.config && (await modelOf(subject.config).catch(() => undefined));
     const weights = model?.parameters;
-    const needed = leastMemory + (weights ?? 0) * float32;
+    const needed = LEAST_MEMORY + (weights ?? 0) * FLOAT32;
     const ok = available >= needed;
     const detail = `${gigabytes(available)} available of ${gigabytes(totalmem())}`;
     return ok
-      ? { ok, detail: weights === undefined ? detail : `${detail}; the weights take ${gigabytes(weights * float32)}` }
+      ? { ok, detail: weights === undefined ? detail : `${detail}; the weights take ${gigabytes(weights * FLOAT32)}` }
       : {
           ok,
           detail: `${detail}, at least ${gigabytes(needed)} needed`,
@@ -85,11 +85,11 @@ export const machineChecks = {
   },
   disk: async () => {
     const { bavail, bsize } = await statfs('.');
-    const ok = bavail * bsize >= leastDisk;
+    const ok = bavail * bsize >= LEAST_DISK;
     return {
       ok,
       detail: `${gigabytes(bavail * bsize)} free in ${process.cwd()}`,
-      ...(!ok && { fix: `free some: runs and checkpoints need at least ${gigabytes(leastDisk)}` }),
+      ...(!ok && { fix: `free some: runs and checkpoints need at least ${gigabytes(LEAST_DISK)}` }),
     };
   },
   onnxruntime: () => {
@@ -109,7 +109,7 @@ export const machineChecks = {
   gpu: async () => {
     try {
       const query = ['--query-gpu=name,memory.total,driver_version', '--format=csv,noheader'];
-      const { stdout } = await run('nvidia-smi', query, { timeout: commandTimeout });
+      const { stdout } = await run('nvidia-smi', query, { timeout: COMMAND_TIMEOUT });
       const gpus = stdout.trim().split('\n').filter(Boolean);
       if (gpus.length > 0) return { ok: true, detail: gpus.join('; ') };
     } catch {
@@ -132,7 +132,7 @@ export const machineChecks = {
   tinker: () => missingEngine('tinker'),
   uv: async () => {
     try {
-      const { stdout } = await run('uv', ['--version'], { timeout: commandTimeout });
+      const { stdout } = await run('uv', ['--version'], { timeout: COMMAND_TIMEOUT });
       return { ok: true, detail: stdout.trim() };
     } catch {
       return {
@@ -164,7 +164,7 @@ export const machineChecks = {
   tinker_key: ({ environment }) =>
     credentials({ TINKER_API_KEY: ['TINKER_API_KEY'] }, environment, 'set TINKER_API_KEY'),
   mlflow: async ({ environment }) => {
-    await connectMlflow(environment, AbortSignal.timeout(serverTimeout));
+    await connectMlflow(environment, AbortSignal.timeout(SERVER_TIMEOUT));
     return { ok: true, detail: `the MLflow server at ${mlflowSettings(environment).uri} answers` };
   },
   model: async ({ config, environment }) => {
@@ -185,11 +185,11 @@ export const machineChecks = {
 async function hubFinding(environment: CheckSubject['environment']): Promise<Finding> {
   const { endpoint } = hubSettings(environment);
   try {
-    const { status } = await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(hubTimeout) });
+    const { status } = await fetch(endpoint, { method: 'HEAD', signal: AbortSignal.timeout(HUB_TIMEOUT) });
     return { ok: status < 500, detail: `${endpoint} answers ${status}` };
   } catch {
     const fix = 'models and data that are on this machine work without it; GRADUS_MODELS names their folder';
-    return { ok: false, detail: `${endpoint} is not reachable within ${hubTimeout / 1000} s`, fix };
+    return { ok: false, detail: `${endpoint} is not reachable within ${HUB_TIMEOUT / 1000} s`, fix };
   }
 }
 
@@ -242,7 +242,7 @@ async function device(name: Device): Promise<Finding> {
   const script = `import { deviceStatus } from ${JSON.stringify(module.href)};
     console.log(JSON.stringify(deviceStatus(${JSON.stringify(name)})));`;
   try {
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: deviceTimeout });
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { timeout: DEVICE_TIMEOUT });
     const { available, detail, fix } = JSON.parse(stdout) as DeviceStatus;
     return { ok: available, detail, ...(fix !== undefined && { fix }) };
   } catch (error) {
@@ -250,7 +250,7 @@ async function device(name: Device): Promise<Finding> {
       return { ok: false, detail: `asking ONNX Runtime for ${name} failed`, fix: 'use native.device: cpu' };
     return {
       ok: false,
-      detail: `ONNX Runtime has not answered for ${name} in ${deviceTimeout} ms`,
+      detail: `ONNX Runtime has not answered for ${name} in ${DEVICE_TIMEOUT} ms`,
       fix: 'ask again when the machine is less busy',
     };
   }
@@ -263,7 +263,7 @@ async function trlEnvironment(environment: CheckSubject['environment']): Promise
   const names = JSON.stringify(Object.keys(tested));
   const script = `import importlib.metadata as m, json; print(json.dumps({p: m.version(p) for p in ${names}}))`;
   try {
-    const { stdout } = await run(python, ['-c', script], { timeout: pythonTimeout });
+    const { stdout } = await run(python, ['-c', script], { timeout: PYTHON_TIMEOUT });
     const versions = Object.entries(JSON.parse(stdout) as Record<string, string>);
     const details = versions.map(
       ([name, version]) =>
@@ -274,7 +274,7 @@ async function trlEnvironment(environment: CheckSubject['environment']): Promise
     const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
     const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;
     const detail = code === 'ENOENT' ? `there is no ${python}` : lacks;
-    return { ok: false, detail, fix: trlFix, fixCommand: installCommand(environment) };
+    return { ok: false, detail, fix: TRL_FIX, fixCommand: installCommand(environment) };
   }
 }
 

@@ -34,7 +34,7 @@ const packageParts = [
 /** Patterns of files that are never uploaded with a folder of rewards or environments. */
 const ignored = ['**/node_modules', '**/.git', '**/.venv', '**/__pycache__', '**/runs', '**/.cache', '**/.env*'];
 /** The interpreter of the environment that Modal's `uv_sync` creates. */
-const python = '/.uv/.venv/bin/python';
+const PYTHON = '/.uv/.venv/bin/python';
 
 /**
  * Describes the app of a run; nothing is written before `write` is called.
@@ -72,8 +72,8 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
         project: [...project, [configFile, '/project/config.json']],
         command: ['/gradus/bin/gradus', 'train', '/project/config.json', ...argv],
         environment: {
-          GRADUS_TRL_PYTHON: python,
-          GRADUS_PYTHON: python,
+          GRADUS_TRL_PYTHON: PYTHON,
+          GRADUS_PYTHON: PYTHON,
           HF_HOME: '/volume/huggingface',
           NO_COLOR: '1',
         },

@@ -34,9 +34,9 @@ export interface ModalRunOptions extends RunPlace {
 
 /** The command that runs Modal's client, in the version that the app was tested with. */
 const client = ['uvx', '--from', 'modal==1.6.4', 'modal'] as const;
-const lookEvery = 500; // ms
+const LOOK_EVERY = 500; // ms
 /** The beginning of those lines of the app's output that are reports in JSON. */
-const mark = 'gradus: ';
+const MARK = 'gradus: ';
 
 const report = z.strictObject({
   call: z.string().optional(),
@@ -81,7 +81,7 @@ export async function* trainAtModal(
   const running = runApp(app, directory, options);
   let ended: Report | undefined;
   while (!ended) {
-    ended = await Promise.race([running, sleep(lookEvery, undefined)]);
+    ended = await Promise.race([running, sleep(LOOK_EVERY, undefined)]);
     yield* events.next();
   }
   if (ended.error !== undefined) {
@@ -125,7 +125,7 @@ async function runApp(app: string, directory: string, { resume, overwrite, signa
   const read = async (input: Readable) => {
     for await (const line of createInterface({ input })) {
       log.write(`${line}\n`);
-      if (line.startsWith(mark)) reported = { ...reported, ...report.parse(JSON.parse(line.slice(mark.length))) };
+      if (line.startsWith(MARK)) reported = { ...reported, ...report.parse(JSON.parse(line.slice(MARK.length))) };
       else if (line.trim() !== '') last = line.trim();
     }
   };

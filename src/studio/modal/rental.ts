@@ -23,7 +23,7 @@ export interface RentalWork {
 }
 
 /** The longest that Modal lets a container run. */
-const longest = 24 * 3600; // s
+const LONGEST = 24 * 3600; // s
 
 /** What a run would rent, with estimates. Undefined unless `compute` is `modal`. Throws the errors of `assertRentable`. */
 export function rentalOf(config: Config, run: string, work: RentalWork): Rental | undefined {
@@ -74,7 +74,7 @@ export function assertRentable({ modal, trl }: Config): void {
       path: 'modal.gpu',
     });
   }
-  if (milliseconds(modal.timeout) / 1000 > longest) {
+  if (milliseconds(modal.timeout) / 1000 > LONGEST) {
     throw new GradusError('CONFIG_INVALID', `modal.timeout: ${modal.timeout} is more than the 24h that Modal allows`, {
       hint: 'set 24h or less; gradus train --resume goes on afterwards',
       path: 'modal.timeout',

@@ -2,9 +2,9 @@
 import { GradusError } from '../../errors.ts';
 import type { Example, Group } from '../../rl.ts';
 
-const windowSteps = 10;
+const WINDOW_STEPS = 10;
 /** Characters of a problem that an error shows. */
-const mostShown = 120;
+const MOST_SHOWN = 120;
 
 /** Returns a function that counts failures step by step, and throws `ERROR_BUDGET_SPENT` once more than `fraction` of the rollouts of 10 steps failed. */
 export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
@@ -12,7 +12,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
   return (groups) => {
     const faults = groups.flatMap(faultsOf);
     recent.push({ failed: faults.length, all: groups.reduce((sum, { trajectories }) => sum + trajectories.length, 0) });
-    if (recent.length > windowSteps) recent.shift();
+    if (recent.length > WINDOW_STEPS) recent.shift();
     const failed = recent.reduce((sum, step) => sum + step.failed, 0);
     const all = recent.reduce((sum, step) => sum + step.all, 0);
     if (failed <= fraction * all) return;
@@ -41,5 +41,5 @@ function faultsOf({ example, trajectories, rewards }: Group): string[] {
 
 function beginningOf(example: Example): string {
   const text = JSON.stringify(example);
-  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
+  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }

@@ -4,11 +4,11 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Metrics } from '../../logging.ts';
 
-const metric = 'sampling/sampling_logp_difference/mean';
+const METRIC = 'sampling/sampling_logp_difference/mean';
 
 /** The mean difference per token, in nats, that rounding explains. Above it there is an alert; above five times it the run stops. */
 const tolerances = { exact: 0.05, rounded: 0.5 } as const;
-const stopFactor = 5;
+const STOP_FACTOR = 5;
 
 /** Undefined if the two differ for another reason: dropout, which only the trainer applies. */
 export function samplerTolerance(config: Config): number | undefined {
@@ -19,8 +19,8 @@ export function samplerTolerance(config: Config): number | undefined {
 
 /** Throws `SAMPLER_DIVERGED`. */
 export function assertSamplerAgrees(metrics: Metrics, tolerance: number | undefined): void {
-  const difference = metrics[metric];
-  if (difference === undefined || tolerance === undefined || difference <= stopFactor * tolerance) return;
+  const difference = metrics[METRIC];
+  if (difference === undefined || tolerance === undefined || difference <= STOP_FACTOR * tolerance) return;
   throw new GradusError(
     'SAMPLER_DIVERGED',
     `the sampler is not the model that is trained: their log-probabilities differ by ${difference.toPrecision(3)} a token`,

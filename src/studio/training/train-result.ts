@@ -40,7 +40,7 @@ export interface TrainResult {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 }
 
-const lastSteps = 10;
+const LAST_STEPS = 10;
 
 export interface TrainResultOptions {
   readonly directory: string;
@@ -103,7 +103,7 @@ function stopFailure({ stop_reason, step, max_steps }: RunRecord) {
 function trainingMetrics(steps: readonly MetricsRecord[]): Record<string, number> {
   const { step: _, ...last } = steps.at(-1) ?? { step: 0 };
   const lastStage = steps.filter(({ stage }) => stage === last.stage);
-  const rewards = lastStage.slice(-lastSteps).flatMap(({ reward }) => reward ?? []);
+  const rewards = lastStage.slice(-LAST_STEPS).flatMap(({ reward }) => reward ?? []);
   return { ...last, ...(rewards.length > 0 && { mean_reward: mean(rewards) }) };
 }
 

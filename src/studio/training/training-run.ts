@@ -27,7 +27,7 @@ import { changesOf } from './train-result.ts';
 type Events = AsyncGenerator<TrainEvent, void>;
 
 /** The number of problems whose completions are saved for people to read. */
-const sampledProblems = 4;
+const SAMPLED_PROBLEMS = 4;
 
 export interface TrainingRunOptions {
   readonly signal?: AbortSignal | undefined;
@@ -256,7 +256,7 @@ export class TrainingRun {
   async *#sample(step: number): Events {
     const { config, problems, model, generator, rewardModel } = this.#setup;
     if (this.#sampled === step || this.#signal?.aborted) return;
-    const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, sampledProblems);
+    const rows = (problems.eval.length > 0 ? problems.eval : problems.train).slice(0, SAMPLED_PROBLEMS);
     const samples = await samplePolicy(rows, step, {
       policy: model.policy(),
       generator: generator(),

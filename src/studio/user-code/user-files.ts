@@ -52,18 +52,18 @@ function modelFilesIn(folder: string): string[] {
     .sort();
 }
 
-const sampleCount = 64;
-const sampleBytes = 2 ** 16;
+const SAMPLE_COUNT = 64;
+const SAMPLE_BYTES = 2 ** 16;
 
 /** A small file whole; of a larger one the size, and samples at equal distances with both ends among them: reading all of it takes too long. */
 function samplesOf(path: string): Uint8Array[] {
   const { size } = statSync(path);
-  if (size <= sampleCount * sampleBytes) return [readFileSync(path)];
+  if (size <= SAMPLE_COUNT * SAMPLE_BYTES) return [readFileSync(path)];
   const file = openSync(path, 'r');
   try {
-    const samples = Array.from({ length: sampleCount }, (_, i) => {
-      const sample = new Uint8Array(sampleBytes);
-      readSync(file, sample, 0, sampleBytes, Math.floor((i * (size - sampleBytes)) / (sampleCount - 1)));
+    const samples = Array.from({ length: SAMPLE_COUNT }, (_, i) => {
+      const sample = new Uint8Array(SAMPLE_BYTES);
+      readSync(file, sample, 0, SAMPLE_BYTES, Math.floor((i * (size - SAMPLE_BYTES)) / (SAMPLE_COUNT - 1)));
       return sample;
     });
     return [new TextEncoder().encode(String(size)), ...samples];

@@ -7,7 +7,7 @@ import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
 import { interval95, oneLine, table } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs compare first second
   gradus runs compare small large larger --json  each of the others against the first
 `;
@@ -17,7 +17,7 @@ export function compareCommand(cli: Cli): Command {
     .description('compare metrics, configurations and held-out accuracy of runs with those of the first')
     .argument('<runs...>', 'at least two: run directories, names of runs, or latest')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((runs: string[]) => compare(cli, runs)));
 }
 
@@ -37,7 +37,7 @@ async function compare({ output }: Cli, names: readonly string[]) {
 }
 
 /** More runs than this stand below each other, one a line. */
-const mostBeside = 3;
+const MOST_BESIDE = 3;
 
 function text({ runs, config, held_out }: Comparison): string {
   const cell = (value: unknown) =>
@@ -63,7 +63,7 @@ function text({ runs, config, held_out }: Comparison): string {
     ...config.map(({ key, values }) => [key, ...values.map(cell)]),
   ];
   return [
-    table(runs.length > mostBeside ? rows[0]!.map((_, column) => rows.map((row) => row[column]!)) : rows),
+    table(runs.length > MOST_BESIDE ? rows[0]!.map((_, column) => rows.map((row) => row[column]!)) : rows),
     ...held_out.map(({ run, against, difference, interval, conclusion, caveat, paired, problems }) => {
       const how = paired
         ? `problem by problem, ${counted(problems, 'problem')}`

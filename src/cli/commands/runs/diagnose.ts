@@ -7,7 +7,7 @@ import { alertLine } from '../../alert-line.ts';
 import type { Cli } from '../../main.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs diagnose latest
   gradus runs diagnose small --json            exit 2 if an alert of level error holds
 `;
@@ -17,7 +17,7 @@ export function diagnoseCommand(cli: Cli): Command {
     .description('report what is wrong with a run and what to change; see gradus agent-docs diagnosing')
     .argument(...runArgument)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string) => diagnose(cli, run)));
 }
 

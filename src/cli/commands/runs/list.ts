@@ -6,7 +6,7 @@ import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
 import { oneLine, table } from '../../formatting.ts';
 import type { Cli } from '../../main.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs list
   gradus runs list --root elsewhere/runs --json
 `;
@@ -16,7 +16,7 @@ export function listCommand(cli: Cli): Command {
     .description('list all runs, latest first: status, first and last rewards, alerts')
     .option('--root <dir>', 'the directory that contains the runs', 'runs')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((flags: { root: string }) => listAll(cli, flags.root)));
 }
 

@@ -7,7 +7,7 @@ import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs show latest
   gradus runs show small --json
   gradus runs show small --card > card.md      data, rewards, configuration, results, in Markdown
@@ -19,7 +19,7 @@ export function showCommand(cli: Cli): Command {
     .argument(...runArgument)
     .option('--card', 'print a card of the run in Markdown: data, rewards, configuration, versions, results')
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: { card?: boolean }) => show(cli, run, flags.card ?? false)));
 }
 

@@ -9,7 +9,7 @@ import type { Cli } from '../../main.ts';
 import { evaluationLine } from '../../progress.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs snapshot latest --around 40
   gradus runs snapshot small --around 40 --window 10 --groups 4 --json
 `;
@@ -30,7 +30,7 @@ export function snapshotCommand(cli: Cli): Command {
     .option('--window <steps>', 'number of steps before and after it', nonNegativeNumber, 5)
     .option('--groups <count>', 'number of groups whose completions are shown', nonNegativeNumber, 2)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: SnapshotFlags) => snapshot(cli, run, flags)));
 }
 

@@ -5,7 +5,7 @@ import { nonNegativeNumber } from '../../arguments.ts';
 import type { Cli } from '../../main.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs stop latest
   gradus runs stop small --timeout 120 --json
 `;
@@ -16,7 +16,7 @@ export function stopCommand(cli: Cli): Command {
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait for the checkpoint', nonNegativeNumber, 60)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, { timeout }: { timeout: number }) => stop(cli, run, timeout)));
 }
 

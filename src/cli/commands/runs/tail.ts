@@ -9,7 +9,7 @@ import { evaluationLine } from '../../progress.ts';
 import { withStopSignals } from '../../signals.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs tail latest
   gradus runs tail small --since 40 --json     the steps after step 40; next_since continues
   gradus runs tail small --follow              until the run is over
@@ -17,7 +17,7 @@ const examples = `Examples:
 `;
 
 /** The number of steps shown without --since. */
-const latestSteps = 10;
+const LATEST_STEPS = 10;
 
 interface TailFlags {
   readonly since?: number;
@@ -31,14 +31,14 @@ export function tailCommand(cli: Cli): Command {
     .argument(...runArgument)
     .option(
       '--since <step>',
-      `only what came after this step (default: the last ${latestSteps} steps)`,
+      `only what came after this step (default: the last ${LATEST_STEPS} steps)`,
       nonNegativeNumber,
     )
     .option('--follow', 'continue until the run is over')
     .option('--timeout <seconds>', 'maximum time to follow; then exit with 6', nonNegativeNumber)
     .option('--json', 'print one JSON object on stdout')
     .option('--events', 'one JSON object a line on stdout; the last is the result')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: TailFlags) => tail(cli, run, flags)));
 }
 
@@ -50,7 +50,7 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   const { join } = await import('node:path');
   const directory = reader.findRun(name);
   const lastStep = reader.readMetrics(directory).at(-1)?.step ?? 0;
-  const from = since ?? Math.max(0, lastStep - latestSteps);
+  const from = since ?? Math.max(0, lastStep - LATEST_STEPS);
 
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
   const showNewEvents = () => {

@@ -11,7 +11,7 @@ import type { DescribedError } from '../../output.ts';
 import { withStopSignals } from '../../signals.ts';
 import { runArgument } from './run-argument.ts';
 
-const examples = `Examples:
+const EXAMPLES = `Examples:
   gradus runs wait latest
   gradus runs wait small --timeout 300 --json  exit 0 completed, 1 failed or stopped, 5 below a bar, 6 still running
 `;
@@ -22,7 +22,7 @@ export function waitCommand(cli: Cli): Command {
     .argument(...runArgument)
     .option('--timeout <seconds>', 'maximum time to wait (default: no limit)', nonNegativeNumber)
     .option('--json', 'print one JSON object on stdout')
-    .addHelpText('before', examples)
+    .addHelpText('before', EXAMPLES)
     .action(cli.action((run: string, flags: { timeout?: number }) => wait(cli, run, flags.timeout)));
 }
 

@@ -16,7 +16,7 @@ import { openSafetensors } from '../../../formats/safetensors.ts';
 import { learningRateSchedule } from '../../../grpo/schedules.ts';
 import { serveRewards } from '../../user-code/rewards/serve-rewards.ts';
 import { type HandoffResult, handOff } from '../handoff.ts';
-import { trlVersion, unslothVersion } from './texts.ts';
+import { TRL_VERSION, UNSLOTH_VERSION } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const python = join(root, 'python/.venv/bin/python');
@@ -152,8 +152,8 @@ for (const name of ['adapter', 'whole'] as const) {
     const { out, settings } = runs[name];
     assertFields(runs[name], settings, { 'GRPOConfig.save_steps': 2 });
     const other = trainingArguments(join(out, 'settings.json'), join(root, '.cache/trl-1.15'));
-    assert.equal(other.trl, trlVersion);
-    assert.notEqual(settings.trl, trlVersion);
+    assert.equal(other.trl, TRL_VERSION);
+    assert.notEqual(settings.trl, TRL_VERSION);
     assertFields(runs[name], other);
   });
 
@@ -239,7 +239,7 @@ test('gradus eval evaluates what was trained', () => {
 
 describe('Unsloth’s own files', () => {
   const file = join(root, 'python/oracles/unsloth_signatures.py');
-  const words = [file, join(root, '.cache/unsloth'), trlVersion];
+  const words = [file, join(root, '.cache/unsloth'), TRL_VERSION];
   const told = JSON.parse(execFileSync(python, words, { encoding: 'utf8' })) as {
     readonly version: string;
     readonly allows_trl: boolean;
@@ -248,7 +248,7 @@ describe('Unsloth’s own files', () => {
   };
 
   test('the release is the one that the hand-off names, and takes the TRL that it names', () => {
-    assert.deepEqual([told.version, told.allows_trl], [unslothVersion, true]);
+    assert.deepEqual([told.version, told.allows_trl], [UNSLOTH_VERSION, true]);
   });
 
   for (const name of ['from_pretrained', 'get_peft_model'] as const) {

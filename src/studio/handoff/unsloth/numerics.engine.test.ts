@@ -15,7 +15,7 @@ import {
   type VectorBatch,
 } from '../../conformance/loss-vectors.ts';
 import { assertUnslothTrains, unslothOverrides } from './settings.ts';
-import { trlVersion } from './texts.ts';
+import { TRL_VERSION } from './texts.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const vectors = (name: string) => JSON.parse(readFileSync(join(root, `conformance/vectors/${name}.json`), 'utf8'));
@@ -101,7 +101,7 @@ function assertClose(actual: readonly number[], expected: readonly number[], wha
 }
 
 test('losses and gradients of Unsloth are those of TRL', () => {
-  assert.equal(unsloth.trl, trlVersion);
+  assert.equal(unsloth.trl, TRL_VERSION);
   for (const [i, { name, vector }] of compared.entries()) {
     const { loss, gradient, entropy_gradient } = unsloth.losses[i]!;
     assertClose([loss], [vector.loss], name);

@@ -4,10 +4,10 @@ import { messagesColumn, type PlainMessage, plainMessages } from '../handoff-pro
 import type { HandoffTarget, RowsOptions } from '../handoff-target.ts';
 import { unslothDifferences } from './differences.ts';
 import { assertUnslothTrains, settingsFile, unslothOverrides } from './settings.ts';
-import { readme, runScript, trainedSettings, unslothVersion } from './texts.ts';
+import { RUN_SCRIPT, readme, trainedSettings, UNSLOTH_VERSION } from './texts.ts';
 
 export const unsloth: HandoffTarget = {
-  version: unslothVersion,
+  version: UNSLOTH_VERSION,
   assertHandsOver: assertUnslothTrains,
   overrides: unslothOverrides,
   differences: unslothDifferences,
@@ -15,7 +15,7 @@ export const unsloth: HandoffTarget = {
   rows: unslothRows,
   pythonFiles: ['handoff/gradus_rewards.py', 'unsloth/reward.py', 'unsloth/train.py'],
   texts: (facts) => ({
-    'run.sh': runScript,
+    'run.sh': RUN_SCRIPT,
     'settings.json': settingsFile(facts.overrides),
     'README.md': readme(facts),
   }),

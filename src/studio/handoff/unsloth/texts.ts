@@ -3,14 +3,14 @@ import type { Config } from '../../../config/schema.ts';
 import type { HandoffFacts } from '../handoff-target.ts';
 
 /** The release whose signatures the tests read. */
-export const unslothVersion = '2026.10.7';
+export const UNSLOTH_VERSION = '2026.10.7';
 
 /** The newest release that it takes; the tests train with it. */
-export const trlVersion = '1.15.0';
+export const TRL_VERSION = '1.15.0';
 
 /** A script for bash that starts train.py. Its arguments are fields of GRPOConfig. */
-export const runScript = `#!/usr/bin/env bash
-# Trains with Unsloth ${unslothVersion} and TRL ${trlVersion}: ./run.sh [FIELD=VALUE of GRPOConfig ...]; with UNSLOTH=0, with TRL alone
+export const RUN_SCRIPT = `#!/usr/bin/env bash
+# Trains with Unsloth ${UNSLOTH_VERSION} and TRL ${TRL_VERSION}: ./run.sh [FIELD=VALUE of GRPOConfig ...]; with UNSLOTH=0, with TRL alone
 set -euo pipefail
 cd "$(dirname "$0")"
 exec "\${PYTHON:-python3}" train.py "$@"
@@ -27,7 +27,7 @@ export function readme({ config, version, train, eval: heldOut, steps, differenc
   const isFolder = model!.startsWith('/');
   return `# Training with Unsloth
 
-Written by Gradus ${version} for Unsloth ${unslothVersion}: ${steps} steps of ${prompts_per_step * num_generations} completions with ${model}, on ${train} problems; ${heldOut} are held out.
+Written by Gradus ${version} for Unsloth ${UNSLOTH_VERSION}: ${steps} steps of ${prompts_per_step * num_generations} completions with ${model}, on ${train} problems; ${heldOut} are held out.
 
 | file | what |
 |---|---|
@@ -42,7 +42,7 @@ Written by Gradus ${version} for Unsloth ${unslothVersion}: ${steps} steps of ${
 On a machine with an NVIDIA GPU:
 
 \`\`\`sh
-pip install "unsloth==${unslothVersion}" "trl==${trlVersion}"${trl.use_vllm ? ' vllm' : ''}
+pip install "unsloth==${UNSLOTH_VERSION}" "trl==${TRL_VERSION}"${trl.use_vllm ? ' vllm' : ''}
 npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 

@@ -38,13 +38,13 @@ export function verlLoss({
 }
 
 /** More than any ratio of verl's, which are at most e²⁰: verl bounds the loss of negative advantages in every run. */
-const unbounded = 1e9;
+const UNBOUNDED = 1e9;
 
 /** `actor.clip_ratio_low`, `_high` and `_c`: the ranges within which ratios count. */
 export function clipRange({ loss_type, epsilon, epsilon_high, delta }: Config) {
   // CISPO's weight has one bound, which is a ratio and not a distance from 1.
-  if (loss_type === 'cispo') return { low: 1, high: rounded(epsilon_high! - 1), bound: unbounded };
-  return { low: epsilon, high: epsilon_high ?? epsilon, bound: delta ?? unbounded };
+  if (loss_type === 'cispo') return { low: 1, high: rounded(epsilon_high! - 1), bound: UNBOUNDED };
+  return { low: epsilon, high: epsilon_high ?? epsilon, bound: delta ?? UNBOUNDED };
 }
 
 /** Without the last digits of a difference, which are noise. */
@@ -69,7 +69,7 @@ export function klDifference(config: Config): string | undefined {
 }
 
 /** Below this, verl's ratios of sampler and trainer cannot be: it clamps them at e⁻²⁰. */
-const noLowerBound = '1e-09';
+const NO_LOWER_BOUND = '1e-09';
 
 /** `algorithm.rollout_correction`: two numbers are a range outside of which verl weighs with 0, one is a ceiling. */
 export function rolloutCorrection(config: Config): {
@@ -80,5 +80,5 @@ export function rolloutCorrection(config: Config): {
   const { importance_sampling_clip_max: most, importance_sampling_clip_min: least } = config;
   if (!importance_sampling_correction) return { level: null, threshold: 2 };
   const [level, bounds] = mode.split('_') as ['token' | 'sequence', 'truncate' | 'mask'];
-  return { level, threshold: bounds === 'truncate' ? most : `${least ?? noLowerBound}_${most}` };
+  return { level, threshold: bounds === 'truncate' ? most : `${least ?? NO_LOWER_BOUND}_${most}` };
 }

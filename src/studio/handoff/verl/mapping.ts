@@ -4,10 +4,10 @@ import { type Config, configDefaults } from '../../../config/schema.ts';
 import { by, type Given, type HandoffKey, type HandoffRow, none, notFolder, to, unless } from '../handoff-row.ts';
 import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './losses.ts';
 
-const actor = 'actor_rollout_ref.actor';
-const rollout = 'actor_rollout_ref.rollout';
-const model = 'actor_rollout_ref.model';
-const correction = 'algorithm.rollout_correction';
+const ACTOR = 'actor_rollout_ref.actor';
+const ROLLOUT = 'actor_rollout_ref.rollout';
+const MODEL = 'actor_rollout_ref.model';
+const CORRECTION = 'algorithm.rollout_correction';
 
 const data = by('the rows of `train.parquet` and `eval.parquet`');
 const prompts = by('the prompts of `train.parquet` and `eval.parquet`');
@@ -26,7 +26,7 @@ const refusedLoss = (config: Config) =>
     : undefined;
 
 /** verl’s schedules count steps, −1 and 0 are none. */
-const never = -1;
+const NEVER = -1;
 
 /** The number of steps between two of something; all steps, so only at the end, if `every` is null. */
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
@@ -46,20 +46,20 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   seed: {
     writes: {
       'data.seed': ({ config }) => config.seed,
-      [`${actor}.data_loader_seed`]: ({ config }) => config.seed,
-      [`${actor}.fsdp_config.seed`]: ({ config }) => config.seed,
-      [`${rollout}.seed`]: ({ config }) => config.seed,
+      [`${ACTOR}.data_loader_seed`]: ({ config }) => config.seed,
+      [`${ACTOR}.fsdp_config.seed`]: ({ config }) => config.seed,
+      [`${ROLLOUT}.seed`]: ({ config }) => config.seed,
     },
   },
   preset: by('its values, each under its key'),
   stages: none('verl trains with one configuration from beginning to end'),
 
   model: unless(
-    to(`${model}.path`, ({ config }) => config.model!),
+    to(`${MODEL}.path`, ({ config }) => config.model!),
     'GGUF files and ids with a revision',
     notFolder('verl'),
   ),
-  chat_template: to(`${model}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
+  chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
   system_prompt: prompts,
   few_shot: prompts,
   prompt_column: prompts,
@@ -105,36 +105,36 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
 
   loss_type: {
     writes: {
-      [`${actor}.policy_loss.loss_mode`]: (given) => lossOf(given).mode,
-      [`${actor}.loss_agg_mode`]: (given) => lossOf(given).averaging,
-      [`${actor}.loss_scale_factor`]: ({ config }) =>
+      [`${ACTOR}.policy_loss.loss_mode`]: (given) => lossOf(given).mode,
+      [`${ACTOR}.loss_agg_mode`]: (given) => lossOf(given).averaging,
+      [`${ACTOR}.loss_scale_factor`]: ({ config }) =>
         config.loss_type === 'dr_grpo' ? config.max_completion_length : null,
     },
     refuses: '`vespo`',
     refusal: refusedLoss,
   },
   importance_sampling_level: unless(
-    to(`${actor}.policy_loss.loss_mode`, (given) => lossOf(given).mode),
+    to(`${ACTOR}.policy_loss.loss_mode`, (given) => lossOf(given).mode),
     '`sequence` with `sapo`',
     refusedLoss,
   ),
-  num_generations: to(`${rollout}.n`, ({ config }) => config.num_generations),
+  num_generations: to(`${ROLLOUT}.n`, ({ config }) => config.num_generations),
   prompts_per_step: {
     writes: {
       'data.train_batch_size': ({ config }) => config.prompts_per_step,
-      [`${actor}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step,
+      [`${ACTOR}.ppo_mini_batch_size`]: ({ config }) => config.prompts_per_step,
     },
   },
-  num_iterations: to(`${actor}.ppo_epochs`, ({ config }) => config.num_iterations),
+  num_iterations: to(`${ACTOR}.ppo_epochs`, ({ config }) => config.num_iterations),
   max_completion_length: to('data.max_response_length', ({ config }) => config.max_completion_length),
-  temperature: to(`${rollout}.temperature`, ({ config }) => config.temperature),
+  temperature: to(`${ROLLOUT}.temperature`, ({ config }) => config.temperature),
   top_p: unless(
-    to(`${rollout}.top_p`, ({ config }) => config.top_p),
+    to(`${ROLLOUT}.top_p`, ({ config }) => config.top_p),
     'values below 1 with `importance_sampling_correction`',
     filtered('top_p'),
   ),
   top_k: unless(
-    to(`${rollout}.top_k`, ({ config }) => (config.top_k === 0 ? never : config.top_k)),
+    to(`${ROLLOUT}.top_k`, ({ config }) => (config.top_k === 0 ? NEVER : config.top_k)),
     'values above 0 with `importance_sampling_correction`',
     filtered('top_k'),
   ),
@@ -142,34 +142,34 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
 
   beta: {
     writes: {
-      [`${actor}.use_kl_loss`]: ({ config }) => config.beta !== 0 || config.log_kl,
-      [`${actor}.kl_loss_coef`]: ({ config }) => config.beta,
+      [`${ACTOR}.use_kl_loss`]: ({ config }) => config.beta !== 0 || config.log_kl,
+      [`${ACTOR}.kl_loss_coef`]: ({ config }) => config.beta,
     },
   },
-  log_kl: to(`${actor}.use_kl_loss`, ({ config }) => config.beta !== 0 || config.log_kl),
-  kl_estimator: to(`${actor}.kl_loss_type`, ({ config }) => klLossType(config)),
+  log_kl: to(`${ACTOR}.use_kl_loss`, ({ config }) => config.beta !== 0 || config.log_kl),
+  kl_estimator: to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
   use_bias_correction_kl: unless(
-    to(`${actor}.kl_loss_type`, ({ config }) => klLossType(config)),
+    to(`${ACTOR}.kl_loss_type`, ({ config }) => klLossType(config)),
     '`true` with `beta`, except for k3, `num_iterations: 1` and ratios of tokens',
     klDifference,
   ),
   epsilon: {
     writes: {
-      [`${actor}.clip_ratio`]: ({ config }) => config.epsilon,
-      [`${actor}.clip_ratio_low`]: ({ config }) => clipRange(config).low,
+      [`${ACTOR}.clip_ratio`]: ({ config }) => config.epsilon,
+      [`${ACTOR}.clip_ratio_low`]: ({ config }) => clipRange(config).low,
     },
   },
-  epsilon_high: to(`${actor}.clip_ratio_high`, ({ config }) => clipRange(config).high),
+  epsilon_high: to(`${ACTOR}.clip_ratio_high`, ({ config }) => clipRange(config).high),
   delta: unless(
-    to(`${actor}.clip_ratio_c`, ({ config }) => clipRange(config).bound),
+    to(`${ACTOR}.clip_ratio_c`, ({ config }) => clipRange(config).bound),
     'a bound with ratios of sequences',
     (config) =>
       config.delta !== null && config.importance_sampling_level === 'sequence'
         ? 'verl’s gspo has no second bound'
         : undefined,
   ),
-  sapo_temperature_pos: to(`${actor}.tau_pos`, ({ config }) => config.sapo_temperature_pos),
-  sapo_temperature_neg: to(`${actor}.tau_neg`, ({ config }) => config.sapo_temperature_neg),
+  sapo_temperature_pos: to(`${ACTOR}.tau_pos`, ({ config }) => config.sapo_temperature_pos),
+  sapo_temperature_neg: to(`${ACTOR}.tau_neg`, ({ config }) => config.sapo_temperature_neg),
   vespo_k_pos: noVespo,
   vespo_lambda_pos: noVespo,
   vespo_k_neg: noVespo,
@@ -177,7 +177,7 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   off_policy_mask_threshold: none('verl does not leave out sequences by how far they are from the policy'),
   top_entropy_quantile: none('verl trains on all tokens'),
   entropy_coef: unless(
-    to(`${actor}.entropy_coeff`, ({ config }) => config.entropy_coef),
+    to(`${ACTOR}.entropy_coeff`, ({ config }) => config.entropy_coef),
     'a bonus with losses that do not take the mean over tokens',
     (config) =>
       config.entropy_coef !== 0 && verlLoss(config)?.averaging !== 'token-mean'
@@ -190,14 +190,14 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   entropy_coef_delta: noAdaptation,
   entropy_target: noAdaptation,
   mask_truncated_completions: none('verl trains on completions that were cut off'),
-  importance_sampling_correction: to(`${correction}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
-  importance_sampling_mode: to(`${correction}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
+  importance_sampling_correction: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
+  importance_sampling_mode: to(`${CORRECTION}.rollout_is`, ({ config }) => rolloutCorrection(config).level),
   importance_sampling_clip_max: to(
-    `${correction}.rollout_is_threshold`,
+    `${CORRECTION}.rollout_is_threshold`,
     ({ config }) => rolloutCorrection(config).threshold,
   ),
   importance_sampling_clip_min: unless(
-    to(`${correction}.rollout_is_threshold`, ({ config }) => rolloutCorrection(config).threshold),
+    to(`${CORRECTION}.rollout_is_threshold`, ({ config }) => rolloutCorrection(config).threshold),
     'a bound with `token_truncate` and `sequence_truncate`',
     ({ importance_sampling_clip_min: least, importance_sampling_mode: mode }) =>
       least !== null && mode.endsWith('truncate') ? 'verl clips these ratios from above alone' : undefined,
@@ -224,22 +224,22 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   ),
   resample_limit: none('verl samples until it has enough groups'),
 
-  learning_rate: to(`${actor}.optim.lr`, ({ config }) => config.learning_rate),
+  learning_rate: to(`${ACTOR}.optim.lr`, ({ config }) => config.learning_rate),
   lr_scheduler_type: unless(
-    to(`${actor}.optim.lr_scheduler_type`, ({ config }) => config.lr_scheduler_type),
+    to(`${ACTOR}.optim.lr_scheduler_type`, ({ config }) => config.lr_scheduler_type),
     '`linear`',
     ({ lr_scheduler_type }) =>
       lr_scheduler_type === 'linear' ? 'verl’s rates are constant or follow a cosine' : undefined,
   ),
-  warmup_ratio: to(`${actor}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
-  weight_decay: to(`${actor}.optim.weight_decay`, ({ config }) => config.weight_decay),
-  adam_beta1: to(`${actor}.optim.betas`, betas),
-  adam_beta2: to(`${actor}.optim.betas`, betas),
-  adam_epsilon: to(`${actor}.optim.override_optimizer_config`, ({ config }) => ({ eps: config.adam_epsilon })),
+  warmup_ratio: to(`${ACTOR}.optim.lr_warmup_steps`, ({ config, steps }) => Math.ceil(config.warmup_ratio * steps)),
+  weight_decay: to(`${ACTOR}.optim.weight_decay`, ({ config }) => config.weight_decay),
+  adam_beta1: to(`${ACTOR}.optim.betas`, betas),
+  adam_beta2: to(`${ACTOR}.optim.betas`, betas),
+  adam_epsilon: to(`${ACTOR}.optim.override_optimizer_config`, ({ config }) => ({ eps: config.adam_epsilon })),
   max_grad_norm: {
     writes: {
-      [`${actor}.optim.clip_grad`]: ({ config }) => config.max_grad_norm,
-      [`${actor}.grad_clip`]: ({ config }) => config.max_grad_norm,
+      [`${ACTOR}.optim.clip_grad`]: ({ config }) => config.max_grad_norm,
+      [`${ACTOR}.grad_clip`]: ({ config }) => config.max_grad_norm,
     },
   },
   max_steps: {
@@ -250,20 +250,20 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   },
   num_train_epochs: to('trainer.total_epochs', epochs),
 
-  'lora.r': to(`${model}.lora_rank`, ({ config }) => config.lora?.r ?? 0),
+  'lora.r': to(`${MODEL}.lora_rank`, ({ config }) => config.lora?.r ?? 0),
   'lora.alpha': unless(
-    to(`${model}.lora_alpha`, ({ config }) => config.lora?.alpha ?? 16),
+    to(`${MODEL}.lora_alpha`, ({ config }) => config.lora?.alpha ?? 16),
     'fractions',
     ({ lora }) => (lora && !Number.isInteger(lora.alpha) ? 'verl’s alpha is a whole number' : undefined),
   ),
   'lora.dropout': none('verl’s adapters have no dropout'),
-  'lora.target_modules': to(`${model}.target_modules`, ({ config }) => config.lora?.target_modules ?? 'all-linear'),
+  'lora.target_modules': to(`${MODEL}.target_modules`, ({ config }) => config.lora?.target_modules ?? 'all-linear'),
   'lora.rank_pattern': noPattern,
   'lora.alpha_pattern': noPattern,
   'lora.use_rslora': none('verl scales adapters by alpha / r'),
   'lora.modules_to_save': none('verl trains adapters alone'),
   adapter: unless(
-    to(`${model}.lora_adapter_path`, ({ config }) => config.adapter),
+    to(`${MODEL}.lora_adapter_path`, ({ config }) => config.adapter),
     'an adapter with `beta` or `log_kl`',
     (config) =>
       config.adapter !== null && (config.beta !== 0 || config.log_kl)
@@ -274,14 +274,14 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
 
   'eval.on_start': to('trainer.val_before_train', ({ config }) => config.eval?.on_start ?? false),
   'eval.every_steps': to('trainer.test_freq', (given) =>
-    given.config.eval ? everySteps(given.config.eval.every_steps, given) : never,
+    given.config.eval ? everySteps(given.config.eval.every_steps, given) : NEVER,
   ),
   'eval.limit': data,
   'eval.k': {
     writes: {
-      [`${rollout}.val_kwargs.n`]: ({ config }) => greatestK(config),
-      [`${rollout}.val_kwargs.do_sample`]: ({ config }) => greatestK(config) > 1,
-      [`${rollout}.val_kwargs.temperature`]: ({ config }) => (greatestK(config) > 1 ? config.temperature : 0),
+      [`${ROLLOUT}.val_kwargs.n`]: ({ config }) => greatestK(config),
+      [`${ROLLOUT}.val_kwargs.do_sample`]: ({ config }) => greatestK(config) > 1,
+      [`${ROLLOUT}.val_kwargs.temperature`]: ({ config }) => (greatestK(config) > 1 ? config.temperature : 0),
     },
   },
   'save.every_steps': to('trainer.save_freq', (given) => everySteps(given.config.save.every_steps, given)),

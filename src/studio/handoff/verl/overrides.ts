@@ -2,18 +2,18 @@
 import type { Given, Override } from '../handoff-row.ts';
 import { verlMapping } from './mapping.ts';
 
-const actor = 'actor_rollout_ref.actor';
-const rollout = 'actor_rollout_ref.rollout';
+const ACTOR = 'actor_rollout_ref.actor';
+const ROLLOUT = 'actor_rollout_ref.rollout';
 
 /** What verl is told in addition: how it is run here, whatever the configuration says. */
 function fixedOverrides({ config, promptTokens }: Given): Record<string, Override> {
   const longest = promptTokens + config.max_completion_length;
   return {
-    [`${rollout}.name`]: 'vllm',
-    [`${rollout}.tensor_model_parallel_size`]: 1,
+    [`${ROLLOUT}.name`]: 'vllm',
+    [`${ROLLOUT}.tensor_model_parallel_size`]: 1,
     // Sizes of micro-batches by tokens: they change no result, and need no setting for each machine.
-    [`${actor}.use_dynamic_bsz`]: true,
-    [`${actor}.ppo_max_token_len_per_gpu`]: Math.max(16_384, 2 * longest),
+    [`${ACTOR}.use_dynamic_bsz`]: true,
+    [`${ACTOR}.ppo_max_token_len_per_gpu`]: Math.max(16_384, 2 * longest),
     'trainer.project_name': 'gradus',
   };
 }

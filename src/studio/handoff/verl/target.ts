@@ -5,10 +5,10 @@ import { verlDifferences } from './differences.ts';
 import { verlMapping } from './mapping.ts';
 import { verlOverrides } from './overrides.ts';
 import { verlColumns, verlRows } from './rows.ts';
-import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, verlVersion } from './texts.ts';
+import { mergeCommand, readme, rewardOverrides, runScript, trainedSettings, VERL_VERSION } from './texts.ts';
 
 export const verl: HandoffTarget = {
-  version: verlVersion,
+  version: VERL_VERSION,
   assertHandsOver: (config) => assertNoneRefused('verl', verlMapping, config),
   overrides: (given, name) => ({ ...verlOverrides(given), ...rewardOverrides, 'trainer.experiment_name': name }),
   differences: verlDifferences,

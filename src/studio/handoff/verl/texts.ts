@@ -6,7 +6,7 @@ import type { HandoffFacts } from '../handoff-target.ts';
 import { hydraOverride } from './hydra-override.ts';
 
 /** The release whose configuration, data format and reward functions the tests try. */
-export const verlVersion = '0.9.1';
+export const VERL_VERSION = '0.9.1';
 
 /** Paths within the folder, which verl's workers need in full. */
 function pathOverrides({ evaluates, keepsRollouts }: ScriptParts): Record<string, string> {
@@ -40,7 +40,7 @@ export function runScript(parts: ScriptParts): string {
   const lines = Object.entries(parts.overrides).map(([key, value]) => `  ${shellWord(hydraOverride(key, value))}`);
   const paths = Object.entries(pathOverrides(parts)).map(([key, name]) => `  "${key}='$here/${name}'"`);
   return `#!/usr/bin/env bash
-# Trains with verl ${verlVersion}: GPUS=8 NODES=1 ./run.sh [KEY=VALUE of verl's configuration ...]
+# Trains with verl ${VERL_VERSION}: GPUS=8 NODES=1 ./run.sh [KEY=VALUE of verl's configuration ...]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
@@ -71,7 +71,7 @@ export function readme({ config, version, train, eval: heldOut, steps, differenc
   const completions = prompts_per_step * num_generations;
   return `# Training with verl
 
-Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${completions} completions with ${model}, on ${train} problems; ${heldOut} are held out.
+Written by Gradus ${version} for verl ${VERL_VERSION}: ${steps} steps of ${completions} completions with ${model}, on ${train} problems; ${heldOut} are held out.
 
 | file | what |
 |---|---|
@@ -85,7 +85,7 @@ Written by Gradus ${version} for verl ${verlVersion}: ${steps} steps of ${comple
 On every node, with the same path to this folder:
 
 \`\`\`sh
-pip install "verl[vllm,fsdp]==${verlVersion}"
+pip install "verl[vllm,fsdp]==${VERL_VERSION}"
 npm install --global gradus@${version} --ignore-scripts    # Node 22.18 or later; GRADUS names another command, such as that of a checkout
 \`\`\`
 

@@ -106,7 +106,7 @@ async function goldTurns({ environment }: Task, { answer_column }: Config, examp
 }
 
 /** Episodes that are waited for until their time is over: those after them would be no different. */
-const patience = 2;
+const PATIENCE = 2;
 
 async function playAll(
   task: Task,
@@ -125,7 +125,7 @@ async function playAll(
       const [trajectories] = await generator.generate([example], policy, { samplesPerExample: 1, seed: 0 });
       const [reward] = await task.rewardModel.score(example, trajectories!);
       played.push({ example, trajectory: trajectories![0]!, reward: reward! });
-      if (played.filter(({ trajectory }) => trajectory.stopReason === 'timeout').length >= patience) return played;
+      if (played.filter(({ trajectory }) => trajectory.stopReason === 'timeout').length >= PATIENCE) return played;
     }
   }
   return played;
@@ -156,11 +156,11 @@ function said(turn: string | Message): Action {
   return { message: typeof turn === 'string' ? { role: 'assistant', content: turn } : turn };
 }
 
-const letters = 'etaoin shrdlu 0123456789 .,?-';
+const LETTERS = 'etaoin shrdlu 0123456789 .,?-';
 
 function randomText(...keys: readonly number[]): string {
   const random = randomStream(streamSeed(0, ...keys));
-  return Array.from({ length: 1 + random.integer(40) }, () => letters[random.integer(letters.length)]).join('');
+  return Array.from({ length: 1 + random.integer(40) }, () => LETTERS[random.integer(LETTERS.length)]).join('');
 }
 
 /** Calls that cannot be read, of a tool that there is not, and of one that there is, with arguments that it does not take. */

@@ -72,10 +72,10 @@ class ProcessLost extends Error {
 }
 
 /** Milliseconds that starting a process and loading a file may take. */
-const loadLimit = 60_000;
+const LOAD_LIMIT = 60_000;
 
 /** The child enforces time limits itself. If it has not after this many additional milliseconds, user code must be blocking it. */
-const grace = 1000;
+const GRACE = 1000;
 
 /** Ignores errors of sending to a process that has ended, since its end is handled elsewhere. */
 const ignoreSendError = () => {};
@@ -158,7 +158,7 @@ export class EnvironmentSupervisor implements Disposable {
     this.#child ??= await this.#start();
     const known = this.#opened.get(number);
     if (known) return known;
-    const call = { method: 'open', given: { reference, settings, path }, timeLimit: loadLimit } as const;
+    const call = { method: 'open', given: { reference, settings, path }, timeLimit: LOAD_LIMIT } as const;
     const { answer } = await this.#send(environment, call).catch((error) => {
       if (error instanceof GradusError || error instanceof ProcessLost) throw error;
       throw new GradusError('ENVIRONMENT_LOAD_FAILED', `cannot load ${reference}: ${messageOf(error)}`, {
@@ -192,7 +192,7 @@ export class EnvironmentSupervisor implements Disposable {
     const child = this.#child!;
     const { method, timeLimit } = sent.call;
     const late = () => this.#sent.has(id!) && this.#ended(child, tookLonger(method, timeLimit));
-    sent.stopClock = afterTime(timeLimit + grace, late);
+    sent.stopClock = afterTime(timeLimit + GRACE, late);
   }
 
   async #start(): Promise<ChildProcess> {

@@ -47,12 +47,12 @@ export function createEnvironment(
   });
 }
 
-const shape = 'export { build(example) { return { start, step } } }, or configurable(what, schema, (settings) => it)';
+const SHAPE = 'export { build(example) { return { start, step } } }, or configurable(what, schema, (settings) => it)';
 
 function checked(file: string, value: unknown): Environment {
   if (!isObject(value) || typeof value.build !== 'function') {
     const found = typeof value === 'function' ? 'a function' : 'something else';
-    throw loadFailed(file, wanted, `it is no environment but ${found}`, shape);
+    throw loadFailed(file, wanted, `it is no environment but ${found}`, SHAPE);
   }
   const { scores = [] } = value;
   if (Array.isArray(scores) && scores.every((name) => typeof name === 'string')) return value as unknown as Environment;

@@ -4,7 +4,7 @@ import { loadExport, loadFailed, type UserExport } from '../user-module.ts';
 
 const wanted: UserExport = { what: 'reward', code: 'REWARD_LOAD_FAILED', names: ['reward', 'default'] };
 
-const shape = 'a reward is a function: ({ completions, columns }) => one number or null a completion';
+const SHAPE = 'a reward is a function: ({ completions, columns }) => one number or null a completion';
 
 /**
  * Imports `path/to/file.ts:name`. Without a name, the function is the export `reward` or the default export. Throws `REWARD_LOAD_FAILED` if
@@ -15,5 +15,5 @@ export async function loadRewardFunction(reference: string, folder = process.cwd
   const { file, name, value } = await loadExport(reference, wanted, folder);
   if (typeof value === 'function') return value as RewardFunction;
   const found = value === null ? 'null' : typeof value;
-  throw loadFailed(file, wanted, `its export ${name} is no function but ${found}`, shape);
+  throw loadFailed(file, wanted, `its export ${name} is no function but ${found}`, SHAPE);
 }

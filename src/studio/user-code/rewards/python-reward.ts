@@ -20,7 +20,7 @@ export interface PythonRewardOptions extends PythonCodeOptions {
 }
 
 /** Milliseconds that a file may take to load; it may import large packages. */
-const loadLimit = 120_000;
+const LOAD_LIMIT = 120_000;
 
 /**
  * Loads a function with TRL's signature, `def f(prompts, completions, completion_ids, **columns)`, which may be asynchronous. Its name is `reward`
@@ -32,7 +32,7 @@ export async function loadPythonReward(
 ): Promise<RemoteReward> {
   const { path, name } = parsePython(reference, 'reward');
   const all = Array.from({ length: processes }, () => new PythonCode(options));
-  await loadPythonModule(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, loadLimit));
+  await loadPythonModule(path, 'REWARD_LOAD_FAILED', () => all[0]!.call('load_reward', { path, name }, LOAD_LIMIT));
   return {
     async call(judged, timeLimit) {
       const python = all.reduce((least, other) => (other.waiting < least.waiting ? other : least));

@@ -32,7 +32,7 @@ export interface Report {
 }
 
 /** Milliseconds that starting a process and loading a file may take. */
-const loadLimit = 60_000;
+const LOAD_LIMIT = 60_000;
 
 const program: UserProgram = { name: 'rewards/reward-child', memory: 2 ** 30 };
 
@@ -100,7 +100,7 @@ class RewardProcess {
   async open(source: RewardSource): Promise<void> {
     if (this.#child && this.#opened.has(source)) return;
     const name = 'file' in source ? source.file : source.builtin;
-    const answer = await this.#ask({ source }, loadLimit).catch((error) => {
+    const answer = await this.#ask({ source }, LOAD_LIMIT).catch((error) => {
       if (error instanceof GradusError) throw error;
       throw new GradusError('REWARD_LOAD_FAILED', `cannot load ${name}: ${messageOf(error)}`);
     });

@@ -18,13 +18,13 @@ interface Interpreter {
 }
 
 /** Bytes of output that are read; whoever writes more is stopped. */
-const mostOutput = 1 << 20;
+const MOST_OUTPUT = 1 << 20;
 
 /** Processes and threads; Node alone has a dozen. */
-const mostProcesses = 40;
+const MOST_PROCESSES = 40;
 
 /** What starting a sandbox may take, in milliseconds, besides the program's own time. */
-const startTime = 2000;
+const START_TIME = 2000;
 
 /**
  * With namespaces of its own for users, mounts, processes and network. It sees the system's programs and libraries and its interpreter, all
@@ -73,7 +73,7 @@ async function trySandbox(language: CodeLanguage): Promise<boolean> {
  * Mounts a small root: the folders given, read-only, the devices that programs expect, and one folder to write to; then drops every right.
  * $1 is an empty folder, $2 the megabytes of files, $3 setpriv’s options to become somebody else, $4 how many folders follow; the rest is the program.
  */
-const enter = `set -e
+const ENTER = `set -e
 root=$1 size=$2 become=$3 count=$4; shift 4
 mount -t tmpfs -o mode=755,nosuid,nodev tmpfs "$root"
 while [ "$count" -gt 0 ]; do
@@ -113,7 +113,7 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
           '--kill-child',
           'sh',
           '-c',
-          enter,
+          ENTER,
           'sh',
           root,
           String(program.fileMb),
@@ -125,7 +125,7 @@ async function runSandboxed(program: Program): Promise<ProgramEnd> {
         { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, detached: true, stdio: ['pipe', 'pipe', 'ignore'] },
       ),
       program,
-      startTime,
+      START_TIME,
     );
   } finally {
     rmSync(root, { recursive: true });
@@ -163,7 +163,7 @@ function limited({ source, timeoutMs, memoryMb, fileMb }: Program, interpreter: 
     'prlimit',
     `--data=${(interpreter.overheadMb + memoryMb) * megabyte}`,
     `--fsize=${fileMb * megabyte}`,
-    `--nproc=${mostProcesses}`,
+    `--nproc=${MOST_PROCESSES}`,
     '--nofile=256',
     '--core=0',
     `--cpu=${Math.ceil(timeoutMs / 1000) + 10}`,
@@ -184,7 +184,7 @@ function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: nu
     const timer = setTimeout(stop, timeoutMs + extraTime, 'time');
     child.stdout!.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > mostOutput) stop('output');
+      if (size > MOST_OUTPUT) stop('output');
       else chunks.push(chunk);
     });
     child.on('error', (cause) => {

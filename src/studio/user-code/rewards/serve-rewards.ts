@@ -76,7 +76,7 @@ function trajectoryOf(prompt: readonly Message[], content: string, completionIds
 }
 
 /** The most questions that are answered at the same time. */
-const mostAtOnce = 256;
+const MOST_AT_ONCE = 256;
 
 /** Answers lines of JSON, each as soon as it is known, until there are no more. Throws `QUESTION_INVALID`. */
 export async function answerLines(
@@ -92,7 +92,7 @@ export async function answerLines(
       tell(answered);
     });
     pending.add(asked);
-    if (pending.size >= mostAtOnce) await Promise.race(pending);
+    if (pending.size >= MOST_AT_ONCE) await Promise.race(pending);
   }
   await Promise.all(pending);
 }

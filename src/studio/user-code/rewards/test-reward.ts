@@ -43,7 +43,7 @@ export interface Agreement {
 }
 
 /** Scores that differ by no more than this are the same. */
-const tolerance = 1e-6;
+const TOLERANCE = 1e-6;
 
 /**
  * Each case is scored by itself, as a group of one, so that one that fails disturbs no other. Reward functions see every column but
@@ -133,5 +133,5 @@ function agreementOf(cases: readonly Case[], verdicts: readonly Reward[]): Agree
 }
 
 function isSame(a: number | null, b: number | null): boolean {
-  return a === null || b === null ? a === b : Math.abs(a - b) <= tolerance;
+  return a === null || b === null ? a === b : Math.abs(a - b) <= TOLERANCE;
 }
