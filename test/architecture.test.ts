@@ -242,6 +242,18 @@ test('the values that a source file exports are imported somewhere', () => {
   assert.deepEqual(unused, []);
 });
 
+test('constants that are numbers or texts are named in capitals, tables are not', () => {
+  const misnamed = sources.flatMap((file) =>
+    [...read(file).matchAll(/^(?:export )?const (\w+)(?:: [^=]+)? = (.)/gm)]
+      .filter(([, name, value]) => {
+        if (/[-\d'"`]/.test(value!)) return !/^[A-Z0-9_]+$/.test(name!);
+        return /[[{]/.test(value!) && /^[A-Z0-9_]{2,}$/.test(name!);
+      })
+      .map(([, name]) => `${file} ${name}`),
+  );
+  assert.deepEqual(misnamed, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

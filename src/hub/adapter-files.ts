@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 export const ADAPTER_CONFIG = 'adapter_config.json';
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
-export const ADAPTER_FILES = [ADAPTER_CONFIG, ADAPTER_WEIGHTS] as const;
+export const adapterFiles = [ADAPTER_CONFIG, ADAPTER_WEIGHTS] as const;
 
 export function holdsAdapter(folder: string): boolean {
-  return ADAPTER_FILES.every((name) => existsSync(join(folder, name)));
+  return adapterFiles.every((name) => existsSync(join(folder, name)));
 }

@@ -1,6 +1,6 @@
 // Downloads an adapter: of its repository, PEFT's two files.
 import { GradusError } from '../errors.ts';
-import { ADAPTER_FILES, holdsAdapter } from './adapter-files.ts';
+import { adapterFiles, holdsAdapter } from './adapter-files.ts';
 import { cachedSnapshot } from './hub-cache.ts';
 import type { HubId } from './hub-id.ts';
 import { fetchFiles, openHubRepo } from './hub-repo.ts';
@@ -20,9 +20,9 @@ export async function fetchAdapter(settings: HubSettings, id: HubId, signal?: Ab
     );
   }
   const repo = await openHubRepo(settings, subject, signal);
-  const files = repo.files.filter(({ path }) => ADAPTER_FILES.some((name) => name === path));
-  if (files.length === ADAPTER_FILES.length) return fetchFiles(settings, repo, files, signal);
-  throw notFound(subject, 'is no LoRA adapter', `it needs ${ADAPTER_FILES.join(' and ')}`);
+  const files = repo.files.filter(({ path }) => adapterFiles.some((name) => name === path));
+  if (files.length === adapterFiles.length) return fetchFiles(settings, repo, files, signal);
+  throw notFound(subject, 'is no LoRA adapter', `it needs ${adapterFiles.join(' and ')}`);
 }
 
 function notFound(subject: HubSubject, what: string, hint: string): GradusError {

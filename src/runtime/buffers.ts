@@ -19,7 +19,7 @@ interface ArrayOf {
 export type ElementType = keyof ArrayOf;
 export type TypedArrayOf<E extends ElementType> = ArrayOf[E];
 
-const ARRAYS: {
+const arrayTypes: {
   [E in ElementType]: {
     new (buffer: ArrayBuffer, start: number, length: number): ArrayOf[E];
     BYTES_PER_ELEMENT: number;
@@ -91,10 +91,10 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
   constructor(type: E, memory: Memory, byteOffset: number, length: number, parent?: NativeBuffer<E>) {
     this.type = type;
     this.length = length;
-    this.byteLength = length * ARRAYS[type].BYTES_PER_ELEMENT;
+    this.byteLength = length * arrayTypes[type].BYTES_PER_ELEMENT;
     this.address = memory.address + BigInt(byteOffset);
     this.#memory = memory;
-    this.#data = new ARRAYS[type](memory.bytes, byteOffset, length);
+    this.#data = new arrayTypes[type](memory.bytes, byteOffset, length);
     this.#parent = parent;
   }
 
@@ -114,7 +114,7 @@ export class NativeBuffer<E extends ElementType = ElementType> implements Dispos
     if (!valid || start + length > this.length) {
       throw new GradusError('BUFFER_RANGE', `elements ${start} to ${start + length} of a buffer of ${this.length}`);
     }
-    const byteOffset = this.#data.byteOffset + start * ARRAYS[this.type].BYTES_PER_ELEMENT;
+    const byteOffset = this.#data.byteOffset + start * arrayTypes[this.type].BYTES_PER_ELEMENT;
     return new NativeBuffer(this.type, this.#memory, byteOffset, length, this);
   }
 
@@ -156,5 +156,5 @@ export function allocate<E extends ElementType>(type: E, length: number): Native
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new GradusError('BUFFER_RANGE', `a buffer cannot have ${length} elements`);
   }
-  return new NativeBuffer(type, new Memory(length * ARRAYS[type].BYTES_PER_ELEMENT), 0, length);
+  return new NativeBuffer(type, new Memory(length * arrayTypes[type].BYTES_PER_ELEMENT), 0, length);
 }

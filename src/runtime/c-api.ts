@@ -8,7 +8,7 @@ export const API_VERSION = 25;
 const PATH = process.platform === 'win32' ? 'str16' : 'str';
 
 /** Name → [index in OrtApi, prototype]. A returned `void *` is an OrtStatus, which is null on success. */
-export const C_API = {
+export const cApi = {
   GetErrorMessage: [2, 'str (void *status)'],
   CreateEnv: [3, 'void *(int severity, str name, _Out_ void **env)'],
   DisableTelemetryEvents: [6, 'void *(void *env)'],
@@ -67,7 +67,7 @@ export const C_API = {
 } as const satisfies Record<string, readonly [index: number, prototype: string]>;
 
 /** ONNX's numbers for the element types that our tensors can have. */
-export const ONNX_TYPE = {
+export const onnxTypes = {
   float32: 1,
   uint8: 2,
   int8: 3,

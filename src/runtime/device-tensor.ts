@@ -1,7 +1,7 @@
 // Tensors in device memory: sessions on the device read and write them without copies between runs.
 import { GradusError } from '../errors.ts';
 import type { ElementType } from './buffers.ts';
-import { ONNX_TYPE } from './c-api.ts';
+import { onnxTypes } from './c-api.ts';
 import { appendDevice, type Device } from './device.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 import type { AnyTensor, HostTensor } from './tensor.ts';
@@ -10,7 +10,7 @@ import type { AnyTensor, HostTensor } from './tensor.ts';
 export type RemoteDevice = Exclude<Device, 'cpu'>;
 
 /** ONNX Runtime's names for the memory of each device. */
-const MEMORY: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf', cuda: 'Cuda' };
+const memoryNames: Record<RemoteDevice, string> = { webgpu: 'WebGPU_Buf', cuda: 'Cuda' };
 
 /** An ONNX model that returns its input. Device memory can only be allocated through a session, and this is the smallest model for one. */
 const IDENTITY = Buffer.from(
@@ -34,7 +34,7 @@ export class DeviceTensor<E extends ElementType = ElementType> implements AnyTen
       allocatorOf(device),
       sizes,
       shape.length,
-      ONNX_TYPE[type],
+      onnxTypes[type],
     );
   }
 
@@ -96,7 +96,7 @@ function allocatorOf(device: RemoteDevice): Pointer {
   if (known !== undefined) return known;
   const onnxRuntime = loadOnnxRuntime();
   const options = onnxRuntime.create('CreateSessionOptions');
-  const memory = onnxRuntime.create('CreateMemoryInfo', MEMORY[device], 0, 0, 0);
+  const memory = onnxRuntime.create('CreateMemoryInfo', memoryNames[device], 0, 0, 0);
   try {
     appendDevice(onnxRuntime, options, device);
     const { environment } = onnxRuntime;

@@ -14,7 +14,7 @@ export interface DeviceStatus {
 }
 
 /** How to add the execution provider of each device to session options, and how to make it available. The CPU needs none. */
-const PROVIDERS = {
+const providers = {
   webgpu: {
     append: (onnxRuntime: OnnxRuntime, options: Pointer) => {
       onnxRuntime.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', ['enableInt64'], ['1'], 1);
@@ -37,7 +37,7 @@ const PROVIDERS = {
 /** Adds `device` to session options. Throws `DEVICE_NOT_READY` with ONNX Runtime's reason. */
 export function appendDevice(onnxRuntime: OnnxRuntime, options: Pointer, device: Device): void {
   if (device === 'cpu') return;
-  const { append, fix } = PROVIDERS[device];
+  const { append, fix } = providers[device];
   try {
     append(onnxRuntime, options);
   } catch (cause) {
@@ -56,7 +56,7 @@ export function deviceStatus(device: Device): DeviceStatus {
     return { available: true, detail: `ONNX Runtime ${onnxRuntime.version}${cores}` };
   } catch (error) {
     if (device === 'cpu' || !(error instanceof GradusError)) throw error;
-    return { available: false, detail: messageOf(error.cause), fix: PROVIDERS[device].fix };
+    return { available: false, detail: messageOf(error.cause), fix: providers[device].fix };
   } finally {
     onnxRuntime.release('ReleaseSessionOptions', options);
   }

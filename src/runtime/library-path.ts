@@ -1,6 +1,6 @@
 // The location of ONNX Runtime's shared library in the package `onnxruntime-node`, for each platform that it supports.
 
-const LIBRARIES: Record<string, string> = {
+const libraries: Record<string, string> = {
   'linux-x64': 'linux/x64/libonnxruntime.so.1',
   'linux-arm64': 'linux/arm64/libonnxruntime.so.1',
   'darwin-arm64': 'darwin/arm64/libonnxruntime.1.dylib',
@@ -9,14 +9,14 @@ const LIBRARIES: Record<string, string> = {
 };
 
 /** The platforms on which the tests have run. */
-const TESTED = ['linux-x64'];
+const testedPlatforms = ['linux-x64'];
 
 export function isTestedPlatform(platform: string, architecture: string): boolean {
-  return TESTED.includes(`${platform}-${architecture}`);
+  return testedPlatforms.includes(`${platform}-${architecture}`);
 }
 
 /** The library's path inside the package's folder, with forward slashes; undefined if the package has none for this platform. */
 export function libraryPath(platform: string, architecture: string): string | undefined {
-  const library = LIBRARIES[`${platform}-${architecture}`];
+  const library = libraries[`${platform}-${architecture}`];
   return library && `bin/napi-v6/${library}`;
 }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { LibraryHandle } from 'koffi';
 import { GradusError } from '../errors.ts';
-import { API_VERSION, C_API } from './c-api.ts';
+import { API_VERSION, cApi } from './c-api.ts';
 import koffi from './koffi.ts';
 import { libraryPath } from './library-path.ts';
 
@@ -12,7 +12,7 @@ import { libraryPath } from './library-path.ts';
 export type Pointer = bigint;
 type Argument = Pointer | number | string | null | ArrayBufferView | readonly string[] | readonly Pointer[];
 
-type FunctionName = keyof typeof C_API;
+type FunctionName = keyof typeof cApi;
 type ReleaseName = Extract<FunctionName, `Release${string}`>;
 type NativeFunction = {
   (...args: unknown[]): unknown;
@@ -138,7 +138,7 @@ export class OnnxRuntime {
 }
 
 function readTable(api: Pointer): Record<FunctionName, NativeFunction> {
-  const entries = Object.entries(C_API);
+  const entries = Object.entries(cApi);
   const length = 1 + Math.max(...entries.map(([, [index]]) => index));
   const table = koffi.decode(api, koffi.array('void *', length)) as Pointer[];
   const functions = entries.map(([name, [index, prototype]]) => [

@@ -33,7 +33,7 @@ export interface SessionOptions {
   readonly operators?: string;
 }
 
-const OPTIMIZATION_LEVEL = { none: 0, all: 99 };
+const optimizationLevels = { none: 0, all: 99 };
 /** How long idle threads spin before they sleep: more is faster on an idle machine and slower on a busy one. */
 const SPIN_MICROSECONDS = 100;
 
@@ -130,7 +130,7 @@ function configure(onnxRuntime: OnnxRuntime, native: Pointer, options: SessionOp
   if (options.prepack === false) entries['session.disable_prepacking'] = '1';
   for (const [key, value] of Object.entries(entries)) onnxRuntime.call('AddSessionConfigEntry', native, key, value);
   onnxRuntime.call('SetIntraOpNumThreads', native, options.threads ?? availableParallelism());
-  onnxRuntime.call('SetSessionGraphOptimizationLevel', native, OPTIMIZATION_LEVEL[options.optimization ?? 'all']);
+  onnxRuntime.call('SetSessionGraphOptimizationLevel', native, optimizationLevels[options.optimization ?? 'all']);
   if (options.operators !== undefined) onnxRuntime.call('RegisterCustomOpsLibrary_V2', native, options.operators);
   // To plan the working memory of a run as one block nearly doubles its peak.
   onnxRuntime.call('DisableMemPattern', native);

@@ -1,7 +1,7 @@
 // Tensors for ONNX Runtime: native memory with a shape, without copies.
 import { GradusError } from '../errors.ts';
 import type { ElementType, NativeBuffer } from './buffers.ts';
-import { ONNX_TYPE } from './c-api.ts';
+import { onnxTypes } from './c-api.ts';
 import { loadOnnxRuntime, type Pointer } from './onnxruntime.ts';
 
 /** A tensor in host memory or on a device. */
@@ -38,7 +38,7 @@ export class HostTensor<E extends ElementType = ElementType> implements AnyTenso
       buffer.byteLength,
       BigInt64Array.from(shape, BigInt),
       shape.length,
-      ONNX_TYPE[buffer.type],
+      onnxTypes[buffer.type],
     );
   }
 

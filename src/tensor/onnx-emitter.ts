@@ -3,7 +3,7 @@ import { countReaders } from './fusion.ts';
 import { inputsOf, type Tensor, topologicalOrder } from './graph.ts';
 import type { Packing } from './onnx-matmul.ts';
 import {
-  ELEMENT_TYPES,
+  elementTypes,
   type OnnxAttribute,
   type OnnxConstant,
   type OnnxNode,
@@ -129,7 +129,7 @@ export class Emitter {
   }
 
   cast(x: string, type: OnnxType): string {
-    return this.node('Cast', [x], { to: ELEMENT_TYPES[type] });
+    return this.node('Cast', [x], { to: elementTypes[type] });
   }
 
   constant(type: OnnxType, values: readonly number[], shape: readonly number[]): string {

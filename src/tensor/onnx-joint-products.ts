@@ -1,6 +1,6 @@
 // Joins products of one matrix with several matrices of small integers, such as those of a layer's query, key and value: our operator rounds
 // the rows of the left operand once for all of them.
-import { PACKING } from './onnx-matmul.ts';
+import { packingCodes } from './onnx-matmul.ts';
 import type { OnnxNode } from './onnx-protobuf.ts';
 
 /** The most products in a node: JOINT in kernels/product.h. */
@@ -29,7 +29,7 @@ export function joinProducts(nodes: readonly OnnxNode[]): OnnxNode[] {
 
 /** Products with equal keys can be joined; `undefined` for other nodes. The left operand alone may be computed in the graph. */
 function keyOf({ op, inputs, attributes }: OnnxNode, computed: ReadonlySet<string>): string | undefined {
-  const packings: readonly unknown[] = [PACKING.int8, PACKING.int4];
+  const packings: readonly unknown[] = [packingCodes.int8, packingCodes.int4];
   if (op !== 'SplitGemm' || !packings.includes(attributes?.packing)) return undefined;
   const [left, ...others] = inputs;
   if (others.some((name) => computed.has(name))) return undefined;

@@ -16,7 +16,7 @@ import { decodesRows, formatOf } from './onnx-stored.ts';
 export type Packing = 'none' | 'rounded' | 'whole' | 'high' | 'int8' | 'int4';
 
 /** The operator's codes for the packings. */
-export const PACKING = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
+export const packingCodes = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
 
 /** A matrix is large if no known size is smaller than this. Named sizes, such as the number of rows, are not known. */
 const LARGE = 128;
@@ -84,7 +84,7 @@ function emitSplit(
 ): string {
   const base = thin ? thin.addend : addend;
   const inputs = [left, right, base ?? ''];
-  const attributes = { transA, transB, alpha: { float: alpha }, packing: PACKING[emit.packingOf(right)], format };
+  const attributes = { transA, transB, alpha: { float: alpha }, packing: packingCodes[emit.packingOf(right)], format };
   if (!thin)
     return emit.node(
       'SplitGemm',

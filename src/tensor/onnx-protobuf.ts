@@ -3,10 +3,10 @@ import { ProtobufMessage } from '../formats/protobuf.ts';
 import { formatDimension, type Shape } from './shape.ts';
 
 /** Field numbers and enumerations are those of onnx.proto (IR version 10); this one is TensorProto.DataType. */
-export const ELEMENT_TYPES = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
-const ATTRIBUTE_TYPES = { float: 1, int: 2, string: 3, ints: 7 } as const;
+export const elementTypes = { float32: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9 } as const;
+const attributeTypes = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
-export type OnnxType = keyof typeof ELEMENT_TYPES;
+export type OnnxType = keyof typeof elementTypes;
 
 /** Numbers are written as INT. Floats need the wrapper, since JavaScript does not distinguish 1 from 1.0. */
 export type OnnxAttribute = number | string | readonly number[] | { readonly float: number };
@@ -73,17 +73,17 @@ function encodeNode({ op, inputs, outputs, attributes = {}, domain = '' }: OnnxN
 
 function encodeAttribute(name: string, attribute: OnnxAttribute): ProtobufMessage {
   const message = new ProtobufMessage().text(1, name);
-  if (typeof attribute === 'number') return message.integer(3, attribute).integer(20, ATTRIBUTE_TYPES.int);
-  if (typeof attribute === 'string') return message.text(4, attribute).integer(20, ATTRIBUTE_TYPES.string);
-  if ('float' in attribute) return message.float(2, attribute.float).integer(20, ATTRIBUTE_TYPES.float);
+  if (typeof attribute === 'number') return message.integer(3, attribute).integer(20, attributeTypes.int);
+  if (typeof attribute === 'string') return message.text(4, attribute).integer(20, attributeTypes.string);
+  if ('float' in attribute) return message.float(2, attribute.float).integer(20, attributeTypes.float);
   for (const integer of attribute) message.integer(8, integer);
-  return message.integer(20, ATTRIBUTE_TYPES.ints);
+  return message.integer(20, attributeTypes.ints);
 }
 
 function encodeConstant({ name, type, shape, data }: OnnxConstant): ProtobufMessage {
   const message = new ProtobufMessage();
   for (const length of shape) message.integer(1, length);
-  message.integer(2, ELEMENT_TYPES[type]).text(8, name);
+  message.integer(2, elementTypes[type]).text(8, name);
   if (data instanceof Uint8Array) return message.bytes(9, data);
   const EXTERNAL = 1;
   return message
@@ -101,6 +101,6 @@ function encodeValue({ name, type, shape }: OnnxValue): ProtobufMessage {
         : new ProtobufMessage().text(2, formatDimension(dimension)),
     );
   }
-  const tensorType = new ProtobufMessage().integer(1, ELEMENT_TYPES[type]).message(2, dimensions);
+  const tensorType = new ProtobufMessage().integer(1, elementTypes[type]).message(2, dimensions);
   return new ProtobufMessage().text(1, name).message(2, new ProtobufMessage().message(1, tensorType));
 }

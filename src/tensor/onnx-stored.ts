@@ -2,7 +2,7 @@
 import type { StorageFormat, Tensor } from './graph.ts';
 
 /** Their codes in kernels/stored.h. */
-const FORMATS: Readonly<Record<string, number>> = {
+const formatCodes: Readonly<Record<string, number>> = {
   F32: 0,
   BF16: 1,
   F16: 2,
@@ -20,10 +20,10 @@ const LEAST = 32;
 
 /** The attribute that tells our custom operators how a matrix is stored. */
 export function formatOf(matrix: Tensor): { readonly format: number } {
-  return { format: matrix.op === 'stored' ? FORMATS[matrix.attributes.format.name]! : FORMATS.F32! };
+  return { format: matrix.op === 'stored' ? formatCodes[matrix.attributes.format.name]! : formatCodes.F32! };
 }
 
 /** Whether our custom operators decode rows of this length in this format. */
 export function decodesRows(numbers: number, { name, blockElements }: StorageFormat): boolean {
-  return name !== 'F32' && name in FORMATS && numbers % Math.max(LEAST, blockElements) === 0;
+  return name !== 'F32' && name in formatCodes && numbers % Math.max(LEAST, blockElements) === 0;
 }

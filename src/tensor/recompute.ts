@@ -4,7 +4,7 @@ import type { Tensor } from './graph.ts';
 import { add, mul, reduceSum } from './ops.ts';
 
 /** The operators that are recomputed after a `cheap` checkpoint. Sums are not among them, since they are fused into products. */
-const CHEAP: ReadonlySet<Tensor['op']> = new Set(['mul', 'sigmoid', 'tanh', 'rmsNorm']);
+const cheapOperators: ReadonlySet<Tensor['op']> = new Set(['mul', 'sigmoid', 'tanh', 'rmsNorm']);
 
 /** Copies the forward graph for the backward pass, one section between checkpoints at a time, from the last to the first. */
 export class Recomputation {
@@ -62,7 +62,7 @@ export class Recomputation {
   #new(node: Tensor, section: number): Tensor {
     if (node.op === 'checkpoint') return this.#later(node);
     if (!this.#cheap.has(section)) return this.#copy(node, section);
-    if (!CHEAP.has(node.op)) return node;
+    if (!cheapOperators.has(node.op)) return node;
     const copy = this.#copy(node, section);
     const [first, ...others] = copy.inputs;
     const isNew = copy.inputs.some((operand, i) => operand !== node.inputs[i]);

@@ -6,10 +6,10 @@ import { formatShape, type Shape, sameShape } from './shape.ts';
 /** Narrower operators take little time. */
 const LEAST_WIDTH = 64;
 
-const UNARY = ['neg', 'exp', 'log', 'sqrt', 'reciprocal', 'sigmoid', 'tanh', 'abs'] as const;
-const BINARY = ['add', 'sub', 'mul', 'div', 'maximum', 'minimum'] as const;
-export type ElementWise = (typeof UNARY)[number] | (typeof BINARY)[number];
-const elementWise: ReadonlySet<Tensor['op']> = new Set([...UNARY, ...BINARY]);
+const unary = ['neg', 'exp', 'log', 'sqrt', 'reciprocal', 'sigmoid', 'tanh', 'abs'] as const;
+const binary = ['add', 'sub', 'mul', 'div', 'maximum', 'minimum'] as const;
+export type ElementWise = (typeof unary)[number] | (typeof binary)[number];
+const elementWise: ReadonlySet<Tensor['op']> = new Set([...unary, ...binary]);
 const reductions: ReadonlySet<Tensor['op']> = new Set(['reduceSum', 'reduceMean', 'reduceMax']);
 
 /** What an operand has: a number for each row and column, for each column, for each row, or a single one. */

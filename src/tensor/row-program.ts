@@ -3,7 +3,7 @@ import type { Tensor, TensorOf } from './graph.ts';
 import { type ElementWise, isElementWise, type Kind, kindOf, type RowCluster } from './row-clusters.ts';
 
 /** The operator's numbers for operations and kinds. */
-const OPERATIONS: Record<Operation, number> = {
+const operationCodes: Record<Operation, number> = {
   loop: 0,
   constant: 1,
   copy: 2,
@@ -24,7 +24,7 @@ const OPERATIONS: Record<Operation, number> = {
   sum: 17,
   largest: 18,
 };
-const KINDS: Record<Kind, number> = { wide: 0, columns: 1, narrow: 2, single: 3 };
+const kindCodes: Record<Kind, number> = { wide: 0, columns: 1, narrow: 2, single: 3 };
 
 type Operation = ElementWise | 'loop' | 'constant' | 'copy' | 'sum' | 'largest';
 
@@ -48,7 +48,7 @@ export function rowProgram({ nodes, outputs }: RowCluster): RowProgram {
   const code = new Writer(values.all, values.inputs.length, results).write();
   return {
     inputs: values.inputs,
-    attributes: { width: values.width, kinds: kinds.map((kind) => KINDS[kind]), ...code },
+    attributes: { width: values.width, kinds: kinds.map((kind) => kindCodes[kind]), ...code },
   };
 }
 
@@ -213,7 +213,7 @@ class Writer {
     const isThere = (value: Value) =>
       !value.wide || isGiven(value) || (this.#results.has(value) && value.level < level);
     const body = neededBy(targets, this.#values, isThere);
-    this.#program.push(OPERATIONS.loop, 0, body.length, 0);
+    this.#program.push(operationCodes.loop, 0, body.length, 0);
     const lastReader = new Map(body.flatMap((value) => value.operands.map((operand) => [operand, value])));
     const used = new Map<Value, number>();
     const free: number[] = [];
@@ -226,7 +226,7 @@ class Writer {
         if (used.has(operand) && lastReader.get(operand) === value) free.push(used.get(operand)!);
       if (!this.#registers.has(value)) used.set(value, free.pop() ?? this.#firstWide + this.#wide++);
       this.#program.push(
-        OPERATIONS[value.operation as Operation],
+        operationCodes[value.operation as Operation],
         used.get(value) ?? this.#registers.get(value)!,
         left,
         right,
@@ -237,7 +237,7 @@ class Writer {
   #narrowInstruction(value: Value): void {
     const { operation, operands, number } = value;
     const [left = number, right = 0] = operands.map((operand) => this.#registers.get(operand)!);
-    this.#program.push(OPERATIONS[operation as Operation], this.#registers.get(value)!, left, right);
+    this.#program.push(operationCodes[operation as Operation], this.#registers.get(value)!, left, right);
   }
 }
 

@@ -14,7 +14,7 @@ const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
 
 /** Constants that were measured, not derived. Measure them again when the engine changes. */
-const MEASURED = {
+const measured = {
   /** Node, our code and the library of ONNX Runtime. */
   process: 145 * MEBIBYTE,
   /** Bytes of the tokenizer for each token that it knows. */
@@ -63,17 +63,17 @@ export function memoryEstimate(
   // Values, gradients and two moments; the initial values, if they are compared with; and a second gradient if there are several micro-batches.
   const vectors = 4 + (usesReference ? 1 : 0) + (parts.length > 1 ? 1 : 0);
   return {
-    process: MEASURED.process,
-    tokenizer: MEASURED.tokenizerPerToken * config.vocabularySize,
-    sessions: (customOperators ? MEASURED.customSessionsPerLayer : MEASURED.sessionsPerLayer) * config.layers,
+    process: measured.process,
+    tokenizer: measured.tokenizerPerToken * config.vocabularySize,
+    sessions: (customOperators ? measured.customSessionsPerLayer : measured.sessionsPerLayer) * config.layers,
     weights: full ? 0 : weightBytes(parameters, customOperators),
     // Weights that are trained are read where they are, unless they are rounded.
     sampler_weights: full && rolloutDtype === 'float32' ? 0 : samplerWeights(parameters, rolloutDtype, customOperators),
     trained: FLOAT * trained * vectors,
     caches: Math.min(plan.cacheBudget, cacheBytes(config, workload)),
-    sampling: FLOAT * MEASURED.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
+    sampling: FLOAT * measured.scoreCopies * workload.prompts * workload.generations * config.vocabularySize,
     training:
-      (1 + MEASURED.fragmentation) * Math.max(...parts.map((part) => trainingBytes(architecture, part, settings))),
+      (1 + measured.fragmentation) * Math.max(...parts.map((part) => trainingBytes(architecture, part, settings))),
   };
 }
 
@@ -92,12 +92,12 @@ function trainingBytes(
   const kept = recompute ? config.layers * config.hiddenSize * layerRows : 0;
   // With recomputation, two layers hold their activations at the same time: the one being recomputed, and the last, which never is.
   const layers = recompute ? Math.min(2, config.layers) : config.layers;
-  const copies = customOperators ? MEASURED.customActivationCopies : MEASURED.activationCopies;
+  const copies = customOperators ? measured.customActivationCopies : measured.activationCopies;
   const activations = (copies * outputs * layerRows * layers) / config.layers;
   // Prompts attend to themselves; completions attend to their prompt and to themselves. The custom operator keeps no attention weights.
   const pairs = U * P * P + completionRows * (P + C);
-  const attention = customOperators ? 0 : MEASURED.attentionCopies * layers * config.heads * pairs;
-  const logits = avoidsLogits(settings) ? 0 : MEASURED.logitsCopies * config.vocabularySize * completionRows;
+  const attention = customOperators ? 0 : measured.attentionCopies * layers * config.heads * pairs;
+  const logits = avoidsLogits(settings) ? 0 : measured.logitsCopies * config.vocabularySize * completionRows;
   return FLOAT * (kept + activations + attention + logits);
 }
 

@@ -100,10 +100,10 @@ function tooSmall(
   );
 }
 
-const UNITS = { MB: 1e6, GB: 1e9, MiB: MEBIBYTE, GiB: 1024 * MEBIBYTE } as const;
+const units = { MB: 1e6, GB: 1e9, MiB: MEBIBYTE, GiB: 1024 * MEBIBYTE } as const;
 
 /** Parses an amount that the configuration's schema has accepted, such as `1.5GB`, into bytes. */
 function bytesOf(amount: string): number {
   const [, number, unit] = /^([\d.]+)(\w+)$/.exec(amount)!;
-  return Number(number) * UNITS[unit as keyof typeof UNITS];
+  return Number(number) * units[unit as keyof typeof units];
 }

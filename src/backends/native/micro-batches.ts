@@ -36,7 +36,7 @@ export type Layout = 'padded' | 'packed';
 const LOGITS_PER_PASS = 2 ** 25;
 
 /** Passes are not limited to fewer completion tokens than this: without logits in memory, and with them. */
-const LEAST = { withoutLogits: 1024, withLogits: 64 };
+const leastTokens = { withoutLogits: 1024, withLogits: 64 };
 
 /**
  * Limits that bound the working memory of a pass for any size of vocabulary.
@@ -46,7 +46,7 @@ export function microBatchLimits(
   { vocabularySize }: Pick<ModelConfig, 'vocabularySize'>,
   options: { readonly avoidsLogits: boolean },
 ): MicroBatchLimits {
-  const least = options.avoidsLogits ? LEAST.withoutLogits : LEAST.withLogits;
+  const least = options.avoidsLogits ? leastTokens.withoutLogits : leastTokens.withLogits;
   const completionTokens = Math.max(least, Math.floor(LOGITS_PER_PASS / vocabularySize));
   return { completionTokens: Math.min(completionTokens, 8192), activationRows: Math.min(4 * completionTokens, 8192) };
 }

@@ -48,7 +48,7 @@ export function trainingOutputs(options: ObjectiveOptions, names: readonly strin
 
 const scalar = (name: string) => input(name, 'float32', []);
 const perToken = (name: string) => input(name, 'float32', [times(U, G), C]);
-const TOTALS = {
+const totalInputs = {
   tokens: scalar('total_tokens'),
   sequences: scalar('total_sequences'),
   entropyTokens: scalar('total_entropy_tokens'),
@@ -69,13 +69,13 @@ function rewardLoss({ logprobs, entropy }: TrainingGraph, settings: LossSettings
       ...(hasEntropyBonus(settings) && { entropyBonus: { coefficient: scalar('entropy_coefficient'), entropy } }),
       advantages: input('advantages', 'float32', [times(U, G), 1]),
       mask,
-      totals: entropyMask ? TOTALS : { tokens: TOTALS.tokens, sequences: TOTALS.sequences },
+      totals: entropyMask ? totalInputs : { tokens: totalInputs.tokens, sequences: totalInputs.sequences },
     },
     settings,
   );
   const entropies = {
-    entropy: meanOver(mask, TOTALS.tokens, entropy),
-    ...(entropyMask && { top_entropy: meanOver(entropyMask, TOTALS.entropyTokens, entropy) }),
+    entropy: meanOver(mask, totalInputs.tokens, entropy),
+    ...(entropyMask && { top_entropy: meanOver(entropyMask, totalInputs.entropyTokens, entropy) }),
   };
   return { loss, metrics: { ...metrics, ...entropies } };
 }
@@ -89,8 +89,8 @@ export function keptFraction(objective: Objective): number {
 function supervisedLoss({ logprobs, entropy }: TrainingGraph) {
   const mask = perToken('mask');
   return {
-    loss: neg(meanOver(mask, TOTALS.tokens, logprobs)),
-    metrics: { entropy: meanOver(mask, TOTALS.tokens, entropy) },
+    loss: neg(meanOver(mask, totalInputs.tokens, logprobs)),
+    metrics: { entropy: meanOver(mask, totalInputs.tokens, entropy) },
   };
 }
 

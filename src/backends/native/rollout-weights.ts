@@ -20,9 +20,9 @@ import { RunTensors } from './run-tensors.ts';
 import type { SamplingSessionOptions } from './sampling-session.ts';
 
 /** How our custom operator packs frozen weights, by `rolloutDtype`. */
-const PACKINGS = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
+const weightPackings = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
 /** How frozen weights are quantized for ONNX Runtime's operators. */
-const QUANTIZATIONS = { float32: undefined, bfloat16: undefined, int8, int4 };
+const weightQuantizations = { float32: undefined, bfloat16: undefined, int8, int4 };
 
 type RolloutWeights = Pick<SamplingSessionOptions, 'packing' | 'packings' | 'rounded' | 'quantization' | 'exact'> & {
   /** The quantized copies of frozen matrices, by name; the caller frees them. */
@@ -51,13 +51,13 @@ export function rolloutWeights(
     const matrices = trained.own.filter(({ name, kind }) => kind === 'linear' || name === output);
     const rounded = new Map(matrices.map(({ name }) => [name, values.tensors.get(name)!]));
     return {
-      packing: PACKINGS[dtype],
+      packing: weightPackings[dtype],
       // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
       ...(dtype === 'int4' && { packings: new Map([[output, 'int8']]) }),
       ...(trained.whole && dtype !== 'float32' && { rounded }),
     };
   }
-  const quantization = QUANTIZATIONS[dtype];
+  const quantization = weightQuantizations[dtype];
   if (!quantization) return { packing: 'whole' };
   const placed = place(quantizedCopies(architecture, frozen, quantization), values.layout.device);
   return { packing: 'whole', quantization, exact: new Set(trained.own.map(({ name }) => name)), copies: placed };

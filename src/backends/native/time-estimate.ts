@@ -4,7 +4,7 @@ import type { TimeEstimate, Workload } from '../backend.ts';
 import { parameterCount } from '../model-files/parameter-counts.ts';
 
 /** Measured on server cores with AVX-512. Notebook cores are about as fast, old cores half as fast. */
-const MEASURED = {
+const measured = {
   /** Operations per second and thread, in products of many rows (training, prompts) and of few rows (decoding). */
   trainingRate: 40e9,
   decodingRate: 30e9,
@@ -47,22 +47,22 @@ export function timeEstimate(
   const read = prompts * promptTokens;
   const written = rows * completionTokens;
 
-  const trainingRate = threads * (customOperators ? MEASURED.customTrainingRate : MEASURED.trainingRate);
-  const decodingRate = threads * (customOperators ? MEASURED.customDecodingRate : MEASURED.decodingRate);
+  const trainingRate = threads * (customOperators ? measured.customTrainingRate : measured.trainingRate);
+  const decodingRate = threads * (customOperators ? measured.customDecodingRate : measured.decodingRate);
   // Multiplying a row with a weight takes two operations per element.
   const prefill = (2 * linear * read) / trainingRate;
   const products = (2 * (linear + output) * rows) / decodingRate;
-  const reading = (4 * (linear + output)) / MEASURED.bandwidth;
+  const reading = (4 * (linear + output)) / measured.bandwidth;
   const run =
     Math.max(products, reading) +
-    config.layers * MEASURED.runOverheadPerLayer +
-    rows * config.vocabularySize * MEASURED.samplingPerEntry;
+    config.layers * measured.runOverheadPerLayer +
+    rows * config.vocabularySize * measured.samplingPerEntry;
 
   const forward = 2 * (linear * (read + written) + output * written);
   // The backward pass computes the gradient of each layer's input and, in full fine-tuning, of its weights.
   const passes = 1 + 1 + (full ? 1 : 0) + (recompute ? 1 : 0) + scoringPasses;
   return {
-    start: total * MEASURED.readingPerParameter + config.layers * MEASURED.compilingPerLayer,
+    start: total * measured.readingPerParameter + config.layers * measured.compilingPerLayer,
     generate: prefill + completionTokens * run,
     update: (passes * forward) / trainingRate,
   };

@@ -15,7 +15,7 @@ const MEBIBYTE = 2 ** 20;
 const FLOAT = 4;
 
 /** Memory is derived from what PyTorch keeps; times are measured. */
-const FIGURES = {
+const figures = {
   /** Node, and Python with its libraries. */
   process: 900 * MEBIBYTE,
   /** Activations kept for the backward pass, for each row, as a multiple of the outputs of all linear layers. */
@@ -54,9 +54,9 @@ export async function describeTrlModel(config: Config, folder: string): Promise<
       // TRL reads a prompt once for each of its completions.
       const unshared = { ...workload, prompts: workload.prompts * workload.generations, generations: 1 };
       const { update } = timeEstimate(architecture, settings, unshared);
-      const { time } = FIGURES;
+      const { time } = figures;
       return {
-        start: start + FIGURES.start,
+        start: start + figures.start,
         generate: generate * time.generate,
         update: update * time.update * num_iterations,
       };
@@ -95,15 +95,15 @@ function memoryEstimate(
   const length = promptTokens + completionTokens;
   const reference = config.lora === null && config.beta > 0;
   return {
-    process: FIGURES.process,
+    process: figures.process,
     weights: FLOAT * total * (reference ? 2 : 1),
     // Gradients and two moments.
     optimizer: FLOAT * trainable * 3,
-    sampling: FLOAT * FIGURES.scoreCopies * FIGURES.sampledTogether * model.vocabularySize,
+    sampling: FLOAT * figures.scoreCopies * figures.sampledTogether * model.vocabularySize,
     // Supervised steps have fewer rows than fit.
     training:
       FLOAT *
-      FIGURES.activationCopies *
+      figures.activationCopies *
       outputs *
       Math.min(batchSizes(config).perDevice, prompts * generations) *
       length,

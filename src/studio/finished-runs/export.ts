@@ -10,7 +10,7 @@ import type { Config, ConfigInput } from '../../config/schema.ts';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
-import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
+import { adapterFiles } from '../../hub/adapter-files.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
@@ -105,7 +105,7 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
   const ggufPath = ggufAt(modelPath);
   const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
   if (format === 'peft') {
-    for (const name of ADAPTER_FILES) copyFileSync(join(checkpoint, name), join(target, name));
+    for (const name of adapterFiles) copyFileSync(join(checkpoint, name), join(target, name));
   } else {
     const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
     await writeMergedModel({ modelPath, checkpoint, directory: target, dtype });

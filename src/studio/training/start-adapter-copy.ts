@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { ADAPTER_FILES } from '../../hub/adapter-files.ts';
+import { adapterFiles } from '../../hub/adapter-files.ts';
 import { runFiles } from '../../runs/layout.ts';
 
 /** The configuration with the adapter's folder in place of its name, and the files to copy, which are read before a new run may overwrite them. */
@@ -16,7 +16,7 @@ export async function readStartAdapter(config: Config, signal?: AbortSignal): Pr
   if (config.adapter === null) return { config, writeTo() {} };
   const { obtainAdapter } = await import('../../backends/model-files/find-adapter.ts');
   const folder = await obtainAdapter(config.adapter, signal);
-  const files = ADAPTER_FILES.map((name) => [name, readFileSync(join(folder, name))] as const);
+  const files = adapterFiles.map((name) => [name, readFileSync(join(folder, name))] as const);
   return {
     config: { ...config, adapter: folder },
     writeTo(directory) {
