@@ -44,7 +44,7 @@ export function toolCallsOf(calls: readonly ToolCall[]) {
 }
 
 /** The first token of a prompt has no log-probability: nothing is before it. */
-export interface ToldToken extends Omit<SampledToken, 'plainLogprob'> {
+export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
   readonly plainLogprob: number | null;
 }
 
@@ -53,11 +53,11 @@ export function chatLogprobs(tokenizer: Tokenizer) {
   let before: number | undefined;
   return (tokens: readonly SampledToken[]) => {
     const content = tokens.map(({ id, plainLogprob, topLogprobs = [] }) => {
-      const told = (one: TokenLogprob) => {
+      const entry = (one: TokenLogprob) => {
         const token = textBehind(before, [one.id], tokenizer);
         return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
       };
-      const place = { ...told({ id, logprob: plainLogprob }), top_logprobs: topLogprobs.map(told) };
+      const place = { ...entry({ id, logprob: plainLogprob }), top_logprobs: topLogprobs.map(entry) };
       before = id;
       return place;
     });
@@ -74,7 +74,7 @@ export interface TextPlace {
 
 /** Writes the log-probabilities of a completion's tokens, beginning at a place of its text. */
 export function completionLogprobs(tokenizer: Tokenizer, { before, offset }: TextPlace) {
-  return (tokens: readonly ToldToken[]) => {
+  return (tokens: readonly ScoredToken[]) => {
     const places = tokens.map(({ id, plainLogprob, topLogprobs }) => {
       const textOf = (one: number) => textBehind(before, [one], tokenizer);
       const token = textOf(id);

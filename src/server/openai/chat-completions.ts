@@ -4,12 +4,12 @@ import type { Message } from '../../message.ts';
 import { chatLogprobs, type FinishReason, finishReason, headOf, toolCallsOf, type Usage, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
-import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
+import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
 import { upToStop } from './stop-texts.ts';
 
 export async function chatCompletion(model: ServedModel, request: ChatRequest, signal: AbortSignal): Promise<object> {
   const prompt = promptOf(model, request);
-  const completions = await model.complete(askedOf(prompt, request, signal));
+  const completions = await model.complete(jobOf(prompt, request, signal));
   return {
     ...headOf(model, 'chat.completion'),
     choices: completions.map((completion, index) => {
@@ -51,7 +51,7 @@ export async function chatCompletionChunks(
   model: ServedModel,
   request: ChatRequest,
   signal: AbortSignal,
-  tell: (chunk: ChatChunk) => void,
+  send: (chunk: ChatChunk) => void,
 ): Promise<void> {
   const prompt = promptOf(model, request);
   const head = headOf(model, 'chat.completion.chunk');
@@ -62,12 +62,12 @@ export async function chatCompletionChunks(
     delta: Choice['delta'],
     finish_reason: Choice['finish_reason'] = null,
     logprobs: Choice['logprobs'] = null,
-  ) => tell({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
+  ) => send({ ...head, choices: [{ index, delta, logprobs, finish_reason }], ...usage });
   const grows = toolsOf(request).length === 0 || model.renderer.follow !== undefined;
   const logprobsOf = Array.from({ length: request.n ?? 1 }, () => chatLogprobs(model.tokenizer));
   const tellPiece = (index: number, { text, tokens }: Piece) =>
     piece(index, { content: text }, null, request.logprobs ? logprobsOf[index]!(tokens) : null);
-  const told = logprobsOf.map(() => '');
+  const sent = logprobsOf.map(() => '');
   let begun = false;
   const begin = () => {
     if (begun) return;
@@ -75,11 +75,11 @@ export async function chatCompletionChunks(
     for (let index = 0; index < (request.n ?? 1); index++) piece(index, { role: 'assistant', content: '' });
   };
   const completions = await model.complete({
-    ...askedOf(prompt, request, signal),
+    ...jobOf(prompt, request, signal),
     ...(grows && {
       onPiece: (index: number, each: Piece) => {
         begin();
-        told[index] += each.text;
+        sent[index] += each.text;
         tellPiece(index, each);
       },
     }),
@@ -88,14 +88,14 @@ export async function chatCompletionChunks(
   for (const [index, completion] of completions.entries()) {
     const { content, toolCalls = [] } = answerOf(model, request, completion);
     // The text around calls is trimmed.
-    const text = toolCalls.length > 0 ? content.slice(told[index]!.trimStart().length) : completion.untold.text;
-    const rest = { text, tokens: completion.untold.tokens };
+    const text = toolCalls.length > 0 ? content.slice(sent[index]!.trimStart().length) : completion.unsent.text;
+    const rest = { text, tokens: completion.unsent.tokens };
     if (rest.text !== '' || (request.logprobs && rest.tokens.length > 0)) tellPiece(index, rest);
     const calls = toolCallsOf(toolCalls).map((call, i) => ({ index: i, ...call }));
     if (calls.length > 0) piece(index, { tool_calls: calls });
     piece(index, {}, finishReason(completion, toolCalls));
   }
-  if (request.stream_options?.include_usage) tell({ ...head, choices: [], usage: usageOf([prompt], completions) });
+  if (request.stream_options?.include_usage) send({ ...head, choices: [], usage: usageOf([prompt], completions) });
 }
 
 /** What calls no tool is text, which a stop text may have cut: also a call that cannot be read, so that the client sees it. */
@@ -106,7 +106,7 @@ function answerOf(model: ServedModel, request: ChatRequest, { ids, text }: Serve
   return { ...message, content: upToStop(message.content, stopsOf(request)).trimEnd() };
 }
 
-function askedOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): Asked {
+function jobOf(prompt: readonly number[], request: ChatRequest, signal: AbortSignal): SamplingJob {
   const { max_completion_tokens, max_tokens, top_logprobs } = request;
   const maxTokens = max_completion_tokens ?? max_tokens ?? undefined;
   return { prompts: [prompt], request, maxTokens, topLogprobs: top_logprobs ?? 0, tools: toolsOf(request), signal };

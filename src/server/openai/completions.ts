@@ -1,8 +1,8 @@
 // POST /v1/completions
-import { completionLogprobs, finishReason, headOf, type ToldToken, usageOf } from './answers.ts';
+import { completionLogprobs, finishReason, headOf, type ScoredToken, usageOf } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import type { CompletionRequest } from './requests.ts';
-import type { Asked, Piece, ServedCompletion, ServedModel } from './served-model.ts';
+import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
 
 /** What OpenAI's interface takes where a request says nothing. */
 const DEFAULT_TOKENS = 16;
@@ -11,21 +11,21 @@ const DEFAULT_TOKENS = 16;
 interface Echo {
   readonly text: string;
   /** Absent unless log-probabilities are asked for. */
-  readonly tokens?: readonly ToldToken[];
+  readonly tokens?: readonly ScoredToken[];
 }
 
 export async function completion(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Promise<object> {
-  const asked = askedOf(model, request, signal);
-  const echoes = await echoesOf(model, request, asked);
-  const completions = await model.complete(asked);
+  const job = jobOf(model, request, signal);
+  const echoes = await echoesOf(model, request, job);
+  const completions = await model.complete(job);
   return {
     ...headOf(model, 'text_completion'),
     choices: completions.map((each, index) => {
-      const { echo, logprobsOf } = placeOf(model, request, asked, echoes, index);
+      const { echo, logprobsOf } = placeOf(model, request, job, echoes, index);
       const logprobs = logprobsOf([...(echo?.tokens ?? []), ...each.tokens]);
       return { index, text: (echo?.text ?? '') + each.text, logprobs, finish_reason: finishReason(each) };
     }),
-    usage: usageOf(asked.prompts, completions),
+    usage: usageOf(job.prompts, completions),
   };
 }
 
@@ -34,27 +34,27 @@ export async function completionChunks(
   model: ServedModel,
   request: CompletionRequest,
   signal: AbortSignal,
-  tell: (chunk: object) => void,
+  send: (chunk: object) => void,
 ): Promise<void> {
-  const asked = askedOf(model, request, signal);
-  const echoes = await echoesOf(model, request, asked);
+  const job = jobOf(model, request, signal);
+  const echoes = await echoesOf(model, request, job);
   const head = headOf(model, 'text_completion');
   const usage = request.stream_options?.include_usage ? { usage: null } : {};
-  const places = asked.prompts.flatMap((_, p) =>
-    Array.from({ length: request.n ?? 1 }, (_, i) => placeOf(model, request, asked, echoes, p * (request.n ?? 1) + i)),
+  const places = job.prompts.flatMap((_, p) =>
+    Array.from({ length: request.n ?? 1 }, (_, i) => placeOf(model, request, job, echoes, p * (request.n ?? 1) + i)),
   );
-  const piece = (index: number, text: string, tokens: readonly ToldToken[], end?: ServedCompletion) => {
+  const piece = (index: number, text: string, tokens: readonly ScoredToken[], end?: ServedCompletion) => {
     const logprobs = places[index]!.logprobsOf(tokens);
-    tell({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }], ...usage });
+    send({ ...head, choices: [{ index, text, logprobs, finish_reason: end ? finishReason(end) : null }], ...usage });
   };
   for (const [index, { echo }] of places.entries()) if (echo) piece(index, echo.text, echo.tokens ?? []);
   const completions = await model.complete({
-    ...asked,
+    ...job,
     onPiece: (index: number, { text, tokens }: Piece) => piece(index, text, tokens),
   });
-  for (const [index, each] of completions.entries()) piece(index, each.untold.text, each.untold.tokens, each);
+  for (const [index, each] of completions.entries()) piece(index, each.unsent.text, each.unsent.tokens, each);
   if (request.stream_options?.include_usage) {
-    tell({ ...head, choices: [], usage: usageOf(asked.prompts, completions) });
+    send({ ...head, choices: [], usage: usageOf(job.prompts, completions) });
   }
 }
 
@@ -62,7 +62,7 @@ export async function completionChunks(
 function placeOf(
   { tokenizer }: ServedModel,
   request: CompletionRequest,
-  { prompts }: Asked,
+  { prompts }: SamplingJob,
   echoes: readonly Echo[] | undefined,
   index: number,
 ) {
@@ -77,12 +77,12 @@ function placeOf(
 }
 
 /** Prompts that are given as text are told as they were given, without what the tokenizer puts before them. */
-async function echoesOf(model: ServedModel, request: CompletionRequest, asked: Asked): Promise<Echo[] | undefined> {
+async function echoesOf(model: ServedModel, request: CompletionRequest, job: SamplingJob): Promise<Echo[] | undefined> {
   if (!request.echo) return undefined;
   const given = givenPrompts(request);
-  const texts = asked.prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
+  const texts = job.prompts.map((ids, i) => (typeof given[i] === 'string' ? given[i] : model.tokenizer.decode(ids)));
   if (!wantsLogprobs(request)) return texts.map((text) => ({ text }));
-  const read = await model.read(asked);
+  const read = await model.read(job);
   return texts.map((text, i) => ({ text, tokens: read[i]! }));
 }
 
@@ -91,14 +91,14 @@ function wantsLogprobs({ logprobs }: CompletionRequest): boolean {
   return logprobs !== null && logprobs !== undefined;
 }
 
-function askedOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): Asked {
+function jobOf(model: ServedModel, request: CompletionRequest, signal: AbortSignal): SamplingJob {
   model.assertIs(request.model);
   const { max_tokens, logprobs } = request;
   const maxTokens = max_tokens ?? DEFAULT_TOKENS;
   const prompts = givenPrompts(request).map((prompt) => idsOf(model, prompt));
-  const asked = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
-  model.assertFits(asked);
-  return asked;
+  const job = { prompts, request, maxTokens, topLogprobs: logprobs ?? 0, continues: true, signal };
+  model.assertFits(job);
+  return job;
 }
 
 /** One prompt or several, as text or as token ids. */

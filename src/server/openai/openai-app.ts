@@ -32,7 +32,7 @@ interface Route<R> {
   readonly schema: z.ZodType<R>;
   whole(model: ServedModel, request: R, signal: AbortSignal): Promise<object>;
   /** Chunks with a `type` are events of that name. */
-  pieces(model: ServedModel, request: R, signal: AbortSignal, tell: (chunk: Chunk) => void): Promise<void>;
+  pieces(model: ServedModel, request: R, signal: AbortSignal, send: (chunk: Chunk) => void): Promise<void>;
   /** What follows the last piece. */
   readonly end?: string;
 }

@@ -17,7 +17,7 @@ interface ResponseEvent {
 }
 
 /** Tells an event: its type, and what it says. */
-type Tell = (type: string, said: object) => void;
+type SendEvent = (type: string, fields: object) => void;
 
 /** The answer as a whole: what the last of its events holds. */
 export async function response(model: ServedModel, request: ResponsesRequest, signal: AbortSignal): Promise<object> {
@@ -33,11 +33,11 @@ export async function responseEvents(
   model: ServedModel,
   request: ResponsesRequest,
   signal: AbortSignal,
-  tell: (event: ResponseEvent) => void,
+  send: (event: ResponseEvent) => void,
 ): Promise<void> {
   const head = headOf(model, request);
   let sequence_number = 0;
-  const event: Tell = (type, said) => tell({ type, sequence_number: sequence_number++, ...said });
+  const event: SendEvent = (type, fields) => send({ type, sequence_number: sequence_number++, ...fields });
   const output: object[] = [];
   let message: OpenMessage | undefined;
   let cut = false;
@@ -119,24 +119,24 @@ interface OpenMessage {
   end(status: Status): object;
 }
 
-function openMessage(event: Tell, output_index: number): OpenMessage {
+function openMessage(event: SendEvent, output_index: number): OpenMessage {
   const item = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant' };
   const place = { item_id: item.id, output_index, content_index: 0 };
   const part = (text: string, logprobs: Logprobs) => ({ type: 'output_text', text, annotations: [], logprobs });
-  const told: Logprobs = [];
+  const sent: Logprobs = [];
   let text = '';
   event('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } });
   event('response.content_part.added', { ...place, part: part('', []) });
   return {
     add(delta, logprobs) {
       text += delta;
-      told.push(...logprobs);
+      sent.push(...logprobs);
       event('response.output_text.delta', { ...place, delta, logprobs });
     },
     end(status) {
-      const whole = { ...item, status, content: [part(text, told)] };
-      event('response.output_text.done', { ...place, text, logprobs: told });
-      event('response.content_part.done', { ...place, part: part(text, told) });
+      const whole = { ...item, status, content: [part(text, sent)] };
+      event('response.output_text.done', { ...place, text, logprobs: sent });
+      event('response.content_part.done', { ...place, part: part(text, sent) });
       event('response.output_item.done', { output_index, item: whole });
       return whole;
     },
@@ -145,7 +145,7 @@ function openMessage(event: Tell, output_index: number): OpenMessage {
 
 /** Tells a call in one piece, as the model's words are certain to be one only at their end. */
 function tellCall(
-  event: Tell,
+  event: SendEvent,
   output_index: number,
   { id: call_id, function: { name, arguments: given } }: Call,
 ): object {

@@ -6,7 +6,7 @@ import { streamSeed } from '../../random.ts';
 import type { Renderer } from '../../rendering.ts';
 import { createTextStream, textBehind } from '../../tokenizers/text-stream.ts';
 import type { Tokenizer } from '../../tokenizers/tokenizer.ts';
-import type { ToldToken } from './answers.ts';
+import type { ScoredToken } from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type SamplingRequest, stopsOf } from './requests.ts';
 import { SamplingQueue } from './sampling-queue.ts';
@@ -31,11 +31,12 @@ export interface Piece {
 export interface ServedCompletion extends Pick<Completion, 'ids' | 'finishReason'>, Piece {
   /** Without special tokens, and up to the first stop text. */
   readonly text: string;
-  /** The end of it, what `onPiece` has not been told. */
-  readonly untold: Piece;
+  /** The end of it, what `onPiece` has not been given. */
+  readonly unsent: Piece;
 }
 
-export interface Asked {
+/** What one request to the server wants sampled. */
+export interface SamplingJob {
   readonly prompts: readonly (readonly number[])[];
   readonly request: SamplingRequest;
   /** @default what the context has room for */
@@ -74,16 +75,16 @@ export class ServedModel {
   }
 
   /** Throws an `ApiError` for prompts that are too long, or too many. */
-  assertFits({ prompts, request: { n }, maxTokens }: Asked): void {
+  assertFits({ prompts, request: { n }, maxTokens }: SamplingJob): void {
     assertFew(prompts.length * (n ?? 1));
     for (const prompt of prompts) this.#assertRoom(prompt.length, maxTokens);
   }
 
   /** `n` completions of each prompt, in order. Throws what `assertFits` throws. */
-  async complete(asked: Asked): Promise<ServedCompletion[]> {
-    const { prompts, request, maxTokens, topLogprobs = 0, signal, onPiece } = asked;
+  async complete(job: SamplingJob): Promise<ServedCompletion[]> {
+    const { prompts, request, maxTokens, topLogprobs = 0, signal, onPiece } = job;
     const { n, seed, temperature, top_p, top_k, min_p } = request;
-    this.assertFits(asked);
+    this.assertFits(job);
     const each = prompts.flatMap((prompt, p) =>
       Array.from({ length: n ?? 1 }, (_, i) => ({ prompt, stream: `${p} ${i}` })),
     );
@@ -91,21 +92,21 @@ export class ServedModel {
     const { contextLength } = this.#policy;
     const first = seed ?? randomInt(2 ** 31);
     const stop = stopsOf(request);
-    const told = each.map(() => ({ text: 0, tokens: 0 }));
-    const tell =
+    const sent = each.map(() => ({ text: 0, tokens: 0 }));
+    const send =
       onPiece &&
       ((index: number, piece: Piece) => {
-        told[index]!.text += piece.text.length;
-        told[index]!.tokens += piece.tokens.length;
+        sent[index]!.text += piece.text.length;
+        sent[index]!.tokens += piece.tokens.length;
         onPiece(index, piece);
       });
-    const behind = (prompt: readonly number[]) => (asked.continues ? prompt.at(-1) : undefined);
+    const behind = (prompt: readonly number[]) => (job.continues ? prompt.at(-1) : undefined);
     const requests = each.map(({ prompt, stream }, index) => ({
       promptIds: prompt,
       seed: streamSeed(first, stream),
       topLogprobs,
       maxTokens: Math.min(maxTokens ?? contextLength, contextLength - prompt.length),
-      ...this.#watch(asked, behind(prompt), tell && ((piece) => tell(index, piece))),
+      ...this.#watch(job, behind(prompt), send && ((piece) => send(index, piece))),
     }));
     const options = {
       temperature: temperature ?? 1,
@@ -116,8 +117,8 @@ export class ServedModel {
     const completions = await this.#queue.sample({ requests, options, signal });
     return completions.map((completion, i) => {
       const served = this.#served(completion, stop, behind(each[i]!.prompt));
-      const { text, tokens } = told[i]!;
-      return { ...served, untold: { text: served.text.slice(text), tokens: served.tokens.slice(tokens) } };
+      const { text, tokens } = sent[i]!;
+      return { ...served, unsent: { text: served.text.slice(text), tokens: served.tokens.slice(tokens) } };
     });
   }
 
@@ -125,15 +126,15 @@ export class ServedModel {
    * The tokens of a request's prompts with the log-probability of each behind those before it. One request is read after another.
    * Throws an `ApiError` for more tokens than can be told.
    */
-  async read({ prompts, request: { n }, topLogprobs = 0, signal }: Asked): Promise<ToldToken[][]> {
+  async read({ prompts, request: { n }, topLogprobs = 0, signal }: SamplingJob): Promise<ScoredToken[][]> {
     const policy = this.#policy;
     if (!policy.textLogprobs)
       throw new ApiError(400, 'unsupported', 'This model cannot tell log-probabilities of prompts', 'echo');
     // Each completion repeats its prompt.
     const tokens = prompts.reduce((sum, { length }) => sum + length, 0) * (n ?? 1);
     if (tokens > MOST_ECHOED) {
-      const said = `A request may ask for the log-probabilities of ${MOST_ECHOED} tokens of prompts, not of ${tokens}`;
-      throw new ApiError(400, 'too_many_tokens', said, 'prompt');
+      const message = `A request may ask for the log-probabilities of ${MOST_ECHOED} tokens of prompts, not of ${tokens}`;
+      throw new ApiError(400, 'too_many_tokens', message, 'prompt');
     }
     const reading = this.#reading.then(() => policy.textLogprobs!(prompts, { topLogprobs, signal }));
     this.#reading = reading.catch(() => {});
@@ -167,11 +168,11 @@ export class ServedModel {
     if (length === 0) throw new ApiError(400, 'prompt_empty', 'A prompt needs at least one token');
     if (length < contextLength || (maxTokens === 0 && length === contextLength)) return;
     // In the words by which clients that look into messages tell this error from others.
-    const said = `This model's maximum context length is ${contextLength} tokens: the prompt has ${length}, which leaves no room`;
-    throw new ApiError(400, 'context_length_exceeded', said);
+    const message = `This model's maximum context length is ${contextLength} tokens: the prompt has ${length}, which leaves no room`;
+    throw new ApiError(400, 'context_length_exceeded', message);
   }
 
-  #served(completion: Completion, stop: readonly string[], behind?: number): Omit<ServedCompletion, 'untold'> {
+  #served(completion: Completion, stop: readonly string[], behind?: number): Omit<ServedCompletion, 'unsent'> {
     const { ids, finishReason } = completion;
     const ends = this.renderer.stopIds.has(ids.at(-1)!);
     const tokens = tokensOf(completion);
@@ -183,12 +184,12 @@ export class ServedModel {
 
   /** Ends a completion at a stop text, or because its client has gone. Tells its pieces as it grows. */
   #watch(
-    { request, tools = [], signal }: Asked,
+    { request, tools = [], signal }: SamplingJob,
     behind: number | undefined,
-    tell: ((piece: Piece) => void) | undefined,
+    send: ((piece: Piece) => void) | undefined,
   ): Pick<SampleRequest, 'stopWhen' | 'onToken'> {
     const stop = stopsOf(request);
-    if (stop.length === 0 && !tell) return { stopWhen: () => signal.aborted };
+    if (stop.length === 0 && !send) return { stopWhen: () => signal.aborted };
     const decoded = createTextStream(this.tokenizer, {
       skipSpecialTokens: true,
       ...(behind !== undefined && { behind }),
@@ -207,7 +208,7 @@ export class ServedModel {
           const all = shown.push(decoded.push(ids[seen]!));
           const text = turn ? shownOfTurn.push(turn.push(ids[seen]!)) : all;
           if (text === '') continue;
-          tell?.({ text, tokens });
+          send?.({ text, tokens });
           tokens = [];
         }
         return signal.aborted || shown.found;
@@ -222,7 +223,7 @@ const nothing: ServedCompletion = {
   tokens: [],
   text: '',
   finishReason: 'length',
-  untold: { text: '', tokens: [] },
+  unsent: { text: '', tokens: [] },
 };
 
 /** Tokens of prompts whose log-probabilities are told at once. */
@@ -249,6 +250,6 @@ const MOST_COMPLETIONS = 1024;
 
 function assertFew(completions: number): void {
   if (completions <= MOST_COMPLETIONS) return;
-  const said = `A request may ask for ${MOST_COMPLETIONS} completions, of all its prompts together, not for ${completions}`;
-  throw new ApiError(400, 'too_many_completions', said, 'n');
+  const message = `A request may ask for ${MOST_COMPLETIONS} completions, of all its prompts together, not for ${completions}`;
+  throw new ApiError(400, 'too_many_completions', message, 'n');
 }
