@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { duration, oneLine, shortNumber, table } from './formatting.ts';
+import { Output } from './output.ts';
 import { sparkline } from './sparkline.ts';
 
 test('durations', () => {
@@ -35,6 +36,14 @@ test('tables line up', () => {
     ]),
     `${long}  x\nbcd  y`,
   );
+});
+
+test('results do not control the terminal, whatever names and texts are in them', () => {
+  let text = '';
+  const stdout = { write: (piece: string) => (text += piece) };
+  const output = new Output('text', stdout, { write: () => assert.fail('stderr is for notes') }, {});
+  output.result({}, 'a\u001b[2Jb\r\n\tc\u009bd\re');
+  assert.equal(text, 'a\ufffd[2Jb\r\n\tc\ufffdd\ufffde\n');
 });
 
 test('one line of a text', () => {

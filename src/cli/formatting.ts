@@ -31,6 +31,11 @@ export function withoutControls(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\ufffd');
 }
 
+/** The same for a text of several lines, which keeps its line ends and tabs. */
+export function printable(text: string): string {
+  return text.replaceAll(/(?!\r?\n|\t)\p{Cc}/gu, '\ufffd');
+}
+
 /** A text in one line, without control characters, cut to a width. */
 export function oneLine(text: string, width = 100): string {
   const flat = withoutControls(text.trim().replaceAll(/\s+/g, ' '));

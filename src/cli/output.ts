@@ -3,7 +3,7 @@ import { codeOf, GradusError, messageOf } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import { systemError } from '../runs/system-faults.ts';
 import { type ExitCode, exitCodeOf } from './exit-codes.ts';
-import { withoutControls } from './formatting.ts';
+import { printable, withoutControls } from './formatting.ts';
 import { renamed } from './own-name.ts';
 
 export interface Stream {
@@ -47,7 +47,7 @@ export class Output {
 
   /** Writes the result of the command: the object, or its text for people. */
   result(result: object, text: string): void {
-    if (this.mode === 'text') return void this.stdout.write(`${text}\n`);
+    if (this.mode === 'text') return void this.stdout.write(`${printable(text)}\n`);
     const suggested = this.suggested(result);
     this.line(this.mode === 'json' ? suggested : { type: 'result', result: suggested });
   }
