@@ -15,6 +15,7 @@ test('words stand alone, other texts are quoted, numbers and lists are themselve
     numbers: [1e-8, 'k=1e-8'],
     nothing: [null, 'k=null'],
     list: [['a', 'b c'], 'k=[a,"b c"]'],
+    fractions: [[0, 0.999], 'k=[0.0,0.999]'],
     object: [{ eps: 0.5 }, 'k={eps: 0.5}'],
   } as const;
   for (const [what, [value, text]] of Object.entries(written)) assert.equal(hydraOverride('k', value), text, what);

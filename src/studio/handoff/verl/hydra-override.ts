@@ -8,13 +8,18 @@ export function hydraOverride(key: string, value: Override): string {
 
 function written(value: Override): string {
   if (typeof value === 'string') return quoted(value);
-  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`;
+  if (Array.isArray(value)) return `[${value.map(listItem).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
     return `{${Object.entries(value)
       .map(([name, inner]) => `${name}: ${written(inner)}`)
       .join(', ')}}`;
   }
   return String(value);
+}
+
+/** Lists of numbers are of fractions, such as AdamW's betas, among which PyTorch takes no integer. */
+function listItem(value: Override): string {
+  return Number.isInteger(value) ? `${value}.0` : written(value);
 }
 
 /** Words need no quotes. Within them a backslash only escapes a quote, or a backslash before one; `${` would begin an interpolation. */
