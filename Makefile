@@ -11,7 +11,7 @@ node_modules/.package-lock.json: package-lock.json
 	npm ci --no-audit --no-fund
 
 demo: setup
-	bin/gradus demo
+	$(run) gradus -- demo
 
 # All tests but *.engine.test.ts; needs no Python.
 test: setup
