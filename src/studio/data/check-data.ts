@@ -203,12 +203,12 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
 /** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
 function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check {
   const id = 'prompt_duplicates';
-  const different = new Set(rows.map((row) => textOf(prompt(row)))).size;
+  const byPrompt = Map.groupBy(rows, (row) => textOf(prompt(row)));
+  const different = byPrompt.size;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
   if (taskset !== null)
     return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
-  const byPrompt = Map.groupBy(rows, (row) => textOf(prompt(row)));
   const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
   const disputed = [...byPrompt.values()].filter((same) => answersTo(same).size > 1).length;
   return failed(
