@@ -16,27 +16,25 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
     const failed = recent.reduce((sum, step) => sum + step.failed, 0);
     const all = recent.reduce((sum, step) => sum + step.all, 0);
     if (failed <= fraction * all) return;
-    throw new GradusError(
-      'ERROR_BUDGET_SPENT',
-      `${failed} of ${all} rollouts failed, most recently: ${faults.at(-1) ?? 'see the rollouts'}`,
-      {
-        hint: 'the errors are in rollouts/ of the run: fix them, or raise max_error_fraction',
-        path: 'max_error_fraction',
-        kind: 'failed',
-      },
-    );
+    const last = faults.at(-1);
+    const shown = last ? `${last.fault}; its row: ${beginningOf(last.example)}` : 'see the rollouts';
+    throw new GradusError('ERROR_BUDGET_SPENT', `${failed} of ${all} rollouts failed, most recently: ${shown}`, {
+      hint: 'the errors are in rollouts/ of the run: fix them, or raise max_error_fraction',
+      path: 'max_error_fraction',
+      kind: 'failed',
+    });
   };
 }
 
 /** The errors of trajectories that failed or whose rewards failed, each with its problem. */
-function faultsOf({ example, trajectories, rewards }: Group): string[] {
+function faultsOf({ example, trajectories, rewards }: Group): { fault: string; example: Example }[] {
   const faults = trajectories.flatMap(({ error }, i) => {
     if (error) return error.message;
     const { errors } = rewards[i]!;
     const [fault] = errors ? Object.entries(errors) : [];
     return fault ? `reward ${fault[0]}: ${fault[1]}` : [];
   });
-  return faults.map((fault) => `${fault}; its row: ${beginningOf(example)}`);
+  return faults.map((fault) => ({ fault, example }));
 }
 
 function beginningOf(example: Example): string {
