@@ -1,10 +1,16 @@
 // How this process was started, so that the commands it suggests can be typed as they stand.
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Whether it is `npm run gradus`, the script of a checkout. */
+export function isCheckoutScript({ npm_lifecycle_event }: Environment): boolean {
+  return npm_lifecycle_event === 'gradus';
+}
+
 /** `npx gradus` if npm put it into a project, `npm run gradus --` in a checkout that started it so, else `gradus`. */
-export function ownName(script: string, environment: Readonly<Record<string, string | undefined>>): string {
-  const { npm_lifecycle_event, npm_config_loglevel } = environment;
-  if (npm_lifecycle_event === 'gradus') {
-    return npm_config_loglevel === 'silent' ? 'npm run --silent gradus --' : 'npm run gradus --';
+export function ownName(script: string, environment: Environment): string {
+  if (isCheckoutScript(environment)) {
+    return environment.npm_config_loglevel === 'silent' ? 'npm run --silent gradus --' : 'npm run gradus --';
   }
   return /[\\/]node_modules[\\/](\.bin|gradus[\\/]bin)[\\/]gradus$/.test(script) ? 'npx gradus' : 'gradus';
 }

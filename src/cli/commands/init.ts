@@ -7,6 +7,7 @@ import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Cli } from '../main.ts';
+import { isCheckoutScript } from '../own-name.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
 const EXAMPLES = `Examples:
@@ -104,7 +105,7 @@ function init({ output }: Cli, dir: string, template: TemplateName): undefined {
 
 /** The script of a checkout, `npm run gradus`, exists in its folder only: elsewhere its launcher does. */
 function outsideCheckout(command: string): string {
-  if (process.env.npm_lifecycle_event !== 'gradus') return command;
+  if (!isCheckoutScript(process.env)) return command;
   const launcher = [process.execPath, packagePath('bin', 'gradus')].map(shellWord).join(' ');
   return command.replace(/^gradus /, `${launcher} `);
 }
