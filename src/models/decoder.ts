@@ -2,10 +2,10 @@
 // Families differ in biases, norms, factors, the activation and what attention sees.
 import type { Tensor } from '../tensor/graph.ts';
 import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
-import type { Activation, ConfigReader } from './config-reader.ts';
-import { EMBEDDING, type Layers, type ModelConfig, OUTPUT, type ParameterSpec } from './layers.ts';
+import { type Activation, ConfigReader } from './config-reader.ts';
+import { EMBEDDING, type Layers, type ModelConfig, type ModelFamily, OUTPUT, type ParameterSpec } from './layers.ts';
 
-export interface DecoderConfig extends ModelConfig {
+interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
   readonly activation: Activation;
   readonly rmsNormEpsilon: number;
@@ -25,7 +25,7 @@ export interface DecoderConfig extends ModelConfig {
 }
 
 /** Where a block normalises, with the names of the norms in checkpoints; nowhere else. */
-export interface BlockNorms {
+interface BlockNorms {
   readonly beforeAttention?: string;
   readonly afterAttention?: string;
   readonly beforeMlp?: string;
@@ -50,9 +50,7 @@ type Varying =
   | 'activation';
 
 /** What distinguishes a family; what it leaves out is as in Llama. Everything else is in config.json, under the same names for all families. */
-export interface DecoderFamily
-  extends Pick<DecoderConfig, 'modelType' | 'biases'>,
-    Partial<Pick<DecoderConfig, Varying>> {
+interface FamilyDescription extends Pick<DecoderConfig, 'modelType' | 'biases'>, Partial<Pick<DecoderConfig, Varying>> {
   /** Values for fields that config.json may omit. */
   readonly defaults: {
     readonly contextLength: number;
@@ -62,7 +60,21 @@ export interface DecoderFamily
   };
 }
 
-export function decoderConfig(read: ConfigReader, { defaults, ...family }: DecoderFamily): DecoderConfig {
+/** @param describe what distinguishes a model of this family, from its config.json */
+export function decoderFamily(
+  describe: (read: ConfigReader, json: Readonly<Record<string, unknown>>) => FamilyDescription,
+): ModelFamily {
+  return {
+    config(json) {
+      const read = new ConfigReader(json);
+      return decoderConfig(read, describe(read, json));
+    },
+    parameters: decoderParameters,
+    body: decoderBody,
+  };
+}
+
+function decoderConfig(read: ConfigReader, { defaults, ...family }: FamilyDescription): DecoderConfig {
   const hiddenSize = read.integer('hidden_size');
   const heads = read.integer('num_attention_heads');
   const keyValueHeads = read.integer('num_key_value_heads', heads);
@@ -94,7 +106,7 @@ export function decoderConfig(read: ConfigReader, { defaults, ...family }: Decod
   };
 }
 
-export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
+function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   const { hiddenSize, headSize, vocabularySize } = config;
   const specs: ParameterSpec[] = [{ name: EMBEDDING, shape: [vocabularySize, hiddenSize], kind: 'embedding' }];
   for (let layer = 0; layer < config.layers; layer++) {
@@ -117,7 +129,7 @@ export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   return specs;
 }
 
-export function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): Tensor {
+function decoderBody(config: DecoderConfig, embedded: Tensor, layers: Layers): Tensor {
   const sizes = linearSizes(config);
   const { norms, normOffset } = config;
   const activate = activations[config.activation];

@@ -1,37 +1,31 @@
 // The text models of Gemma 3 (arXiv:2503.19786), 270M and 1B: `model_type: gemma3_text`. Most layers attend to a sliding window, with rotary
 // embeddings of their own; blocks normalise what attention and feed-forward layers add as well.
-import { ConfigReader } from './config-reader.ts';
-import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
-import type { ModelFamily } from './layers.ts';
+import type { ConfigReader } from './config-reader.ts';
+import { decoderFamily } from './decoder.ts';
 
-export const gemma3: ModelFamily = {
-  config(json) {
-    const read = new ConfigReader(json);
-    for (const field of ['attn_logit_softcapping', 'final_logit_softcapping', 'use_bidirectional_attention'])
-      if (json[field]) throw read.unsupported(field, 'the models of Gemma 3 go without');
-    const attentionBias = read.boolean('attention_bias', false);
-    return decoderConfig(read, {
-      modelType: 'gemma3_text',
-      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
-      queryKeyNorm: 'head',
-      norms: {
-        beforeAttention: 'input_layernorm',
-        afterAttention: 'post_attention_layernorm',
-        beforeMlp: 'pre_feedforward_layernorm',
-        afterMlp: 'post_feedforward_layernorm',
-      },
-      normOffset: 1,
-      embeddingScale: Math.sqrt(read.integer('hidden_size')),
-      attentionScale: 1 / Math.sqrt(read.positive('query_pre_attn_scalar', 256)),
-      activation: read.activation('hidden_activation', 'gelu_pytorch_tanh'),
-      rope: read.rope('full_attention', { fallback: 1e6 }),
-      sliding: slidingLayers(read),
-      defaults: { contextLength: 131072, headSize: 256, tiedEmbeddings: true },
-    });
-  },
-  parameters: decoderParameters,
-  body: decoderBody,
-};
+export const gemma3 = decoderFamily((read, json) => {
+  for (const field of ['attn_logit_softcapping', 'final_logit_softcapping', 'use_bidirectional_attention'])
+    if (json[field]) throw read.unsupported(field, 'the models of Gemma 3 go without');
+  const attentionBias = read.boolean('attention_bias', false);
+  return {
+    modelType: 'gemma3_text',
+    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    queryKeyNorm: 'head',
+    norms: {
+      beforeAttention: 'input_layernorm',
+      afterAttention: 'post_attention_layernorm',
+      beforeMlp: 'pre_feedforward_layernorm',
+      afterMlp: 'post_feedforward_layernorm',
+    },
+    normOffset: 1,
+    embeddingScale: Math.sqrt(read.integer('hidden_size')),
+    attentionScale: 1 / Math.sqrt(read.positive('query_pre_attn_scalar', 256)),
+    activation: read.activation('hidden_activation', 'gelu_pytorch_tanh'),
+    rope: read.rope('full_attention', { fallback: 1e6 }),
+    sliding: slidingLayers(read),
+    defaults: { contextLength: 131072, headSize: 256, tiedEmbeddings: true },
+  };
+});
 
 /** Newer files have the type of each layer, older ones the distance between layers that attend to everything. */
 function slidingLayers(read: ConfigReader) {

@@ -1,18 +1,11 @@
 // Llama 1 to 3.3, and models with the same architecture such as SmolLM2: `model_type: llama`.
-import { ConfigReader } from './config-reader.ts';
-import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
-import type { ModelFamily } from './layers.ts';
+import { decoderFamily } from './decoder.ts';
 
-export const llama: ModelFamily = {
-  config(json) {
-    const read = new ConfigReader(json);
-    const attentionBias = read.boolean('attention_bias', false);
-    return decoderConfig(read, {
-      modelType: 'llama',
-      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-      defaults: { contextLength: 2048 },
-    });
-  },
-  parameters: decoderParameters,
-  body: decoderBody,
-};
+export const llama = decoderFamily((read) => {
+  const attentionBias = read.boolean('attention_bias', false);
+  return {
+    modelType: 'llama',
+    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
+    defaults: { contextLength: 2048 },
+  };
+});

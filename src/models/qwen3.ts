@@ -1,22 +1,15 @@
 // The dense models of Qwen3 (arXiv:2505.09388), which normalise the queries and keys of each head: `model_type: qwen3`.
-import { ConfigReader } from './config-reader.ts';
-import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
-import type { ModelFamily } from './layers.ts';
+import { decoderFamily } from './decoder.ts';
 
-export const qwen3: ModelFamily = {
-  config(json) {
-    const read = new ConfigReader(json);
-    const slides = read.boolean('use_sliding_window', false);
-    const firstSliding = read.notNegative('max_window_layers', 28);
-    const attentionBias = read.boolean('attention_bias', false);
-    return decoderConfig(read, {
-      modelType: 'qwen3',
-      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
-      queryKeyNorm: 'head',
-      sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
-      defaults: { contextLength: 32768, headSize: 128 },
-    });
-  },
-  parameters: decoderParameters,
-  body: decoderBody,
-};
+export const qwen3 = decoderFamily((read) => {
+  const slides = read.boolean('use_sliding_window', false);
+  const firstSliding = read.notNegative('max_window_layers', 28);
+  const attentionBias = read.boolean('attention_bias', false);
+  return {
+    modelType: 'qwen3',
+    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: false },
+    queryKeyNorm: 'head',
+    sliding: slides ? read.sliding((layer) => layer >= firstSliding) : undefined,
+    defaults: { contextLength: 32768, headSize: 128 },
+  };
+});

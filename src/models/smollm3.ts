@@ -1,26 +1,20 @@
 // SmolLM3, in which every fourth layer has no rotary embeddings (Yang et al. 2025, arXiv:2501.18795): `model_type: smollm3`.
-import { ConfigReader } from './config-reader.ts';
-import { decoderBody, decoderConfig, decoderParameters } from './decoder.ts';
-import type { ModelFamily } from './layers.ts';
+import type { ConfigReader } from './config-reader.ts';
+import { decoderFamily } from './decoder.ts';
 
-export const smollm3: ModelFamily = {
-  config(json) {
-    const read = new ConfigReader(json);
-    const attentionBias = read.boolean('attention_bias', false);
-    const unrotated = unrotatedLayers(read);
-    const slides = read.boolean('use_sliding_window', false) && json.sliding_window !== undefined;
-    return decoderConfig(read, {
-      modelType: 'smollm3',
-      biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
-      rope: read.rope(undefined, { fallback: 2e6 }),
-      unrotated,
-      sliding: slides ? read.sliding((layer) => unrotated[layer]!) : undefined,
-      defaults: { contextLength: 32768, tiedEmbeddings: true },
-    });
-  },
-  parameters: decoderParameters,
-  body: decoderBody,
-};
+export const smollm3 = decoderFamily((read, json) => {
+  const attentionBias = read.boolean('attention_bias', false);
+  const unrotated = unrotatedLayers(read);
+  const slides = read.boolean('use_sliding_window', false) && json.sliding_window !== undefined;
+  return {
+    modelType: 'smollm3',
+    biases: { queryKeyValue: attentionBias, output: attentionBias, mlp: read.boolean('mlp_bias', false) },
+    rope: read.rope(undefined, { fallback: 2e6 }),
+    unrotated,
+    sliding: slides ? read.sliding((layer) => unrotated[layer]!) : undefined,
+    defaults: { contextLength: 32768, tiedEmbeddings: true },
+  };
+});
 
 /** Despite its name, `no_rope_layers` has a 1 for each layer that rotates, and a 0 for the others. */
 function unrotatedLayers(read: ConfigReader): boolean[] {
