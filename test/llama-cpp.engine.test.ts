@@ -2,11 +2,17 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { ggufTokenizerMetadata } from '../src/backends/gguf-tokenizer-metadata.ts';
 import { readGgufMetadata } from '../src/backends/model-files/gguf-file.ts';
+import { ggufModelMetadata } from '../src/backends/model-files/gguf-metadata.ts';
+import { ggufDtypes, writeGgufModel } from '../src/backends/model-files/write-gguf.ts';
+import { openModelText } from '../src/backends/open-renderer.ts';
+import { bfloat16, float16 } from '../src/formats/element-types.ts';
 import { ggufTokenizer } from '../src/formats/gguf-tokenizer.ts';
-import { ggmlTypeNames, ggufElementTypes } from '../src/formats/gguf-types.ts';
+import { ggmlTypeNames, ggufElementTypes, q8_0 } from '../src/formats/gguf-types.ts';
+import { float32, ggufHeader } from '../src/formats/gguf-writer.ts';
 import { randomStream } from '../src/random.ts';
 import { createTokenizer, type Tokenizer } from '../src/tokenizers/tokenizer.ts';
 import { awkwardTexts } from './awkward-texts.ts';
@@ -16,6 +22,7 @@ import { abridged, type BpeDescription, bytePairVocabulary, sentencePieceVocabul
 import { openLlamaCpp } from './llama-cpp.ts';
 import { readJson } from './native-models.ts';
 import { makeParityModels, python } from './parity.ts';
+import { writeRandomModel } from './random-model.ts';
 import { sharedPath, skipWithoutShared } from './shared.ts';
 
 const opened = await openLlamaCpp();
@@ -24,6 +31,7 @@ const llamaCpp = () => {
   assert.ok(typeof opened !== 'string');
   return opened;
 };
+const cache = join(import.meta.dirname, '..', '.cache', 'tokenizers');
 const folder = mkdtempSync(join(tmpdir(), 'gradus-llama-cpp-'));
 after(async () => {
   rmSync(folder, { recursive: true });
@@ -51,7 +59,7 @@ describe('tokenizers', { skip }, () => {
   /** llama.cpp knows nothing of the normalisation that is part of Qwen's tokenizer. */
   const normalised = (text: string) => text.normalize('NFC');
   const unfetched = (path: string) => !existsSync(path) && `${path} is not there: run scripts/fetch-tokenizers.ts`;
-  const cached = (family: string) => join(import.meta.dirname, '..', '.cache', 'tokenizers', family);
+  const cached = (family: string) => join(cache, family);
   const smol = 'models/smollm2-135m-instruct';
   const kinds = [
     { pre: 'smollm', from: sharedPath(smol), missing: skipWithoutShared(smol) },
@@ -137,6 +145,126 @@ describe('logits', { skip }, () => {
       });
     }
   });
+});
+
+describe('what is written as GGUF', { skip }, () => {
+  const ids = [1, 5, 9, 3, 22, 17, 6, 8, 14, 2, 29, 4];
+  const sizes = {
+    vocab_size: 40,
+    hidden_size: 64,
+    intermediate_size: 96,
+    num_hidden_layers: 2,
+    num_attention_heads: 4,
+    num_key_value_heads: 2,
+    head_dim: 16,
+    max_position_embeddings: 64,
+    tie_word_embeddings: true,
+    eos_token_id: 2,
+  };
+  const scaled = (rope_scaling: object) => ({ rope_theta: 500, rope_scaling });
+  const llama3 = { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4 };
+  const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 12, beta_fast: 2 };
+  const factors = { embedding_multiplier: 3, attention_multiplier: 0.2, residual_multiplier: 0.5, logits_scaling: 2 };
+  const gemma = { num_hidden_layers: 7, sliding_window: 5, query_pre_attn_scalar: 16, rope_theta: 1e6 };
+  const cases: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    'a Llama': { model_type: 'llama', attention_bias: true, mlp_bias: true, tie_word_embeddings: false },
+    'a Llama 3': {
+      model_type: 'llama',
+      ...scaled({ ...llama3, original_max_position_embeddings: 8192 }),
+      rope_theta: 500_000,
+    },
+    'a Llama whose heads are wider': { model_type: 'llama', head_dim: 24, ...scaled({ type: 'linear', factor: 3 }) },
+    'a Mistral': { model_type: 'mistral', sliding_window: null },
+    'a Qwen 2': { model_type: 'qwen2', ...scaled(yarn) },
+    'a Qwen 3': { model_type: 'qwen3', tie_word_embeddings: false },
+    'a Gemma 3': { model_type: 'gemma3_text', ...gemma },
+    'a SmolLM3': { model_type: 'smollm3', num_hidden_layers: 5 },
+    'an OLMo 2': { model_type: 'olmo2' },
+    'a Granite': { model_type: 'granite', ...factors },
+  };
+  /** llama.cpp also rounds what it multiplies with; it looks up GELU in a table of halves. */
+  const bounds = { float32: 1e-5, float16: 2e-2, bfloat16: 0.1, q8_0: 0.2 };
+
+  for (const [name, changes] of Object.entries(cases)) {
+    test(`${name} computes the same in llama.cpp, and is read as the same model`, async () => {
+      const base = writeRandomModel(join(folder, name), { ...sizes, ...changes });
+      const expected = await decodingLogits(base, ids);
+      const metadata = { ...ggufModelMetadata({ ...sizes, ...changes }), ...anyTokenizer };
+      const least = changes.model_type === 'gemma3_text' ? 2e-3 : 0;
+      for (const dtype of ggufDtypes) {
+        const path = join(folder, `${name}.gguf`);
+        await writeGgufModel({ modelPath: base, checkpoint: base, path, dtype, metadata });
+        const distance = (logits: readonly Float32Array[]) =>
+          most(logits.map((row, i) => largestDifference(row, expected[i]!)));
+        const theirs = distance(await llamaCpp().logits(path, ids));
+        assert.ok(theirs <= Math.max(least, bounds[dtype]), `llama.cpp, ${dtype}: ${theirs}`);
+        const ours = distance(await decodingLogits(path, ids));
+        assert.ok(ours <= bounds[dtype], `${dtype}: ${ours}`);
+      }
+    });
+  }
+
+  /** The smallest tokenizer that llama.cpp accepts: it opens no model without one. */
+  const letters = Array.from({ length: sizes.vocab_size - 4 }, (_, i) => String.fromCodePoint(0x4e00 + i));
+  const tokens = ['<unk>', '<s>', '</s>', ...letters, letters[0]! + letters[1]];
+  const anyTokenizer = {
+    'tokenizer.ggml.model': 'gpt2',
+    'tokenizer.ggml.pre': 'gpt-2',
+    'tokenizer.ggml.tokens': tokens,
+    'tokenizer.ggml.token_type': Int32Array.from(tokens, (_, id) => (id < 3 ? 3 : 1)),
+    'tokenizer.ggml.merges': [`${letters[0]} ${letters[1]}`],
+    'tokenizer.ggml.bos_token_id': 1,
+    'tokenizer.ggml.eos_token_id': 2,
+  };
+
+  test('blocks are rounded as ggml rounds them, to the bit', () => {
+    const random = randomStream(6);
+    const values = Float32Array.from({ length: 8192 }, (_, i) => random.normal() * 10 ** (((i >> 5) % 12) - 8));
+    values.fill(0, 64, 96);
+    const encoders = { F16: float16, BF16: bfloat16, Q8_0: q8_0 };
+    for (const [number, name] of ggmlTypeNames) {
+      const encoder = encoders[name as keyof typeof encoders];
+      if (encoder) assert.deepEqual(encoder.encode(values), llamaCpp().quantize(number, name, values, 256).bytes, name);
+    }
+  });
+
+  /** What llama.cpp does differently is in docs/models.md: it normalises nothing, and takes what looks like an end for one. */
+  const plain = (text: string) => text.normalize('NFC').replaceAll(/<\/?s>|<unk>/g, '');
+  const kinds = [
+    { path: sharedPath('models/smollm2-135m-instruct'), size: 49152, pre: 'smollm' },
+    { path: sharedPath('models/stories260K'), size: 512, pre: undefined },
+    ...[
+      { family: 'llama3_1', size: 128256, pre: 'llama-bpe' },
+      { family: 'qwen2_5', size: 151936, pre: 'qwen2' },
+      { family: 'gemma3', size: 262208, pre: undefined },
+    ].map(({ family, ...kind }) => ({ path: join(cache, family), ...kind })),
+  ];
+  for (const { path, size, pre } of kinds) {
+    const missing =
+      (path === undefined || !existsSync(path)) && 'its tokenizer is not there: run scripts/fetch-tokenizers.ts';
+    test(`the tokenizer of ${basename(path ?? 'a model of ../shared')} gives the same tokens`, {
+      skip: missing,
+    }, async () => {
+      const metadata = await ggufTokenizerMetadata(path!, 'auto', size);
+      assert.equal(metadata['tokenizer.ggml.pre'], pre);
+      const file = join(folder, 'tokenizer.gguf');
+      writeFileSync(file, ggufHeader({ ...smallest, ...metadata }, []));
+      const { tokenizer } = await openModelText(path!, 'none');
+      const texts = awkwardTexts(300).map(plain);
+      const theirs = await llamaCpp().tokenize(file, texts);
+      for (const [i, text] of texts.entries())
+        assert.deepEqual(theirs[i], tokenizer.encode(text), JSON.stringify(text));
+    });
+  }
+  const smallest = {
+    'general.architecture': 'llama',
+    'llama.context_length': 64,
+    'llama.embedding_length': 32,
+    'llama.block_count': 1,
+    'llama.feed_forward_length': 32,
+    'llama.attention.head_count': 1,
+    'llama.attention.layer_norm_rms_epsilon': float32(1e-5),
+  };
 });
 
 /** llama2.c's file: the length of the longest token, then for each its score, its length and itself. */

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { encodeBfloat16 } from '../../src/formats/element-types.ts';
+import { bfloat16 } from '../../src/formats/element-types.ts';
 import { safetensorsHeader } from '../../src/formats/safetensors.ts';
 import { architectureOf } from '../../src/models/families.ts';
 import { randomStream } from '../../src/random.ts';
@@ -60,8 +60,7 @@ export async function benchmarkShapes(): Promise<void> {
   }
 }
 
-const bfloat16 = (count: number, draw: () => number) =>
-  new Uint8Array(encodeBfloat16(Float32Array.from({ length: count }, draw)).buffer);
+const drawn = (count: number, draw: () => number) => bfloat16.encode(Float32Array.from({ length: count }, draw));
 
 /** Writes weights of mean 0 and deviation 0.02 in bfloat16, and a tokenizer of single characters. */
 function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>>): string {
@@ -81,9 +80,9 @@ function writeRandomModel(folder: string, json: Readonly<Record<string, unknown>
   const described = parameters.map((parameter) => ({ ...parameter, dtype: 'BF16' as const }));
   const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
   const random = randomStream(0);
-  const ones = bfloat16(1000, () => 1);
+  const ones = drawn(1000, () => 1);
   // Repeated: 494M numbers take minutes to draw. A prime many, so that no two rows are alike.
-  const noise = bfloat16(1_048_573, () => 0.02 * random.normal());
+  const noise = drawn(1_048_573, () => 0.02 * random.normal());
   const file = openSync(join(folder, 'model.safetensors'), 'w');
   writeSync(file, bytes);
   for (const { shape, kind } of order) {

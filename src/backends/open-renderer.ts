@@ -22,6 +22,10 @@ export interface ModelText {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly template: TemplateUse;
+  /** The Jinja source of the chat template: the model's own, whether it is used or not, unless another one is. */
+  readonly templateSource: string | undefined;
+  /** The tokenizer.json; `undefined` if the tokenizer is in a GGUF file. */
+  readonly description: Json | undefined;
 }
 
 /**
@@ -43,20 +47,23 @@ export async function openModelText(modelPath: string, chatTemplate: string): Pr
     throw new GradusError('MODEL_NOT_FOUND', `no model at ${modelPath}`, { hint, path: 'model' });
   }
   const folder = kind.isDirectory() ? modelPath : dirname(modelPath);
-  const { tokenizer, endIds } = await openTokenizer(modelPath, folder);
+  const { tokenizer, description, endIds } = await openTokenizer(modelPath, folder);
   const stopIds = endTokens(folder, tokenizer, endIds);
   const own = ownTemplate(folder, tokenizer);
   if (chatTemplate === 'none') {
     const renderer = plainRenderer(tokenizer, { stopIds });
-    return { tokenizer, renderer, template: own === undefined ? 'absent' : 'ignored' };
+    const template = own === undefined ? 'absent' : 'ignored';
+    return { tokenizer, renderer, template, templateSource: own, description };
   }
   const source = chatTemplate === 'auto' ? own : readTemplate(chatTemplate);
   const template = limitedTemplate(createChatTemplate(source, tokenizer.roleTokens), source ?? '');
-  return { tokenizer, renderer: chatRenderer(tokenizer, template, { stopIds }), template: 'applied' };
+  const renderer = chatRenderer(tokenizer, template, { stopIds });
+  return { tokenizer, renderer, template: 'applied', templateSource: source, description };
 }
 
 interface FoundTokenizer {
   readonly tokenizer: Tokenizer;
+  readonly description: Json | undefined;
   /** Tokens that end a text, in addition to those in the JSON files. */
   readonly endIds: readonly number[];
 }
@@ -66,7 +73,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
   if (description) {
     const config = readJson(folder, 'tokenizer_config.json') ?? {};
     const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
-    return { tokenizer: limitedTokenizer(tokenizer, description), endIds: [] };
+    return { tokenizer: limitedTokenizer(tokenizer, description), description, endIds: [] };
   }
   const gguf = ggufAt(modelPath);
   if (gguf) return tokenizerInside(gguf).catch((error) => Promise.reject(fileError(error, gguf)));
@@ -78,7 +85,7 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
 
 async function tokenizerInside(path: string): Promise<FoundTokenizer> {
   const { description, config, endIds } = ggufTokenizer(await readGgufMetadata(path));
-  return { tokenizer: createTokenizer(description, config), endIds };
+  return { tokenizer: createTokenizer(description, config), description: undefined, endIds };
 }
 
 /**

@@ -9,11 +9,18 @@ export interface ElementType {
   readonly decode?: (bytes: Uint8Array, into: Float32Array) => void;
 }
 
-export const float32: ElementType = {
+/** A type in which files are written. */
+export interface WritableElementType extends ElementType {
+  /** Encodes whole blocks; each number becomes one of the nearest that the type has. */
+  readonly encode: (values: Float32Array) => Uint8Array;
+}
+
+export const float32: WritableElementType = {
   blockElements: 1,
   blockBytes: 4,
   // Byte-wise, because the bytes may start at any address.
   decode: (bytes, into) => bytesOf(into).set(bytes),
+  encode: bytesOf,
 };
 
 export const float64: ElementType = {
@@ -25,16 +32,17 @@ export const float64: ElementType = {
   },
 };
 
-export const float16: ElementType = {
+export const float16: WritableElementType = {
   blockElements: 1,
   blockBytes: 2,
   decode(bytes, into) {
     const values = halves();
     for (let i = 0; i < into.length; i++) into[i] = values[bytes[2 * i]! | (bytes[2 * i + 1]! << 8)]!;
   },
+  encode: (values) => bytesOf(Uint16Array.from(values, halfBits)),
 };
 
-export const bfloat16: ElementType = {
+export const bfloat16: WritableElementType = {
   blockElements: 1,
   blockBytes: 2,
   decode(bytes, into) {
@@ -42,15 +50,15 @@ export const bfloat16: ElementType = {
     const bits = new Uint32Array(into.buffer, into.byteOffset, into.length);
     for (let i = 0; i < bits.length; i++) bits[i] = view.getUint16(i * 2, true) << 16;
   },
+  // Ties go to the even one, and NaN stays NaN.
+  encode(values) {
+    const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    const rounded = Uint16Array.from(bits, (float, i) =>
+      Number.isNaN(values[i]!) ? (float >>> 16) | 0x40 : (float + 0x7fff + ((float >>> 16) & 1)) >>> 16,
+    );
+    return bytesOf(rounded);
+  },
 };
-
-/** The 16 bits of the bfloat16 nearest to each value; ties go to the even one, and NaN stays NaN. */
-export function encodeBfloat16(values: Float32Array): Uint16Array {
-  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-  return Uint16Array.from(bits, (float, i) =>
-    Number.isNaN(values[i]!) ? (float >>> 16) | 0x40 : (float + 0x7fff + ((float >>> 16) & 1)) >>> 16,
-  );
-}
 
 /** A type whose size is known but which is not decoded. */
 export function opaque(bytes: number): ElementType {
@@ -76,7 +84,7 @@ export function quoted(name: string): string {
 }
 
 /** A view of the bytes of an array of numbers. */
-export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
@@ -87,6 +95,21 @@ export function dataView(bytes: Uint8Array): DataView {
 /** The half-precision number at `offset`. */
 export function halfAt(bytes: Uint8Array, offset: number): number {
   return halves()[bytes[offset]! | (bytes[offset + 1]! << 8)]!;
+}
+
+const float = new Float32Array(1);
+const floatBits = new Uint32Array(float.buffer);
+
+/** The 16 bits of the half-precision number nearest to a float32: ties go to the even one, what is too large becomes infinite. */
+export function halfBits(value: number): number {
+  float[0] = value;
+  const sign = (floatBits[0]! >>> 16) & 0x8000;
+  const magnitude = floatBits[0]! & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00;
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;
+  if (magnitude >= 0x38800000) return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13);
+  // Below 2⁻¹⁴ halves are multiples of 2⁻²⁴. Adding 1.5 · 2⁵² leaves a double no bits for fractions, so that it rounds to a whole number.
+  return sign | (Math.abs(value) * 2 ** 24 + 1.5 * 2 ** 52 - 1.5 * 2 ** 52);
 }
 
 let table: Float32Array | undefined;

@@ -1,20 +1,22 @@
 // Makes a config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
+import { type GgufArchitecture, ggufArchitecture } from './gguf-architectures.ts';
 import type { TensorFile } from './tensor-file.ts';
 
-/** GGUF's architectures that are read, and what transformers calls them. GGUF's `llama` includes Mistral. */
-const architectures = {
-  llama: { model_type: 'llama', architectures: ['LlamaForCausalLM'], hidden_act: 'silu' },
-  qwen2: { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'], hidden_act: 'silu' },
-  qwen3: { model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'], hidden_act: 'silu' },
-  gemma3: { model_type: 'gemma3_text', architectures: ['Gemma3ForCausalLM'], hidden_activation: 'gelu_pytorch_tanh' },
-} as const;
-type GgufArchitecture = keyof typeof architectures;
-const architecturesInFile = Object.keys(architectures) as GgufArchitecture[];
+/** What transformers calls GGUF's architectures. GGUF's `llama` includes Mistral. */
+const huggingFaceTypes = {
+  llama: { model_type: 'llama', architectures: ['LlamaForCausalLM'] },
+  qwen2: { model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'] },
+  qwen3: { model_type: 'qwen3', architectures: ['Qwen3ForCausalLM'] },
+  gemma3: { model_type: 'gemma3_text', architectures: ['Gemma3ForCausalLM'] },
+  smollm3: { model_type: 'smollm3', architectures: ['SmolLM3ForCausalLM'] },
+  olmo2: { model_type: 'olmo2', architectures: ['Olmo2ForCausalLM'] },
+  granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
+} as const satisfies Record<GgufArchitecture, object>;
 
 /** The keys of a config.json that decide what the model computes. */
-export interface GgufConfig extends Partial<Gemma3Layers> {
-  readonly model_type: (typeof architectures)[GgufArchitecture]['model_type'];
+export interface GgufConfig extends Partial<Gemma3Layers>, Partial<GraniteFactors> {
+  readonly model_type: (typeof huggingFaceTypes)[GgufArchitecture]['model_type'];
   readonly architectures: readonly string[];
   readonly hidden_act?: 'silu';
   readonly hidden_activation?: 'gelu_pytorch_tanh';
@@ -28,7 +30,9 @@ export interface GgufConfig extends Partial<Gemma3Layers> {
   readonly max_position_embeddings: number;
   readonly rms_norm_eps: number;
   readonly rope_theta: number;
-  readonly rope_scaling?: Llama3Scaling;
+  readonly rope_scaling?: Llama3Scaling | LinearScaling | YarnScaling;
+  readonly attention_bias?: true;
+  readonly mlp_bias?: true;
   readonly tie_word_embeddings: boolean;
   readonly bos_token_id?: number;
   readonly eos_token_id?: number;
@@ -43,6 +47,19 @@ interface Llama3Scaling {
   readonly original_max_position_embeddings: number;
 }
 
+interface LinearScaling {
+  readonly rope_type: 'linear';
+  readonly factor: number;
+}
+
+interface YarnScaling {
+  readonly rope_type: 'yarn';
+  readonly factor: number;
+  readonly beta_fast: number;
+  readonly beta_slow: number;
+  readonly original_max_position_embeddings: number;
+}
+
 /** Gemma 3's sliding windows, and the scale of its attention. */
 interface Gemma3Layers {
   readonly sliding_window: number;
@@ -52,29 +69,26 @@ interface Gemma3Layers {
   readonly query_pre_attn_scalar: number;
 }
 
+/** The factors of a Granite. */
+interface GraniteFactors {
+  readonly embedding_multiplier: number;
+  readonly attention_multiplier: number;
+  readonly residual_multiplier: number;
+  readonly logits_scaling: number;
+}
+
 /** The tensor of the divisors of each lane's frequency, [head size / 2], for scaled rotary embeddings. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
 /**
- * Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or a scaling of rotary embeddings other than Llama 3's, `GGUF_KEY_MISSING` if
- * a size is missing.
+ * Throws `GGUF_MODEL_UNSUPPORTED` for an unsupported architecture or an unknown scaling of rotary embeddings, `GGUF_KEY_MISSING` if a size is missing.
  * @param ropeFactors the tensor `ROPE_FACTORS`, if the file has it
  */
 export function ggufConfig(
   { metadata, tensors }: Pick<TensorFile, 'metadata' | 'tensors'>,
   ropeFactors?: Float32Array,
 ): GgufConfig {
-  const found = metadata['general.architecture'];
-  const architecture = architecturesInFile.find((known) => known === found);
-  if (!architecture) {
-    throw new FormatError(
-      'GGUF_MODEL_UNSUPPORTED',
-      `the architecture ${JSON.stringify(found) ?? 'absent'} is not supported`,
-      `use a GGUF of a dense model: ${architecturesInFile.join(', ')}`,
-    );
-  }
-  if ((metadata[`${architecture}.rope.scaling.type`] ?? 'none') !== 'none') throw unknownScaling();
-
+  const architecture = ggufArchitecture(metadata);
   const optional = (key: string): number | undefined => {
     const value = metadata[key];
     return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
@@ -85,23 +99,31 @@ export function ggufConfig(
       throw new FormatError('GGUF_KEY_MISSING', `the metadata has no number ${JSON.stringify(key)}`);
     return value;
   };
-  const hiddenSize = number(`${architecture}.embedding_length`);
-  const heads = number(`${architecture}.attention.head_count`);
-  const headSize = number(`${architecture}.attention.key_length`, hiddenSize / heads);
-  const theta = number(`${architecture}.rope.freq_base`, 10_000);
+  const own = (key: string, fallback?: number) => number(`${architecture}.${key}`, fallback);
+  const hiddenSize = own('embedding_length');
+  const heads = own('attention.head_count');
+  const headSize = own('attention.key_length', hiddenSize / heads);
+  const theta = own('rope.freq_base', 10_000);
+  const contextLength = own('context_length');
+  const scaling = ropeFactors
+    ? llama3Scaling(ropeFactors, theta, headSize)
+    : ropeScaling(metadata[`${architecture}.rope.scaling.type`], (key, fallback) =>
+        shortest(own(`rope.scaling.${key}`, fallback)),
+      );
   const bos = optional('tokenizer.ggml.bos_token_id');
   const eos = optional('tokenizer.ggml.eos_token_id');
   return {
-    ...architectures[architecture],
-    vocab_size: number(`${architecture}.vocab_size`, tensors.get('token_embd.weight')?.shape[0]),
+    ...huggingFaceTypes[architecture],
+    ...(architecture === 'gemma3' ? { hidden_activation: 'gelu_pytorch_tanh' } : { hidden_act: 'silu' }),
+    vocab_size: own('vocab_size', tensors.get('token_embd.weight')?.shape[0]),
     hidden_size: hiddenSize,
-    intermediate_size: number(`${architecture}.feed_forward_length`),
-    num_hidden_layers: number(`${architecture}.block_count`),
+    intermediate_size: own('feed_forward_length'),
+    num_hidden_layers: own('block_count'),
     num_attention_heads: heads,
-    num_key_value_heads: number(`${architecture}.attention.head_count_kv`, heads),
+    num_key_value_heads: own('attention.head_count_kv', heads),
     head_dim: headSize,
-    max_position_embeddings: number(`${architecture}.context_length`),
-    rms_norm_eps: shortest(number(`${architecture}.attention.layer_norm_rms_epsilon`)),
+    max_position_embeddings: contextLength,
+    rms_norm_eps: shortest(own('attention.layer_norm_rms_epsilon')),
     rope_theta: theta,
     ...(architecture === 'gemma3' && {
       sliding_window: number('gemma3.attention.sliding_window'),
@@ -110,15 +132,42 @@ export function ggufConfig(
       rope_local_base_freq: number('gemma3.rope.freq_base_swa', 10_000),
       query_pre_attn_scalar: headSize,
     }),
-    ...(ropeFactors && { rope_scaling: llama3Scaling(ropeFactors, theta, headSize) }),
+    ...(architecture === 'granite' && {
+      embedding_multiplier: shortest(own('embedding_scale', 1)),
+      attention_multiplier: shortest(own('attention.scale', 1)),
+      residual_multiplier: shortest(own('residual_scale', 1)),
+      logits_scaling: shortest(own('logit_scale', 1)),
+    }),
+    ...(scaling && { rope_scaling: scaling }),
+    // Qwen 2 always has them, and no field for it.
+    ...(architecture !== 'qwen2' && tensors.has('blk.0.attn_q.bias') && { attention_bias: true }),
+    ...(tensors.has('blk.0.ffn_up.bias') && { mlp_bias: true }),
     tie_word_embeddings: !tensors.has('output.weight'),
     ...(bos !== undefined && { bos_token_id: bos }),
     ...(eos !== undefined && { eos_token_id: eos }),
   };
 }
 
+/** @param read a key of `rope.scaling` */
+function ropeScaling(
+  type: unknown,
+  read: (key: string, fallback?: number) => number,
+): LinearScaling | YarnScaling | undefined {
+  if (type === undefined || type === 'none') return undefined;
+  if (type === 'linear') return { rope_type: type, factor: read('factor') };
+  const usual = read('yarn_ext_factor', 1) === 1 && read('yarn_attn_factor', 1) === 1 && read('attn_factor', 1) === 1;
+  if (type !== 'yarn' || !usual || read('yarn_log_multiplier', 0) !== 0) throw unknownScaling();
+  return {
+    rope_type: type,
+    factor: read('factor'),
+    beta_fast: read('yarn_beta_fast', 32),
+    beta_slow: read('yarn_beta_slow', 1),
+    original_max_position_embeddings: read('original_context_length'),
+  };
+}
+
 /**
- * Recovers the scaling from its effect on each lane, which is all that the file has. Llama 3.1 to 3.3 differ only in the factor, which the slowest
+ * Recovers Llama 3's scaling from its effect on each lane, which is all that the file has. Llama 3.1 to 3.3 differ only in the factor, which the slowest
  * lanes show in full; the other lanes confirm it.
  */
 function llama3Scaling(factors: Float32Array, theta: number, headSize: number): Llama3Scaling {
@@ -143,7 +192,7 @@ function llama3Scaling(factors: Float32Array, theta: number, headSize: number): 
 function unknownScaling(): FormatError {
   return new FormatError(
     'GGUF_MODEL_UNSUPPORTED',
-    'its rotary embeddings are scaled, and the file does not say how',
+    'its rotary embeddings are scaled in a way that is not known here',
     "put the model's config.json beside the file, and give their folder",
   );
 }

@@ -13,9 +13,9 @@ export interface GgufTokenizer {
 type Metadata = Readonly<Record<string, unknown>>;
 
 /** `tokenizer.ggml.token_type` */
-const UNKNOWN = 2;
-const CONTROL = 3;
-const USER_DEFINED = 4;
+export const UNKNOWN = 2;
+export const CONTROL = 3;
+export const USER_DEFINED = 4;
 
 const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false };
 const isolated = (Regex: string) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false });
@@ -31,14 +31,19 @@ interface WordRules {
   readonly ignore_merges?: boolean;
 }
 
+const singleDigits: WordRules = {
+  pre_tokenizer: sequence({ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }),
+};
+const threeDigits: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel) };
+
 /** How text is cut into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that it is named after. */
-const wordRules: ReadonlyMap<unknown, WordRules> = new Map<unknown, WordRules>([
+export const wordRules: ReadonlyMap<string, WordRules> = new Map<string, WordRules>([
   ['gpt-2', { pre_tokenizer: { ...byteLevel, use_regex: true } }],
-  [
-    'smollm',
-    { pre_tokenizer: sequence({ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }) },
-  ],
-  ['llama-bpe', { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel), ignore_merges: true }],
+  ['smollm', singleDigits],
+  ['refact', singleDigits],
+  ['llama-bpe', { ...threeDigits, ignore_merges: true }],
+  ['dbrx', threeDigits],
+  ['smaug-bpe', threeDigits],
   ['qwen2', { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel), normalizer: { type: 'NFC' } }],
 ]);
 
@@ -57,6 +62,7 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
     throw new FormatError('GGUF_TOKENIZER_MISSING', 'the file holds no tokenizer', BESIDE);
   }
   const tokens = strings(key('tokens'), 'tokens');
+  if (tokens.length === 0) throw invalid('it has no tokens');
   if (new Set(tokens).size < tokens.length) throw invalid('it has a token twice');
   const kinds = numbers(key('token_type'), tokens.length, 'token_type');
   const role = (name: string) => {
@@ -94,7 +100,7 @@ const BESIDE = "put the model's tokenizer.json beside the file";
 
 function bytePairs(metadata: Metadata, tokens: readonly string[]): object {
   const pre = metadata['tokenizer.ggml.pre'];
-  const rules = wordRules.get(pre);
+  const rules = typeof pre === 'string' ? wordRules.get(pre) : undefined;
   if (!rules) throw unsupported(`it cuts text into words by rules called ${JSON.stringify(pre) ?? 'nothing'}`);
   const { ignore_merges = false, normalizer = null, pre_tokenizer } = rules;
   const merges = strings(metadata['tokenizer.ggml.merges'], 'merges').map((merge) => merge.split(' '));
@@ -192,7 +198,7 @@ function beginWith(token: string, id: number): object {
 }
 
 function strings(value: unknown, name: string): readonly string[] {
-  if (Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string')) return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   throw invalid(`${name} are missing or no texts`);
 }
 

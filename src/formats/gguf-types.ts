@@ -1,10 +1,21 @@
 // GGUF's element types: ggml's numbers for them and, for those we read, how their blocks decode.
 // Block layouts: ggml-common.h and ggml-quants.c of https://github.com/ggml-org/ggml.
-import { bfloat16, type ElementType, float16, float32, float64, halfAt, opaque } from './element-types.ts';
+import {
+  bfloat16,
+  dataView,
+  type ElementType,
+  float16,
+  float32,
+  float64,
+  halfAt,
+  halfBits,
+  opaque,
+  type WritableElementType,
+} from './element-types.ts';
 import { q4_K, q5_K, q6_K } from './k-quants.ts';
 
 /** 32 signed bytes scaled by a half: x = d·q. */
-const q8_0: ElementType = {
+export const q8_0: WritableElementType = {
   blockElements: 32,
   blockBytes: 34,
   decode(bytes, into) {
@@ -12,6 +23,22 @@ const q8_0: ElementType = {
       const scale = halfAt(bytes, block);
       for (let i = 0; i < 32; i++) into[start + i] = scale * ((bytes[block + 2 + i]! << 24) >> 24);
     }
+  },
+  // Rounds as ggml does: in float32, ties away from zero.
+  encode(values) {
+    const bytes = new Uint8Array((values.length / 32) * 34);
+    for (let block = 0, start = 0; start < values.length; block += 34, start += 32) {
+      let largest = 0;
+      for (let i = start; i < start + 32; i++) largest = Math.max(largest, Math.abs(values[i]!));
+      const scale = Math.fround(largest / 127);
+      const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+      dataView(bytes).setUint16(block, halfBits(scale), true);
+      for (let i = 0; i < 32; i++) {
+        const scaled = Math.fround(values[start + i]! * inverse);
+        bytes[block + 2 + i] = Math.sign(scaled) * Math.round(Math.abs(scaled));
+      }
+    }
+    return bytes;
   },
 };
 

@@ -7,11 +7,13 @@ import { GgufBuilder } from '../../test/gguf-builder.ts';
 import { mutate, seededIntegers } from '../../test/mutations.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { bytesSource } from './byte-source.ts';
-import { float32 } from './element-types.ts';
+import { float16, float32 } from './element-types.ts';
 import { FormatError } from './format-error.ts';
 import { openGguf } from './gguf.ts';
+import { ggufLayout, ggufName, huggingFaceName, reorderPairs } from './gguf-architectures.ts';
 import { ggufConfig } from './gguf-config.ts';
-import { huggingFaceName, unpermuteRows } from './gguf-names.ts';
+import { q8_0 } from './gguf-types.ts';
+import { float32 as float32Value, ggufHeader, ggufPadding } from './gguf-writer.ts';
 
 const types = { uint8: 0, uint32: 4, float32: 6, bool: 7, string: 8, array: 9, uint64: 10, float64: 12 };
 
@@ -302,25 +304,88 @@ test('names the readable types when it meets another', async () => {
   });
 });
 
-test('translates names', () => {
-  assert.equal(huggingFaceName('token_embd.weight', 'llama'), 'model.embed_tokens.weight');
-  assert.equal(huggingFaceName('blk.29.attn_output.weight', 'llama'), 'model.layers.29.self_attn.o_proj.weight');
-  assert.equal(huggingFaceName('blk.0.attn_q.bias', 'llama'), 'model.layers.0.self_attn.q_proj.bias');
-  assert.equal(huggingFaceName('blk.3.attn_k_norm.weight', 'llama'), 'model.layers.3.self_attn.k_norm.weight');
-  assert.equal(huggingFaceName('blk.0.ffn_norm.weight', 'llama'), 'model.layers.0.post_attention_layernorm.weight');
-  assert.equal(huggingFaceName('blk.0.ffn_norm.weight', 'gemma3'), 'model.layers.0.pre_feedforward_layernorm.weight');
-  assert.equal(huggingFaceName('rope_freqs.weight', 'llama'), undefined);
-  assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight', 'llama'), undefined);
+test('translates names, both ways', () => {
+  const pairs = [
+    ['llama', 'token_embd.weight', 'model.embed_tokens.weight'],
+    ['llama', 'blk.29.attn_output.weight', 'model.layers.29.self_attn.o_proj.weight'],
+    ['llama', 'blk.0.attn_q.bias', 'model.layers.0.self_attn.q_proj.bias'],
+    ['qwen3', 'blk.3.attn_k_norm.weight', 'model.layers.3.self_attn.k_norm.weight'],
+    ['llama', 'blk.0.ffn_norm.weight', 'model.layers.0.post_attention_layernorm.weight'],
+    ['gemma3', 'blk.0.ffn_norm.weight', 'model.layers.0.pre_feedforward_layernorm.weight'],
+    ['olmo2', 'blk.0.post_ffw_norm.weight', 'model.layers.0.post_feedforward_layernorm.weight'],
+  ] as const;
+  for (const [architecture, inGguf, inHuggingFace] of pairs) {
+    assert.equal(huggingFaceName(inGguf, ggufLayout(architecture)), inHuggingFace);
+    assert.equal(ggufName(inHuggingFace, ggufLayout(architecture)), inGguf);
+  }
+  assert.equal(huggingFaceName('rope_freqs.weight', ggufLayout('llama')), undefined);
+  assert.equal(huggingFaceName('blk.0.ffn_gate_inp.weight', ggufLayout('llama')), undefined);
+  assert.throws(() => ggufName('model.layers.0.self_attn.gate.weight', ggufLayout('llama')), RangeError);
 });
 
-test('puts the rows of a rotary projection back', () => {
+test('reorders the rows of a rotary projection, both ways', () => {
   // Two heads of four rows: adjacent pairs (0, 1), (2, 3) become first halves 0, 2 and second halves 1, 3.
   const rows = Float32Array.from({ length: 16 }, (_, i) => i);
-  assert.deepEqual(
-    [...unpermuteRows(rows, 8, 2, 2, new Float32Array(16))],
-    [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15],
-  );
-  assert.throws(() => unpermuteRows(rows, 8, 2, 3, new Float32Array(16)), RangeError);
+  const apart = reorderPairs(rows, [8, 2], 2, new Float32Array(16), 'apart');
+  assert.deepEqual([...apart], [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
+  assert.deepEqual(reorderPairs(apart, [8, 2], 2, new Float32Array(16), 'adjacent'), rows);
+  assert.throws(() => reorderPairs(rows, [8, 2], 3, new Float32Array(16), 'apart'), RangeError);
+});
+
+test('reads what it writes', async () => {
+  const metadata = {
+    'general.architecture': 'llama',
+    'a.text': 'naïve 😀',
+    'a.count': 4_000_000_000,
+    'a.base': float32Value(10_000),
+    'a.flag': true,
+    'a.texts': ['', 'b', 'ĠĠ'],
+    'a.scores': Float32Array.of(-1.5, 0),
+    'a.kinds': Int32Array.of(-1, 3),
+    'a.bytes': Uint8Array.of(1, 2, 3),
+  };
+  const values = Float32Array.from({ length: 96 }, (_, i) => Math.sin(i) / 7);
+  const tensors = [
+    { name: 'a', shape: [3, 32], dtype: 'Q8_0', type: q8_0 },
+    { name: 'b', shape: [96], dtype: 'F32', type: float32 },
+    { name: 'c', shape: [3, 4, 8], dtype: 'F16', type: float16 },
+  ];
+  const data = tensors.flatMap(({ type }) => {
+    const bytes = type.encode(values);
+    return [bytes, ggufPadding(bytes.length)];
+  });
+  const file = await openGguf(bytesSource(Buffer.concat([ggufHeader(metadata, tensors), ...data])));
+  assert.deepEqual({ ...file.metadata }, { ...metadata, 'a.base': 10_000 });
+  for (const { name, shape, dtype } of tensors) {
+    assert.deepEqual([file.tensors.get(name)!.shape, file.tensors.get(name)!.dtype], [shape, dtype]);
+    const bound = { F32: 0, F16: 2 ** -14, Q8_0: 1 / 7 / 127 }[dtype]!;
+    assert.ok(
+      (await file.readFloat32(name)).every((value, i) => Math.abs(value - values[i]!) <= bound),
+      name,
+    );
+  }
+});
+
+test('rounds to halves as IEEE 754 does', () => {
+  const [even, smallest, largest] = [1 + 2 ** -11, 2 ** -24, 65504];
+  const values = [
+    0,
+    -0,
+    1,
+    even,
+    1 + 3 * 2 ** -11,
+    smallest,
+    smallest / 2,
+    1.5 * smallest,
+    largest,
+    65519,
+    65520,
+    -1e9,
+  ];
+  const rounded = new Float32Array(values.length + 1);
+  float16.decode!(float16.encode(Float32Array.of(...values, NaN)), rounded);
+  const expected = [0, -0, 1, 1, 1 + 2 ** -9, smallest, 0, 2 * smallest, largest, largest, Infinity, -Infinity, NaN];
+  assert.deepEqual([...rounded], expected);
 });
 
 describe('makes a config', () => {
@@ -380,13 +445,41 @@ describe('makes a config', () => {
     }
   });
 
+  const yarn = {
+    ...metadata,
+    'llama.rope.scaling.type': 'yarn',
+    'llama.rope.scaling.factor': 4,
+    'llama.rope.scaling.original_context_length': 128,
+  };
+
+  test('with scaled rotary embeddings', () => {
+    const linear = { ...metadata, 'llama.rope.scaling.type': 'linear', 'llama.rope.scaling.factor': 2 };
+    assert.deepEqual(ggufConfig({ metadata: linear, tensors }).rope_scaling, { rope_type: 'linear', factor: 2 });
+    assert.deepEqual(ggufConfig({ metadata: yarn, tensors }).rope_scaling, {
+      rope_type: 'yarn',
+      factor: 4,
+      beta_fast: 32,
+      beta_slow: 1,
+      original_max_position_embeddings: 128,
+    });
+  });
+
+  test('with biases where the file has them', () => {
+    const entry = tensors.get('token_embd.weight')!;
+    const biased = new Map([...tensors, ['blk.0.attn_q.bias', entry], ['blk.0.ffn_up.bias', entry]]);
+    const { attention_bias, mlp_bias } = ggufConfig({ metadata, tensors: biased });
+    assert.deepEqual([attention_bias, mlp_bias], [true, true]);
+  });
+
   test('and refuses what it cannot say', () => {
     const { 'llama.block_count': _, ...incomplete } = metadata;
     assert.throws(() => ggufConfig({ metadata: incomplete, tensors }), { code: 'GGUF_KEY_MISSING' });
     const falcon = { ...metadata, 'general.architecture': 'falcon' };
     assert.throws(() => ggufConfig({ metadata: falcon, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
-    const scaled = { ...metadata, 'llama.rope.scaling.type': 'linear' };
-    assert.throws(() => ggufConfig({ metadata: scaled, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    const long = { ...metadata, 'llama.rope.scaling.type': 'longrope' };
+    assert.throws(() => ggufConfig({ metadata: long, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
+    const mixed = { ...yarn, 'llama.rope.scaling.yarn_log_multiplier': 0.1 };
+    assert.throws(() => ggufConfig({ metadata: mixed, tensors }), { code: 'GGUF_MODEL_UNSUPPORTED' });
   });
 });
 
@@ -405,8 +498,8 @@ describe('SmolLM2', { skip: skipWithoutShared('models/smollm2-135m-instruct') },
         name.split('.')[2] ?? ''
       ];
       const weight = await file.readFloat32(name);
-      const values = heads ? unpermuteRows(weight, shape[0]!, shape[1]!, heads, weight.slice()) : weight;
-      hash.update(huggingFaceName(name, 'llama')!).update(new Uint8Array(values.buffer));
+      const values = heads ? reorderPairs(weight, [shape[0]!, shape[1]!], heads, weight.slice(), 'apart') : weight;
+      hash.update(huggingFaceName(name, ggufLayout('llama'))!).update(new Uint8Array(values.buffer));
     }
     // From ../shared/tools/gguf-to-hf.py: names and float32 bytes of all 272 tensors, sorted by their GGUF names.
     assert.equal(hash.digest('hex'), 'b6651c95626ed2a907b3bfc36c757aa8b886c7bbabf2392b235060df67cc71b7');

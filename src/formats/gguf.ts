@@ -1,5 +1,5 @@
 // Reads GGUF: metadata, then tensor descriptions, then aligned tensors. Names and the order of rotary pairs are those of the file
-// (gguf-names.ts translates). Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// (gguf-architectures.ts translates). Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 import { ByteCursor } from './byte-cursor.ts';
 import type { ByteSource } from './byte-source.ts';
 import { byteLengthOf, quoted } from './element-types.ts';

@@ -5,7 +5,8 @@ import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tens
 import { type Activation, ConfigReader } from './config-reader.ts';
 import { EMBEDDING, type Layers, type ModelConfig, type ModelFamily, OUTPUT, type ParameterSpec } from './layers.ts';
 
-interface DecoderConfig extends ModelConfig {
+/** The configuration of every family with graphs of ours. */
+export interface DecoderConfig extends ModelConfig {
   readonly intermediateSize: number;
   readonly activation: Activation;
   readonly rmsNormEpsilon: number;
@@ -60,10 +61,14 @@ interface FamilyDescription extends Pick<DecoderConfig, 'modelType' | 'biases'>,
   };
 }
 
+export interface DecoderFamily extends ModelFamily {
+  config(json: Readonly<Record<string, unknown>>): DecoderConfig;
+}
+
 /** @param describe what distinguishes a model of this family, from its config.json */
 export function decoderFamily(
   describe: (read: ConfigReader, json: Readonly<Record<string, unknown>>) => FamilyDescription,
-): ModelFamily {
+): DecoderFamily {
   return {
     config(json) {
       const read = new ConfigReader(json);

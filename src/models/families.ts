@@ -1,6 +1,7 @@
 // The supported architectures, by the `model_type` of config.json.
 import { GradusError } from '../errors.ts';
 import { shown } from './config-reader.ts';
+import type { DecoderConfig, DecoderFamily } from './decoder.ts';
 import { gemma3 } from './gemma3.ts';
 import { granite } from './granite.ts';
 import type { ModelConfig, ModelFamily, ParameterSpec } from './layers.ts';
@@ -11,7 +12,7 @@ import { qwen2 } from './qwen2.ts';
 import { qwen3 } from './qwen3.ts';
 import { smollm3 } from './smollm3.ts';
 
-const families: ReadonlyMap<string, ModelFamily> = new Map(
+const families: ReadonlyMap<string, DecoderFamily> = new Map(
   Object.entries({ llama, mistral, qwen2, qwen3, gemma3_text: gemma3, smollm3, olmo2, granite }),
 );
 
@@ -26,16 +27,16 @@ const refusals: readonly (readonly [modelType: RegExp, why: string])[] = [
 ];
 const INSTEAD = 'HuggingFaceTB/SmolLM2-135M-Instruct, Qwen/Qwen2.5-0.5B-Instruct or Qwen/Qwen3-0.6B';
 
-export interface Architecture {
+export interface Architecture<Config extends ModelConfig = ModelConfig> {
   readonly family: ModelFamily;
-  readonly config: ModelConfig;
+  readonly config: Config;
   readonly parameters: readonly ParameterSpec[];
   /** The config.json itself. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
 /** The architecture that a config.json describes. Throws `MODEL_UNSUPPORTED`, `MODEL_CONFIG_INVALID`. */
-export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture {
+export function architectureOf(json: Readonly<Record<string, unknown>>): Architecture<DecoderConfig> {
   const modelType = String(json.model_type);
   const family = families.get(modelType);
   if (!family) {

@@ -3,12 +3,12 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../../errors.ts';
+import { ggufArchitecture, ggufLayout, huggingFaceName, reorderPairs } from '../../formats/gguf-architectures.ts';
 import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
-import { huggingFaceName, unpermuteRows } from '../../formats/gguf-names.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
-import { EMBEDDING, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
 import { fileError } from './file-error.ts';
 import { openTensorFile } from './open-tensor-file.ts';
 
@@ -158,32 +158,31 @@ function safetensorsReader(file: TensorFile): WeightReader {
   };
 }
 
-/**
- * GGUF has other names for parameters, stores the rows of Llama's query and key projections in another order, and adds to the weights of norms
- * what the model adds.
- */
+/** In GGUF, parameters have other names, rows of Llama's query and key projections another order, and Gemma's norms another offset. */
 function ggufReader(file: TensorFile, { config }: Architecture): WeightReader {
+  const layout = ggufLayout(ggufArchitecture(file.metadata));
   const stored = new Map<string, string>();
-  const architecture = file.metadata['general.architecture'];
-  for (const name of file.tensors.keys()) stored.set(huggingFaceName(name, architecture) ?? name, name);
-  const permuted = (name: string) => {
-    if (architecture !== 'llama') return undefined;
-    return /\.q_proj\./.test(name) ? config.heads : /\.k_proj\./.test(name) ? config.keyValueHeads : undefined;
-  };
+  for (const name of file.tensors.keys()) stored.set(huggingFaceName(name, layout) ?? name, name);
   return {
     entryOf: (name) => file.tensors.get(stored.get(name) ?? name),
     async read({ name, shape, kind }, into) {
-      const heads = permuted(name);
-      if (heads === undefined) await file.readFloat32(stored.get(name)!, into);
-      else unpermuteRows(await file.readFloat32(stored.get(name)!), shape[0]!, shape[1] ?? 1, heads, into);
-      if (architecture === 'gemma3' && kind === 'norm') for (let i = 0; i < into.length; i++) into[i]! -= 1;
+      const heads = layout.adjacentPairs && pairedHeads(name, config);
+      if (!heads) await file.readFloat32(stored.get(name)!, into);
+      else reorderPairs(await file.readFloat32(stored.get(name)!), [shape[0]!, shape[1] ?? 1], heads, into, 'apart');
+      if (kind === 'norm' && layout.normOffset) for (let i = 0; i < into.length; i++) into[i]! -= layout.normOffset;
     },
     async readStored({ name, shape }, into) {
-      const heads = permuted(name);
+      const heads = layout.adjacentPairs && pairedHeads(name, config);
       await file.readBytes(stored.get(name)!, into);
-      if (heads !== undefined) unpermuteRows(into.slice(), shape[0]!, into.length / shape[0]!, heads, into);
+      if (heads) reorderPairs(into.slice(), [shape[0]!, into.length / shape[0]!], heads, into, 'apart');
     },
   };
+}
+
+/** The heads of a projection whose rows are rotary pairs. */
+export function pairedHeads(parameter: string, { heads, keyValueHeads }: ModelConfig): number | undefined {
+  if (/\.q_proj\./.test(parameter)) return heads;
+  return /\.k_proj\./.test(parameter) ? keyValueHeads : undefined;
 }
 
 function storageOf({ dtype, type }: TensorEntry): Pick<ParameterSpec, 'stored'> {

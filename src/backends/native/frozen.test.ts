@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
-import { writeMergedModel } from '../model-files/merge.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
+import { writeMergedModel } from '../model-files/write-merged.ts';
 import type { NativeModelOptions } from './native-model.ts';
 
 const sequences = randomSequences({ 1: [12], 5: [6, 9] }, 53).map((sequence) => {

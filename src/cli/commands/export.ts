@@ -9,6 +9,7 @@ const EXAMPLES = `Examples:
   gradus export latest --merge --out my-model
   gradus export runs/small --merge --dtype bfloat16 --out my-model
   gradus export runs/small --format peft --out my-adapter
+  gradus export runs/small --format gguf --dtype q8_0 --out for-llama-cpp
 `;
 
 interface ExportFlags extends Partial<ExportOptions> {
@@ -18,16 +19,21 @@ interface ExportFlags extends Partial<ExportOptions> {
 
 export function exportCommand(cli: Cli): Command {
   return new Command('export')
-    .description('export the model of a run as a Hugging Face model, or as a PEFT adapter')
+    .description('export the model of a run for transformers, PEFT or llama.cpp')
     .argument('<run>', 'a run directory, the name of a run, or latest')
     .requiredOption('--out <folder>', 'where to; new or empty')
     .option('--merge', 'the same as --format merged')
-    .addOption(new Option('--format <format>', 'merged: a whole model; peft: an adapter').choices(['merged', 'peft']))
     .addOption(
-      new Option('--dtype <dtype>', 'type of the weights of a whole model (default: float32)').choices([
-        'float32',
-        'bfloat16',
-      ]),
+      new Option(
+        '--format <format>',
+        'merged: a whole model for transformers; peft: an adapter; gguf: a whole model in one file',
+      ).choices(['merged', 'peft', 'gguf']),
+    )
+    .addOption(
+      new Option(
+        '--dtype <dtype>',
+        'type of the weights of a whole model (default: float32; of gguf, float16); the last two are for gguf',
+      ).choices(['float32', 'bfloat16', 'float16', 'q8_0']),
     )
     .option('--checkpoint <which>', 'best, latest or a step (default: best)')
     .option('--json', 'print one JSON object on stdout')
@@ -36,9 +42,10 @@ export function exportCommand(cli: Cli): Command {
 }
 
 async function runExport({ output }: Cli, run: string, { out, merge, format, dtype, checkpoint }: ExportFlags) {
-  if (format === 'peft' && (merge || dtype)) {
-    const conflict = merge ? '--merge' : '--dtype';
-    throw new GradusError('USAGE', `--format peft writes the adapter as it is: it does not go with ${conflict}`, {
+  const conflict =
+    merge && format && format !== 'merged' ? '--merge' : format === 'peft' && dtype ? '--dtype' : undefined;
+  if (conflict) {
+    throw new GradusError('USAGE', `--format ${format} does not go with ${conflict}`, {
       hint: `leave out ${conflict}, or write --format merged`,
     });
   }

@@ -10,7 +10,11 @@ export const exportSchema = resultSchema(
   {
     run: openedRun,
     dir: z.string().describe('the folder it was written to'),
-    format: z.enum(['merged', 'peft']).describe('merged: a complete model; peft: only the adapter'),
+    format: z
+      .enum(['merged', 'peft', 'gguf'])
+      .describe(
+        'merged: a complete model for transformers; peft: only the adapter; gguf: a complete model in one file',
+      ),
     base_model: z.string().describe('an id on the hub, or a path'),
     files: z.array(z.string()).describe('the names of the files in `dir`'),
   },

@@ -9,6 +9,7 @@ import { largestDifference } from '../../../test/difference.ts';
 import { writeGgufModel } from '../../../test/gguf-model.ts';
 import { openModel, randomSequences } from '../../../test/native-models.ts';
 import { tinyConfig } from '../../../test/tiny-model.ts';
+import { readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import { openRenderer } from '../../backends/open-renderer.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { train } from '../train.ts';
@@ -108,6 +109,58 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
   await exportRun(at('of-gguf'), { out: at('gguf-adapter'), format: 'peft' });
   const loads = `from_pretrained(${JSON.stringify(folder)}, gguf_file="tiny.gguf")`;
   assert.ok(readFileSync(join(at('gguf-adapter'), 'README.md'), 'utf8').includes(loads), 'as transformers wants it');
+});
+
+test('as GGUF it is one file, which computes the same with the same tokens', async (t) => {
+  const [out, base] = [at('gguf'), at('from-gguf')]; // whose tokenizer is a byte-level one, in a tokenizer.json
+  const changes = { model: base, chat_template: 'auto', lora };
+  await train({ ...config, ...changes } as ConfigInput, { out: at('byte-level') });
+  const { files, format } = await exportRun(at('byte-level'), { out, format: 'gguf', dtype: 'float32' });
+  assert.deepEqual([format, files], ['gguf', ['README.md', 'model.gguf']]);
+  const [trained, exported] = [
+    await openModel({ modelPath: base }),
+    await openModel({ modelPath: join(out, 'model.gguf'), lora: null }),
+  ];
+  t.after(() => [trained, exported].map((opened) => opened.dispose()));
+  await trained.load(checkpoint('byte-level'));
+  const expected = (await trained.logprobs(sequences, 'current')).flat();
+  assert.ok(largestDifference((await exported.logprobs(sequences, 'current')).flat(), expected) <= 1e-5);
+  const state = { messages: [{ role: 'user', content: 'abba 12' }] } as const;
+  const [before, after] = [await openRenderer(base, 'auto'), await openRenderer(out, 'auto')];
+  assert.deepEqual(after.render(state), before.render(state));
+  assert.deepEqual(after.stopIds, before.stopIds);
+  assert.match(readFileSync(join(out, 'README.md'), 'utf8'), /llama-cli -m model\.gguf/);
+
+  const sizes = [];
+  for (const dtype of ['float16', 'bfloat16', 'q8_0'] as const) {
+    await exportRun(at('byte-level'), { out: at(dtype), format: 'gguf', dtype });
+    sizes.push(statSync(join(at(dtype), 'model.gguf')).size);
+  }
+  const [float16, bfloat16, q8_0] = sizes as [number, number, number];
+  assert.ok(float16 === bfloat16 && q8_0 < float16, String(sizes));
+});
+
+test('a model in GGUF is exported as GGUF with what the file says of its tokenizer', async () => {
+  const out = at('gguf-again');
+  await exportRun(at('of-gguf'), { out, format: 'gguf' });
+  const [before, after] = [await readGgufMetadata(at('tiny.gguf')), await readGgufMetadata(join(out, 'model.gguf'))];
+  const kept = Object.entries(before).filter(([key]) => key.startsWith('tokenizer.'));
+  assert.ok(kept.length > 5);
+  for (const [key, value] of kept) assert.deepEqual(after[key], value, key);
+  assert.equal(after['general.license'], 'mit');
+});
+
+test('a model that llama.cpp would compute in another way is not written as GGUF', async () => {
+  mkdirSync(at('qwen'));
+  const qwen = tinyConfig(at('qwen'), 'tiny-qwen3-untied'); // has biases
+  await train({ ...qwen, max_steps: 1, eval: null, lora } as ConfigInput, { out: at('of-qwen') });
+  const refused = { code: 'EXPORT_IMPOSSIBLE', message: /attention_bias/, hint: /merged/ };
+  await assert.rejects(exportRun(at('of-qwen'), { out: at('no-gguf'), format: 'gguf' }), refused);
+  assert.deepEqual(readdirSync(at('no-gguf')), []);
+  const letters = { code: 'EXPORT_IMPOSSIBLE', message: /cuts texts into tokens/ };
+  await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), format: 'gguf' }), letters);
+  const dtype = { code: 'EXPORT_IMPOSSIBLE', message: /not q8_0/, hint: /--format gguf/ };
+  await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), dtype: 'q8_0' }), dtype);
 });
 
 test('what cannot be exported says why', async () => {

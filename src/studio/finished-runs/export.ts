@@ -3,30 +3,37 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFil
 import { basename, dirname, join, resolve } from 'node:path';
 import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
-import type { WrittenDtype } from '../../backends/model-files/merge.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
+import type { GgufDtype } from '../../backends/model-files/write-gguf.ts';
+import type { WrittenDtype } from '../../backends/model-files/write-merged.ts';
 import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
 import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
+import type { GgufMetadata } from '../../formats/gguf-writer.ts';
 import { adapterFiles } from '../../hub/adapter-files.ts';
-import { parseHubId } from '../../hub/hub-id.ts';
+import { type HubId, parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
 import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 
-export type ExportFormat = 'merged' | 'peft';
+export type ExportFormat = 'merged' | 'peft' | 'gguf';
+/** The file that format `gguf` writes. */
+const GGUF_FILE = 'model.gguf';
 
 export interface ExportOptions {
   /** The folder to write to, which is empty or does not exist. */
   readonly out: string;
-  /** `merged`: a complete model, with the adapter merged into its weights; `peft`: the adapter in PEFT's format. @default 'merged' */
+  /**
+   * `merged`: a complete model for transformers, with the adapter merged into its weights; `gguf`: the same for llama.cpp, in one file; `peft`: the
+   * adapter in PEFT's format. @default 'merged'
+   */
   readonly format?: ExportFormat;
-  /** The type of a complete model's weights. @default 'float32' */
-  readonly dtype?: WrittenDtype;
+  /** The type of a complete model's weights: float32 or bfloat16; for `gguf` also float16 or q8_0. @default 'float32', for `gguf` 'float16' */
+  readonly dtype?: WrittenDtype | GgufDtype;
   /** `best`, `latest` or a step. @default 'best', or 'latest' if there is no best */
   readonly checkpoint?: string;
 }
@@ -53,7 +60,7 @@ const COMPANIONS =
  * @param subject a run: its directory, its name under `runs/`, or `latest`
  */
 export async function exportRun(subject: string, options: ExportOptions): Promise<ExportResult> {
-  const { out, format = 'merged', dtype = 'float32' } = options;
+  const { out, format = 'merged', dtype = format === 'gguf' ? 'float16' : 'float32' } = options;
   const directory = findRun(subject);
   const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
   if (config.model === null) {
@@ -61,6 +68,12 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   }
   if (format === 'peft' && !config.lora) {
     throw impossible('this run trained all weights: there is no adapter', 'export the whole model: --merge');
+  }
+  if (format === 'merged' && !isWrittenDtype(dtype)) {
+    throw impossible(
+      `safetensors are written as float32 or bfloat16, not ${dtype}`,
+      `write --format gguf for ${dtype}`,
+    );
   }
   const { folder, state } = findCheckpoint(directory, options.checkpoint);
   const assertFree = () => {
@@ -72,7 +85,7 @@ export async function exportRun(subject: string, options: ExportOptions): Promis
   };
   assertFree();
   const modelPath = await obtainModel(config.model);
-  if (format === 'merged') await assertMergeable(modelPath);
+  if (format !== 'peft') await assertMergeable(modelPath);
   const exported = { directory, config, checkpoint: folder, step: state.step, modelPath, format, dtype };
   await fillFolder(resolve(out), (target) => writeFiles(target, exported), assertFree);
   return {
@@ -96,28 +109,59 @@ interface Exported {
   readonly step: number;
   readonly modelPath: string;
   readonly format: ExportFormat;
-  readonly dtype: WrittenDtype;
+  readonly dtype: WrittenDtype | GgufDtype;
 }
 
+const isWrittenDtype = (dtype: ExportOptions['dtype']): dtype is WrittenDtype =>
+  dtype === 'float32' || dtype === 'bfloat16';
+
 async function writeFiles(target: string, exported: Exported): Promise<void> {
-  const { directory, config, checkpoint, step, modelPath, format, dtype } = exported;
+  const { modelPath } = exported;
   const base = statSync(modelPath).isDirectory() ? modelPath : dirname(modelPath);
   const ggufPath = ggufAt(modelPath);
   const gguf = ggufPath === undefined ? undefined : await readGgufMetadata(ggufPath);
-  if (format === 'peft') {
-    for (const name of adapterFiles) copyFileSync(join(checkpoint, name), join(target, name));
-  } else {
-    const { writeMergedModel } = await import('../../backends/model-files/merge.ts');
-    await writeMergedModel({ modelPath, checkpoint, directory: target, dtype });
-    for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
-      // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
-      writeFileSync(join(target, name), readFileSync(join(base, name)));
-    }
-    if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
-    writeGenerationConfig(target);
-  }
   const licence = licenceOf(base) ?? textOf(gguf?.['general.license']);
-  writeFileSync(join(target, 'README.md'), modelCard(directory, config, step, format, licence));
+  if (exported.format === 'peft') {
+    for (const name of adapterFiles) copyFileSync(join(exported.checkpoint, name), join(target, name));
+  } else if (exported.format === 'gguf') {
+    await writeGguf(target, exported, licence);
+  } else {
+    await writeMerged(target, exported, base, gguf);
+  }
+  writeFileSync(join(target, 'README.md'), modelCard(exported, licence));
+}
+
+/** A complete model as a folder for transformers. */
+async function writeMerged(
+  target: string,
+  { modelPath, checkpoint, dtype }: Exported,
+  base: string,
+  gguf: Readonly<Record<string, unknown>> | undefined,
+): Promise<void> {
+  const { writeMergedModel } = await import('../../backends/model-files/write-merged.ts');
+  await writeMergedModel({ modelPath, checkpoint, directory: target, dtype: dtype as WrittenDtype });
+  for (const name of readdirSync(base).filter((name) => COMPANIONS.test(name))) {
+    // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
+    writeFileSync(join(target, name), readFileSync(join(base, name)));
+  }
+  if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
+  writeGenerationConfig(target);
+}
+
+/** A complete model as one file for llama.cpp. */
+async function writeGguf(target: string, exported: Exported, licence: string | undefined): Promise<void> {
+  const { modelPath, checkpoint, config, dtype } = exported;
+  const { ggufTokenizerMetadata } = await import('../../backends/gguf-tokenizer-metadata.ts');
+  const { writeGgufModel } = await import('../../backends/model-files/write-gguf.ts');
+  const { ggufModelMetadata } = await import('../../backends/model-files/gguf-metadata.ts');
+  const architecture = await readArchitecture(modelPath);
+  const metadata: GgufMetadata = {
+    ...ggufModelMetadata(architecture.json),
+    'general.name': titleOf(exported),
+    ...(licence !== undefined && { 'general.license': licence }),
+    ...(await ggufTokenizerMetadata(modelPath, config.chat_template, architecture.config.vocabularySize)),
+  };
+  await writeGgufModel({ modelPath, checkpoint, path: join(target, GGUF_FILE), dtype, metadata });
 }
 
 /** Only families with graphs of ours have weights of which all names and layouts are known. */
@@ -164,44 +208,44 @@ function licenceOf(base: string): string | undefined {
   return header && /^license:\s*["']?([\w.-]+)/m.exec(header)?.[1];
 }
 
+const titleOf = ({ config, step }: Exported) =>
+  `${basename(nameForOthers(config.model!))} after ${counted(step, 'step')} of GRPO`;
+
 /** The model card: a header for Hugging Face, how to load the folder, and the run's own card. */
-function modelCard(
-  directory: string,
-  config: Config,
-  step: number,
-  format: ExportResult['format'],
-  licence: string | undefined,
-): string {
+function modelCard(exported: Exported, licence: string | undefined): string {
+  const { directory, config, format } = exported;
   const base = nameForOthers(config.model!);
   const id = existsSync(base) ? undefined : parseHubId(base);
+  const libraries = { merged: 'transformers', peft: 'peft', gguf: 'gguf' } as const;
   const header = [
     ...(id ? [`base_model: ${id.name}`] : []),
     ...(licence === undefined ? [] : [`license: ${licence}`]),
-    `library_name: ${format === 'peft' ? 'peft' : 'transformers'}`,
+    `library_name: ${libraries[format]}`,
     'pipeline_tag: text-generation',
     'tags: [gradus, grpo]',
   ];
-  const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
-  // transformers reads a GGUF file of a folder, or of a repository, that is told apart from it.
-  const gguf = id ? id.file : ggufAt(base);
-  const file = gguf === undefined ? '' : `, gguf_file=${JSON.stringify(id ? gguf : basename(gguf))}`;
-  const folder = gguf === undefined ? base : dirname(gguf);
-  const source = `${JSON.stringify(id?.name ?? folder)}${file}${revision}`;
-  const load =
-    format === 'peft'
-      ? [
-          'from peft import PeftModel',
-          'from transformers import AutoModelForCausalLM',
-          '',
-          `model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`,
-        ]
-      : ['from transformers import AutoModelForCausalLM', '', 'model = AutoModelForCausalLM.from_pretrained(folder)'];
   const terms = licence === undefined ? 'under the licence of the base' : `under its licence, ${licence}`;
-  const title = `${basename(base)} after ${counted(step, 'step')} of GRPO`;
   const text = `${id ? base : basename(base)} trained with [Gradus](https://www.npmjs.com/package/gradus), to be used ${terms}.`;
-  const code = `\`\`\`python\n${load.join('\n')}\n\`\`\``;
   const card = runCard(inspectRun(directory))
     .replace(/^# /, '## ')
     .replaceAll(/^## (?!Run card)/gm, '### ');
-  return `---\n${header.join('\n')}\n---\n\n# ${title}\n\n${text}\n\n${code}\n\n${card}`;
+  return `---\n${header.join('\n')}\n---\n\n# ${titleOf(exported)}\n\n${text}\n\n${howToLoad(format, base, id)}\n\n${card}`;
+}
+
+/** @param id of the base on the hub; `undefined` if it is a path */
+function howToLoad(format: ExportFormat, base: string, id: HubId | undefined): string {
+  if (format === 'gguf') return `\`\`\`sh\nllama-cli -m ${GGUF_FILE}\n\`\`\``;
+  const lines = ['from transformers import AutoModelForCausalLM', ''];
+  if (format === 'merged') lines.push('model = AutoModelForCausalLM.from_pretrained(folder)');
+  if (format === 'peft') {
+    const revision = id && id.revision !== 'main' ? `, revision=${JSON.stringify(id.revision)}` : '';
+    // transformers reads a GGUF file of a folder, or of a repository, that is told apart from it.
+    const gguf = id ? id.file : ggufAt(base);
+    const file = gguf === undefined ? '' : `, gguf_file=${JSON.stringify(id ? gguf : basename(gguf))}`;
+    const folder = gguf === undefined ? base : dirname(gguf);
+    const source = `${JSON.stringify(id?.name ?? folder)}${file}${revision}`;
+    lines.unshift('from peft import PeftModel');
+    lines.push(`model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(${source}), folder)`);
+  }
+  return `\`\`\`python\n${lines.join('\n')}\n\`\`\``;
 }

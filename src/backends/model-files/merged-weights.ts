@@ -1,57 +1,47 @@
-// Writes a checkpoint as a complete model: the base with the adapter merged in, or the weights of full fine-tuning.
+// The weights of a checkpoint as those of a complete model: the base with the adapter merged in, or what full fine-tuning made of it.
 import { existsSync } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encodeBfloat16 } from '../../formats/element-types.ts';
-import { safetensorsHeader } from '../../formats/safetensors.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
+import type { Architecture } from '../../models/families.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
 import { type LoraAdapter, loraAdapters } from '../../models/lora.ts';
 import { peftName } from '../../models/peft.ts';
 import { volume } from '../../tensor/shape.ts';
 import { openModelFiles } from './model-files.ts';
 import { openTensorFile } from './open-tensor-file.ts';
-import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from './saved-weights.ts';
+import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS } from './saved-weights.ts';
 
-export type WrittenDtype = 'float32' | 'bfloat16';
-
-export interface MergeOptions {
+export interface MergedSource {
   /** The base model: a folder with config.json and weights, or a .gguf file. */
   readonly modelPath: string;
   /** A folder with an adapter in PEFT's format, or with all or some weights of a model. */
   readonly checkpoint: string;
-  /** Where to write; the folder must exist. */
-  readonly directory: string;
-  readonly dtype: WrittenDtype;
 }
 
-/** Writes model.safetensors, tensor by tensor, and config.json. Returns the number of parameters. */
-export async function writeMergedModel({ modelPath, checkpoint, directory, dtype }: MergeOptions): Promise<number> {
+export interface MergedWeights extends AsyncDisposable {
+  readonly architecture: Architecture;
+  read(parameter: ParameterSpec): Promise<Float32Array>;
+}
+
+/** Throws like `openModelFiles`. */
+export async function openMergedWeights({ modelPath, checkpoint }: MergedSource): Promise<MergedWeights> {
+  await using opened = new AsyncDisposableStack();
   const isWhole = existsSync(join(checkpoint, MODEL_WEIGHTS));
   const files = await openModelFiles(isWhole ? checkpoint : modelPath);
-  const target = await open(join(directory, 'model.safetensors'), 'w');
-  try {
-    const { parameters, json } = files.architecture;
-    await using trained = isWhole ? undefined : await openTrained(checkpoint, parameters);
-    const described = parameters.map((spec) => ({ ...spec, dtype: dtype === 'float32' ? 'F32' : 'BF16' }) as const);
-    const { bytes, order } = safetensorsHeader(described, { format: 'pt' });
-    await target.writeFile(bytes);
-    let count = 0;
-    for (const parameter of order) {
+  opened.defer(() => files.close());
+  const { architecture } = files;
+  const trained = isWhole ? undefined : opened.use(await openTrained(checkpoint, architecture.parameters));
+  const kept = opened.move();
+  return {
+    architecture,
+    async read(parameter) {
       const values = new Float32Array(volume(parameter.shape));
       await files.read(parameter, values);
       await trained?.apply(parameter.name, values);
-      const { buffer, byteOffset, byteLength } = dtype === 'float32' ? values : encodeBfloat16(values);
-      await target.writeFile(new Uint8Array(buffer, byteOffset, byteLength));
-      count += values.length;
-    }
-    await target.sync();
-    const config = writtenConfig(json, dtype);
-    await writeFile(join(directory, 'config.json'), `${JSON.stringify(config, null, 2)}\n`);
-    return count;
-  } finally {
-    await Promise.all([files.close(), target.close()]);
-  }
+      return values;
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
 
 /** Opens what turns a base parameter into the trained one, in place: by replacing it, or by adding its adapter's product. */

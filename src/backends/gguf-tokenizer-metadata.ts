@@ -1,0 +1,107 @@
+// The tokenizer of a model as GGUF's metadata: that of its own GGUF file, or the kind that makes of texts what its tokenizer.json makes of them.
+import { GradusError } from '../errors.ts';
+import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
+import { ggufVocabularies } from '../formats/gguf-vocabulary.ts';
+import { float32, type GgufMetadata, type GgufValue } from '../formats/gguf-writer.ts';
+import { randomStream } from '../random.ts';
+import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
+import { ggufAt, readGgufMetadata } from './model-files/gguf-file.ts';
+import { openModelText } from './open-renderer.ts';
+
+/**
+ * Throws `EXPORT_IMPOSSIBLE` for a tokenizer that GGUF has no name for, and the errors of `openRenderer`.
+ * @param chatTemplate `auto` and `none`: the model's own; or the path of a Jinja file
+ * @param size how many tokens the model has, of which the tokenizer may lack some
+ */
+export async function ggufTokenizerMetadata(
+  modelPath: string,
+  chatTemplate: string,
+  size: number,
+): Promise<GgufMetadata> {
+  const text = await openModelText(modelPath, chatTemplate === 'auto' ? 'none' : chatTemplate);
+  const { tokenizer, description, renderer, templateSource } = text;
+  const template = { ...(templateSource !== undefined && { 'tokenizer.chat_template': templateSource }) };
+  if (!description) return { ...tokenizerPart(await readGgufMetadata(ggufAt(modelPath)!)), ...template };
+  const { bosId, eosId, padId, roleTokens } = tokenizer;
+  const [first, ...others] = [...new Set([...(eosId === undefined ? [] : [eosId]), ...renderer.stopIds])];
+  const ids = {
+    bos: bosId,
+    eos: first,
+    eot: others[0],
+    padding: padId,
+    unknown: roleTokens.unk_token === undefined ? undefined : tokenizer.idOf(roleTokens.unk_token),
+  };
+  const around = tokenizer.encode('', { addSpecialTokens: true });
+  return {
+    ...sameTokenizer(tokenizer, description, size),
+    ...Object.fromEntries(
+      Object.entries(ids).flatMap(([role, id]) => (id === undefined ? [] : [[`tokenizer.ggml.${role}_token_id`, id]])),
+    ),
+    'tokenizer.ggml.add_bos_token': bosId !== undefined && around[0] === bosId,
+    'tokenizer.ggml.add_eos_token': eosId !== undefined && around.length > 0 && around.at(-1) === eosId,
+    ...template,
+  };
+}
+
+/** What a GGUF file says of its tokenizer. */
+function tokenizerPart(metadata: Readonly<Record<string, unknown>>): GgufMetadata {
+  const pairs = Object.entries(metadata).filter(([key]) => key.startsWith('tokenizer.'));
+  const written = (value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? float32(value) : (value as GgufValue);
+  return Object.fromEntries(pairs.map(([key, value]) => [key, written(value)]));
+}
+
+function sameTokenizer(
+  tokenizer: Tokenizer,
+  description: Readonly<Record<string, unknown>>,
+  size: number,
+): GgufMetadata {
+  if (tokenizer.vocabSize > size) {
+    throw impossible(`the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${size}`);
+  }
+  const texts = trialTexts(tokenizer);
+  const expected = texts.map((text) => throughTokens(tokenizer, text));
+  const found = ggufVocabularies(description, size).find((metadata) => {
+    const { description: read, config } = ggufTokenizer(metadata);
+    const other = createTokenizer(read, config);
+    return texts.every((text, i) => throughTokens(other, text) === expected[i]);
+  });
+  if (found) return found;
+  throw impossible('GGUF has no name for the way in which its tokenizer cuts texts into tokens');
+}
+
+function impossible(fault: string): GradusError {
+  return new GradusError('EXPORT_IMPOSSIBLE', `the model cannot be written as GGUF: ${fault}`, {
+    hint: 'export it as a Hugging Face model (--format merged), and convert that with the tools of llama.cpp',
+  });
+}
+
+/** What tokenizers differ in: white space, digits, apostrophes, marks, scripts. */
+const PIECES =
+  " |  |   |\n|\n\n|\r\n|\t|\u00a0|\u3000|0|7|12|345|6789|10000|½|٣|Ⅷ|①|'s|'ll|'LL|'T|’s|the|ing|Hello|HTTPServer|x|_|.|,|...|!|?|()|[0]|$|%|#|@|" +
+  '<|>|=|+|-|*|/|über|naïve|é|e\u0301|日本語|русский|العربية|हिन्दी|😀|👩‍👩‍👧|🇩🇪|…|—|“|”|²';
+
+/** Random pieces side by side, and random tokens of the vocabulary. */
+function trialTexts(tokenizer: Tokenizer): string[] {
+  const random = randomStream(0);
+  const below = (limit: number) => Math.floor(random.uniform() * limit);
+  const pieces = PIECES.split('|');
+  const ordinary = () => {
+    const id = below(tokenizer.vocabSize);
+    return tokenizer.specialIds.has(id) ? '' : tokenizer.decode([id]);
+  };
+  const texts = (count: number, draw: () => string) =>
+    Array.from({ length: count }, () => Array.from({ length: 8 }, draw).join(''));
+  return [...texts(300, () => pieces[below(pieces.length)]!), ...texts(100, ordinary)];
+}
+
+/** The tokens of a text and what they spell, to be compared; `null` for a text that has none. */
+function throughTokens(tokenizer: Tokenizer, text: string): string | null {
+  try {
+    const ids = tokenizer.encode(text);
+    return JSON.stringify([ids, tokenizer.decode(ids)]);
+  } catch (error) {
+    if (error instanceof GradusError && error.code === 'TOKENIZER_TEXT_UNKNOWN') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,124 @@
+// What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
+import { GradusError } from '../../errors.ts';
+import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
+import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
+import type { DecoderConfig } from '../../models/decoder.ts';
+import { architectureOf } from '../../models/families.ts';
+import type { ModelConfig } from '../../models/layers.ts';
+import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
+
+/** By `model_type`. llama.cpp reads a Mistral as a Llama. */
+const architectures: Readonly<Record<string, GgufArchitecture>> = {
+  llama: 'llama',
+  mistral: 'llama',
+  qwen2: 'qwen2',
+  qwen3: 'qwen3',
+  gemma3_text: 'gemma3',
+  smollm3: 'smollm3',
+  olmo2: 'olmo2',
+  granite: 'granite',
+};
+
+/** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */
+const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
+
+/**
+ * Throws `EXPORT_IMPOSSIBLE` for what llama.cpp would compute in another way.
+ * @param json the config.json
+ */
+export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
+  const { config } = architectureOf(json);
+  const architecture = architectures[config.modelType]!;
+  assertKnown(config, architecture, json);
+  const { sliding } = config;
+  const isGemma = architecture === 'gemma3';
+  const own = {
+    // llama.cpp has no sliding windows in a Llama: within one of them, it computes the same.
+    context_length: isGemma || !sliding ? config.contextLength : Math.min(config.contextLength, sliding.window),
+    embedding_length: config.hiddenSize,
+    block_count: config.layers,
+    feed_forward_length: config.intermediateSize,
+    vocab_size: config.vocabularySize,
+    'attention.head_count': config.heads,
+    'attention.head_count_kv': config.keyValueHeads,
+    'attention.key_length': config.headSize,
+    'attention.value_length': config.headSize,
+    'attention.layer_norm_rms_epsilon': float32(config.rmsNormEpsilon),
+    'rope.dimension_count': config.headSize,
+    'rope.freq_base': float32(config.rope.theta),
+    ...scaling(config.rope),
+    ...(isGemma && {
+      'attention.sliding_window': sliding!.window,
+      'rope.freq_base_swa': float32(sliding!.rope!.theta),
+    }),
+    ...(architecture === 'granite' && {
+      embedding_scale: float32(config.embeddingScale),
+      'attention.scale': float32(config.attentionScale),
+      residual_scale: float32(config.residualScale),
+      logit_scale: float32(1 / config.outputScale),
+    }),
+  };
+  return {
+    'general.architecture': architecture,
+    'general.type': 'model',
+    ...Object.fromEntries(Object.entries(own).map(([key, value]) => [`${architecture}.${key}`, value])),
+  };
+}
+
+/** For the tensor `ROPE_FACTORS`, with which Llama 3's scaling is written: by what each lane's frequency is divided. */
+export function ropeFactors({ rope, headSize }: ModelConfig): Float32Array | undefined {
+  if (rope.scaling?.type !== 'llama3') return undefined;
+  return Float32Array.from({ length: headSize / 2 }, (_, lane) => 1 / frequencyFactor(rope, lane, headSize));
+}
+
+function scaling({ scaling }: RopeSettings): GgufMetadata {
+  if (!scaling || scaling.type === 'llama3') return {};
+  const { type, factor } = scaling;
+  const common = { 'rope.scaling.type': type, 'rope.scaling.factor': float32(factor) };
+  if (type === 'linear') return common;
+  return {
+    ...common,
+    'rope.scaling.original_context_length': scaling.originalContextLength,
+    'rope.scaling.yarn_beta_fast': float32(scaling.betaFast),
+    'rope.scaling.yarn_beta_slow': float32(scaling.betaSlow),
+  };
+}
+
+/** What all models of an architecture have in common is not in the file, so that a model which differs in it cannot be written. */
+function assertKnown(
+  config: DecoderConfig,
+  architecture: GgufArchitecture,
+  json: Readonly<Record<string, unknown>>,
+): void {
+  const { sliding, unrotated, rope } = config;
+  const refuse = (field: string, why: string) => {
+    throw new GradusError('EXPORT_IMPOSSIBLE', `the model cannot be written as GGUF: ${field} ${why}`, {
+      path: field,
+      hint: 'export it as a Hugging Face model: --format merged',
+    });
+  };
+  const isEvery = (marks: readonly boolean[], distance: number, mark: boolean) =>
+    marks.every((value, layer) => value === ((layer + 1) % distance === 0 ? mark : !mark));
+  if (architecture === 'gemma3') {
+    if (!sliding?.rope || !isEvery(sliding.layers, 6, false))
+      refuse('layer_types', 'must make every sixth layer attend to everything');
+    if (config.attentionScale !== 1 / Math.sqrt(config.headSize))
+      refuse('query_pre_attn_scalar', 'must be the head size');
+  } else if (sliding && config.modelType !== 'mistral') {
+    refuse('sliding_window', 'is not part of the format');
+  }
+  const { queryKeyValue, output, mlp } = config.biases;
+  if ((queryKeyValue || output || mlp) && !withBiases.includes(architecture)) {
+    refuse('attention_bias', 'is not part of the format');
+  }
+  if (architecture === 'olmo2' && config.heads * config.headSize !== config.hiddenSize) {
+    refuse('head_dim', 'must be hidden_size / num_attention_heads');
+  }
+  if (architecture === 'smollm3' && !isEvery(unrotated!, 4, true))
+    refuse('no_rope_layers', 'must be every fourth layer');
+  if (rope.scaling?.type === 'yarn') {
+    const { attentionFactor, factor, truncate } = rope.scaling;
+    const usual = Math.abs(attentionFactor - (factor <= 1 ? 1 : 0.1 * Math.log(factor) + 1)) < 1e-6;
+    if (!usual || !truncate) refuse(json.rope_scaling ? 'rope_scaling' : 'rope_parameters', 'has factors of its own');
+  }
+}

@@ -1,0 +1,101 @@
+// Writes a checkpoint as a complete model in GGUF, for llama.cpp and what is built on it: one file with weights, configuration and tokenizer.
+import { open } from 'node:fs/promises';
+import { GradusError } from '../../errors.ts';
+import { bfloat16, float16, float32, type WritableElementType } from '../../formats/element-types.ts';
+import {
+  type GgufLayout,
+  ggufArchitecture,
+  ggufLayout,
+  ggufName,
+  reorderPairs,
+} from '../../formats/gguf-architectures.ts';
+import { ROPE_FACTORS } from '../../formats/gguf-config.ts';
+import { q8_0 } from '../../formats/gguf-types.ts';
+import { type GgufMetadata, ggufHeader, ggufPadding } from '../../formats/gguf-writer.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { ropeFactors } from './gguf-metadata.ts';
+import { type MergedSource, openMergedWeights } from './merged-weights.ts';
+import { pairedHeads } from './model-files.ts';
+
+/** Types of matrices, with llama.cpp's number for a file of them (`enum llama_ftype`). Biases and norms are float32. */
+const dtypes = {
+  float32: { name: 'F32', type: float32, fileType: 0 },
+  float16: { name: 'F16', type: float16, fileType: 1 },
+  bfloat16: { name: 'BF16', type: bfloat16, fileType: 32 },
+  q8_0: { name: 'Q8_0', type: q8_0, fileType: 7 },
+} as const satisfies Record<string, StoredType & { readonly fileType: number }>;
+
+interface StoredType {
+  readonly name: string;
+  readonly type: WritableElementType;
+}
+
+export type GgufDtype = keyof typeof dtypes;
+export const ggufDtypes = Object.keys(dtypes) as readonly GgufDtype[];
+
+export interface WriteGgufOptions extends MergedSource {
+  /** The file. */
+  readonly path: string;
+  readonly dtype: GgufDtype;
+  /** What the file says of the model, in the words of `ggufModelMetadata`, and of its tokenizer. */
+  readonly metadata: GgufMetadata;
+}
+
+/** Writes tensor by tensor. Throws `EXPORT_IMPOSSIBLE` for weights that are too large for the type. */
+export async function writeGgufModel({ path, dtype, metadata, ...source }: WriteGgufOptions): Promise<void> {
+  await using weights = await openMergedWeights(source);
+  const { config } = weights.architecture;
+  const layout = ggufLayout(ggufArchitecture(metadata));
+  const factors = ropeFactors(config);
+  const parameters = weights.architecture.parameters.flatMap((parameter) =>
+    namesOf(parameter, layout, config).map((name) => ({ parameter, name, stored: storedType(parameter, dtype) })),
+  );
+  const tensors = [
+    ...(factors ? [{ name: ROPE_FACTORS, shape: [factors.length], dtype: 'F32' }] : []),
+    ...parameters.map(({ name, parameter, stored }) => ({ name, shape: parameter.shape, dtype: stored.name })),
+  ];
+  const head = { ...metadata, 'general.file_type': dtypes[dtype].fileType, 'general.quantization_version': 2 };
+  await using target = await open(path, 'w');
+  await target.writeFile(ggufHeader(head, tensors));
+  const write = async (bytes: Uint8Array) => {
+    await target.writeFile(bytes);
+    await target.writeFile(ggufPadding(bytes.length));
+  };
+  if (factors) await write(float32.encode(factors));
+  for (const { parameter, stored } of parameters) {
+    const values = inGguf(await weights.read(parameter), parameter, layout, config);
+    if (stored.type === float16 || stored.type === q8_0) assertHalves(values, parameter.name, stored);
+    await write(stored.type.encode(values));
+  }
+  await target.sync();
+}
+
+/** The output layer is not in the file if it uses the embedding table, except where llama.cpp wants it nevertheless. */
+function namesOf({ name }: ParameterSpec, layout: GgufLayout, config: ModelConfig): string[] {
+  const copied = layout.outputRequired && config.tiedEmbeddings && name === EMBEDDING;
+  return (copied ? [name, OUTPUT] : [name]).map((each) => ggufName(each, layout));
+}
+
+/** A matrix whose rows are no whole blocks is stored in halves, as llama.cpp's own tools do it. */
+function storedType({ shape }: ParameterSpec, dtype: GgufDtype): StoredType {
+  if (shape.length === 1) return dtypes.float32;
+  const wanted = dtypes[dtype];
+  return shape.at(-1)! % wanted.type.blockElements === 0 ? wanted : dtypes.float16;
+}
+
+/** Values as the file has them: with the rows of rotary pairs side by side, norms with their offset. */
+function inGguf(values: Float32Array, { name, shape, kind }: ParameterSpec, layout: GgufLayout, config: ModelConfig) {
+  if (kind === 'norm' && layout.normOffset) return values.map((value) => value + layout.normOffset);
+  const heads = layout.adjacentPairs && pairedHeads(name, config);
+  if (!heads) return values;
+  return reorderPairs(values, [shape[0]!, shape[1] ?? 1], heads, new Float32Array(values.length), 'adjacent');
+}
+
+/** Scales of blocks are halves too: they are 1/127 of the largest number of a block. */
+function assertHalves(values: Float32Array, name: string, { type }: StoredType): void {
+  const largest = type === q8_0 ? 65519 * 127 : 65519;
+  if (values.every((value) => Math.abs(value) <= largest)) return;
+  throw new GradusError('EXPORT_IMPOSSIBLE', `a number of ${name} is too large for half precision`, {
+    hint: 'write --dtype bfloat16 or --dtype float32',
+  });
+}

@@ -1,0 +1,39 @@
+// Writes a checkpoint as a complete model in Hugging Face's format: model.safetensors and config.json.
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bfloat16, float32 } from '../../formats/element-types.ts';
+import { safetensorsHeader } from '../../formats/safetensors.ts';
+import { type MergedSource, openMergedWeights } from './merged-weights.ts';
+import { writtenConfig } from './saved-weights.ts';
+
+export type WrittenDtype = 'float32' | 'bfloat16';
+
+const elementTypes = { float32: { name: 'F32', ...float32 }, bfloat16: { name: 'BF16', ...bfloat16 } } as const;
+
+export interface WriteMergedOptions extends MergedSource {
+  /** Where to write; the folder must exist. */
+  readonly directory: string;
+  readonly dtype: WrittenDtype;
+}
+
+/** Writes tensor by tensor. Returns the number of parameters. */
+export async function writeMergedModel({ directory, dtype, ...source }: WriteMergedOptions): Promise<number> {
+  await using weights = await openMergedWeights(source);
+  await using target = await open(join(directory, 'model.safetensors'), 'w');
+  const { parameters, json } = weights.architecture;
+  const { name, encode } = elementTypes[dtype];
+  const { bytes, order } = safetensorsHeader(
+    parameters.map((spec) => ({ ...spec, dtype: name })),
+    { format: 'pt' },
+  );
+  await target.writeFile(bytes);
+  let count = 0;
+  for (const parameter of order) {
+    const values = await weights.read(parameter);
+    await target.writeFile(encode(values));
+    count += values.length;
+  }
+  await target.sync();
+  await writeFile(join(directory, 'config.json'), `${JSON.stringify(writtenConfig(json, dtype), null, 2)}\n`);
+  return count;
+}

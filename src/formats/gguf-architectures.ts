@@ -1,0 +1,138 @@
+// The architectures that are read from GGUF and written to it, and how their weights differ from those in Hugging Face's files: by the names of
+// tensors; in Llama and its kin, by the order of rows in the query and key projections; in Gemma 3, by norms that include the 1 which the model adds.
+import { FormatError } from './format-error.ts';
+
+/** How GGUF stores the weights of an architecture. */
+export interface GgufLayout {
+  /** Parts of a layer in GGUF, and their names in Hugging Face's files. */
+  readonly layerNames: ReadonlyMap<string, string>;
+  /** Whether query and key projections keep each rotary pair in adjacent rows. */
+  readonly adjacentPairs: boolean;
+  /** What the model adds to the weights of norms, and the file has added already. */
+  readonly normOffset: number;
+  /** Whether the output layer is there even if it uses the embedding table. @default false */
+  readonly outputRequired?: boolean;
+}
+
+const wholeModelNames: ReadonlyMap<string, string> = new Map([
+  ['token_embd.weight', 'model.embed_tokens.weight'],
+  ['output_norm.weight', 'model.norm.weight'],
+  ['output.weight', 'lm_head.weight'],
+]);
+
+const layersNamed = (norms: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries({
+      attn_q: 'self_attn.q_proj',
+      attn_k: 'self_attn.k_proj',
+      attn_q_norm: 'self_attn.q_norm',
+      attn_k_norm: 'self_attn.k_norm',
+      attn_v: 'self_attn.v_proj',
+      attn_output: 'self_attn.o_proj',
+      ffn_gate: 'mlp.gate_proj',
+      ffn_up: 'mlp.up_proj',
+      ffn_down: 'mlp.down_proj',
+      ...norms,
+    }),
+  );
+
+const qwen: GgufLayout = {
+  layerNames: layersNamed({ attn_norm: 'input_layernorm', ffn_norm: 'post_attention_layernorm' }),
+  adjacentPairs: false,
+  normOffset: 0,
+};
+const llama: GgufLayout = { ...qwen, adjacentPairs: true };
+
+/** By `general.architecture`. */
+const layouts = {
+  llama,
+  qwen2: qwen,
+  qwen3: qwen,
+  gemma3: {
+    layerNames: layersNamed({
+      attn_norm: 'input_layernorm',
+      post_attention_norm: 'post_attention_layernorm',
+      ffn_norm: 'pre_feedforward_layernorm',
+      post_ffw_norm: 'post_feedforward_layernorm',
+    }),
+    adjacentPairs: false,
+    normOffset: 1,
+  },
+  smollm3: llama,
+  olmo2: {
+    layerNames: layersNamed({
+      post_attention_norm: 'post_attention_layernorm',
+      post_ffw_norm: 'post_feedforward_layernorm',
+    }),
+    adjacentPairs: false,
+    normOffset: 0,
+    outputRequired: true,
+  },
+  granite: llama,
+} satisfies Record<string, GgufLayout>;
+
+export type GgufArchitecture = keyof typeof layouts;
+const architectures = Object.keys(layouts) as GgufArchitecture[];
+
+export const ggufLayout = (architecture: GgufArchitecture): GgufLayout => layouts[architecture];
+
+/** Throws `GGUF_MODEL_UNSUPPORTED` for one that is not read. */
+export function ggufArchitecture(metadata: Readonly<Record<string, unknown>>): GgufArchitecture {
+  const found = metadata['general.architecture'];
+  const known = architectures.find((name) => name === found);
+  if (known) return known;
+  throw new FormatError(
+    'GGUF_MODEL_UNSUPPORTED',
+    `the architecture ${JSON.stringify(found) ?? 'absent'} is not supported`,
+    `use a GGUF of a dense model: ${architectures.join(', ')}`,
+  );
+}
+
+/** `model.layers.0.self_attn.q_proj.weight` for `blk.0.attn_q.weight`; undefined for a tensor that the architecture does not have. */
+export function huggingFaceName(ggufName: string, { layerNames }: GgufLayout): string | undefined {
+  const [, layer, part, kind] = /^blk\.(\d+)\.(\w+)\.(weight|bias)$/.exec(ggufName) ?? [];
+  const name = part && layerNames.get(part);
+  return name ? `model.layers.${layer}.${name}.${kind}` : wholeModelNames.get(ggufName);
+}
+
+/** The inverse of `huggingFaceName`. Throws `RangeError` for a name that the architecture does not have. */
+export function ggufName(name: string, { layerNames }: GgufLayout): string {
+  const [, layer, part, kind] = /^model\.layers\.(\d+)\.(.+)\.(weight|bias)$/.exec(name) ?? [];
+  const found = keyOf(layer === undefined ? wholeModelNames : layerNames, part ?? name);
+  if (found === undefined) throw new RangeError(`GGUF has no name for ${name}`);
+  return layer === undefined ? found : `blk.${layer}.${found}.${kind}`;
+}
+
+function keyOf(names: ReadonlyMap<string, string>, value: string): string | undefined {
+  return [...names].find(([, other]) => other === value)?.[0];
+}
+
+/** Where the two rows of a rotary pair are: GGUF keeps them adjacent (2i and 2i + 1 within a head), Hugging Face half a head apart (i and i + half). */
+export type PairOrder = 'adjacent' | 'apart';
+
+/**
+ * Brings the rows of a query or key projection into the order that the other format has.
+ * @param weight [rows, columns], row-major; `columns` is 1 for a bias. Of numbers in blocks, bytes may be given instead
+ * @param heads query heads for the query projection, key-value heads for the key projection
+ * @param into [rows, columns], not `weight` itself
+ * @param order that of `into`
+ */
+export function reorderPairs<Numbers extends Float32Array | Uint8Array>(
+  weight: Numbers,
+  [rows, columns]: readonly [number, number],
+  heads: number,
+  into: Numbers,
+  order: PairOrder,
+): Numbers {
+  const half = rows / heads / 2;
+  if (!Number.isInteger(half) || weight.length !== rows * columns || into.length !== weight.length) {
+    throw new RangeError(`cannot reorder ${weight.length} values as [${rows}, ${columns}] with ${heads} heads`);
+  }
+  for (let apart = 0; apart < rows; apart++) {
+    const head = apart - (apart % (2 * half));
+    const adjacent = head + 2 * (apart % half) + (apart - head >= half ? 1 : 0);
+    const [from, to] = order === 'apart' ? [adjacent, apart] : [apart, adjacent];
+    into.set(weight.subarray(from * columns, (from + 1) * columns), to * columns);
+  }
+  return into;
+}
