@@ -87,6 +87,42 @@ test('rows at fault are told of, also those that are not sampled', async () => {
   assert.deepEqual([of(result, 'prompt_empty'), of(result, 'usual_answer')], ['warning', 'warning']);
 });
 
+describe('of a file that is sorted', () => {
+  const sorted = (name: string, rows: readonly object[], changes: object = {}) => {
+    const file = join(folder, name);
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const data = { taskset: undefined, taskset_config: undefined, dataset: file, eval: null, reward_fn: undefined };
+    return report({ ...data, reward: 'contains', save: { best: null }, ...changes });
+  };
+
+  test('rows from everywhere are sampled, not the first', async () => {
+    const rows = Array.from({ length: 100 }, (_, i) => ({ question: `${i}+0=`, answer: i < 50 ? 'easy' : 'hard' }));
+    const { samples } = await sorted('sorted.jsonl', rows);
+    assert.deepEqual(new Set(samples.map(({ example }) => example.answer)), new Set(['easy', 'hard']));
+  });
+
+  test('equal scores are shown with an answer, so that one sees which side is at fault', async () => {
+    const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: 'ABSENT' }));
+    const { checks } = await sorted('absent.jsonl', rows);
+    assert.match(
+      checks.find(({ id }) => id === 'reward_spread')!.hint!,
+      /^see ".*" to "\d+\+1=", whose answer is "ABSENT": if that is right, the answers in the data or the reward/,
+    );
+    const constant = await sorted('absent.jsonl', rows, own('constant'));
+    const { hint } = constant.checks.find(({ id }) => id === 'reward_spread')!;
+    assert.match(hint!, /if it is wrong, the reward gives points to anything/);
+  });
+
+  test('prompts that do not tell what is asked are told of', async () => {
+    const rows = Array.from({ length: 40 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}`, tens: i % 4 }));
+    const disputed = await sorted('sums.jsonl', rows, { prompt_template: '{tens}+1=' });
+    const { detail } = disputed.checks.find(({ id }) => id === 'prompt_disputed')!;
+    assert.equal(detail, '40 of 40 (100 %) prompts are also those of rows with other answers, such as "0+1="');
+    const { checks } = await sorted('sums.jsonl', rows);
+    assert.ok(!checks.some(({ id }) => id === 'prompt_disputed'));
+  });
+});
+
 test('it is the same every time, and takes no more than a step does', async () => {
   const [first, second] = [await report(), await report()];
   assert.deepEqual(first, second);

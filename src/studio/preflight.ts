@@ -9,7 +9,7 @@ import { GradusError } from '../errors.ts';
 import { groupReason, reasonMetrics } from '../grpo/group-policy.ts';
 import { isTruncated, rolloutMetrics } from '../grpo/metrics.ts';
 import type { TrainingSequence } from '../model.ts';
-import { streamSeed } from '../random.ts';
+import { shuffled, streamSeed } from '../random.ts';
 import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
@@ -61,7 +61,10 @@ const FAST_RATE = 1e-4;
 /** Runs all checks. Returns `undefined` if it was cancelled. */
 export async function preflight(setup: Setup, signal?: AbortSignal): Promise<PreflightReport | undefined> {
   const { config, problems, model } = setup;
-  const examples = problems.train.slice(0, Math.min(SAMPLED_PROMPTS, config.prompts_per_step));
+  // Files are often sorted, by difficulty or by topic: their first rows would be no sample. Those of a task set, maybe millions, are drawn at random.
+  const drawn = config.taskset !== null;
+  const rows = drawn ? problems.train : shuffled(problems.train, streamSeed(config.seed, 'preflight-rows'));
+  const examples = rows.slice(0, Math.min(SAMPLED_PROMPTS, config.prompts_per_step));
   const samplesPerExample = Math.min(SAMPLES_PER_PROMPT, config.num_generations);
   const groups = await sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight', signal });
   if (!groups) return undefined;
@@ -77,12 +80,12 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
     }),
   );
   const metrics = { ...rolloutMetrics(groups), ...reasonMetrics(reasons) };
-  const answered = problems.train.slice(0, GOLD_ROWS);
+  const answered = rows.slice(0, GOLD_ROWS);
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
   const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
   const isEarned = !verdicts.some((verdict) => isUnearned(verdict, groups, setup));
-  const more = isEarned ? [] : await sampleMore(setup, signal);
+  const more = isEarned ? [] : await sampleMore(setup, rows, signal);
   if (!more) return undefined;
   return {
     checks: [
@@ -135,10 +138,13 @@ async function sampleGroups(
 }
 
 /** Samples of other prompts, where there are others, so many that it would be no chance if they earned nothing either. */
-function sampleMore(setup: Setup, signal: AbortSignal | undefined): Promise<Group[] | undefined> {
-  const { train } = setup.problems;
+function sampleMore(
+  setup: Setup,
+  rows: readonly Example[],
+  signal: AbortSignal | undefined,
+): Promise<Group[] | undefined> {
   const wanted = Math.ceil(FEWEST_UNEARNED / SAMPLES_PER_PROMPT);
-  const examples = [...train.slice(SAMPLED_PROMPTS), ...train.slice(0, SAMPLED_PROMPTS)].slice(0, wanted);
+  const examples = [...rows.slice(SAMPLED_PROMPTS), ...rows.slice(0, SAMPLED_PROMPTS)].slice(0, wanted);
   const samplesPerExample = Math.ceil(FEWEST_UNEARNED / examples.length);
   return sampleGroups(setup, examples, { samplesPerExample, stream: 'preflight-more', signal });
 }

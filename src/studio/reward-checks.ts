@@ -2,10 +2,10 @@
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
-import type { Group, GroupReason } from '../rl.ts';
+import { finalText, type Group, type GroupReason } from '../rl.ts';
 import { type Check, failed, passed, share, short } from './checks.ts';
-import { goldAnswersCheck } from './data/check-data.ts';
-import type { GoldVerdict } from './data/gold-answers.ts';
+import { goldAnswersCheck, opening } from './data/check-data.ts';
+import { answerOf, type GoldVerdict } from './data/gold-answers.ts';
 import type { Setup } from './setup.ts';
 
 /** The fraction of right answers that may score no more than a wrong one before there is a warning. */
@@ -15,7 +15,7 @@ const TOLERATED_REVERSALS = 0.2;
 export function rewardChecks(groups: readonly Group[], reasons: readonly GroupReason[], setup: Setup): Check[] {
   return [
     rewardErrorsCheck(groups),
-    rewardSpreadCheck(groups),
+    rewardSpreadCheck(groups, setup),
     groupsCheck(reasons, setup.config),
     rightAnswersCheck(groups, setup),
   ];
@@ -32,7 +32,7 @@ function rewardErrorsCheck(groups: readonly Group[]): Check {
   return failed(id, level, detail, `${name}: ${message.replaceAll(/\s+/g, ' ')}`);
 }
 
-function rewardSpreadCheck(groups: readonly Group[]): Check {
+function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
   const id = 'reward_spread';
   const scores = groups.flatMap(({ rewards }) => rewards.flatMap(({ score }) => score ?? []));
   if (scores.length === 0) {
@@ -41,9 +41,22 @@ function rewardSpreadCheck(groups: readonly Group[]): Check {
   }
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
   if (low < high) return passed(id, `scores from ${short(low)} to ${short(high)}`);
-  const hint =
-    'if more completions score the same, nothing can be learnt: make the problems easier, or reward partial success';
+  const causes =
+    low > 0
+      ? 'if that is right, the problems are too easy; if it is wrong, the reward gives points to anything'
+      : 'if that is right, the answers in the data or the reward are at fault; if it is wrong, make the problems easier or reward partial success';
+  const hint = `see ${shownAnswer(groups, setup)}: ${causes}`;
   return failed(id, 'warning', `all ${scores.length} completions score ${short(low)}`, hint);
+}
+
+/** What the policy said first, to which question, and what the data have as its answer. */
+function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
+  const { example, trajectories } = groups.find(({ rewards }) => rewards.some(({ score }) => score !== null))!;
+  const [first] = trajectories;
+  const said = JSON.stringify(finalText(first!).slice(-60));
+  const asked = JSON.stringify(opening(first!.steps[0]?.state.messages.at(-1)?.content ?? ''));
+  const answer = rewards[0] && answerOf(example, rewards[0]);
+  return `${said} to ${asked}${answer === undefined ? '' : `, whose answer is ${JSON.stringify(answer.slice(-60))}`}`;
 }
 
 /** The policy learns only from groups whose scores differ. */

@@ -54,7 +54,8 @@ async function runPreflight({ output }: Cli, file: string, settings: readonly st
 }
 
 function summary({ checks, samples }: PreflightReport): string {
-  const shown = samples.slice(0, SHOWN_SAMPLES).map(({ prompt, completion, messages, reward, stop_reason }) => {
+  const oneOfEach = [...new Map(samples.map((sample) => [sample.example, sample])).values()];
+  const shown = oneOfEach.slice(0, SHOWN_SAMPLES).map(({ prompt, completion, messages, reward, stop_reason }) => {
     const question = oneLine(prompt.at(-1)?.content ?? '', 50);
     return `  ${question} → ${oneLine(conversationLine(completion, messages), 50)}  (reward ${reward === null ? 'none' : Number(reward.toPrecision(3))}, ${stop_reason})`;
   });

@@ -142,7 +142,7 @@ export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: 
   return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
 }
 
-/** What rows tell by themselves: whether there are empty prompts, prompts with their answers, answers that are nearly all the same. */
+/** What rows tell by themselves: whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
 export function rowChecks(
   rows: readonly Example[],
   rewards: readonly OpenReward[],
@@ -152,12 +152,13 @@ export function rowChecks(
   return [
     emptyPromptsCheck(rows, prompt, config),
     ...answeredPromptsCheck(rows, prompt, config),
+    ...disputedPromptsCheck(rows, prompt, config),
     ...usualAnswerCheck(rows, rewards),
   ];
 }
 
 /** The beginning of a prompt, by which its row can be found. */
-function opening(prompt: string): string {
+export function opening(prompt: string): string {
   const text = prompt.trim();
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
@@ -181,6 +182,22 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt
   const detail = `${share(answered, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
   const hint = `leave that turn out: prompt_column: ${prompt_column}.0.content and answer_column: ${prompt_column}.1.content name one turn each`;
   return [failed('prompt_answered', 'warning', detail, hint)];
+}
+
+/** The fraction of rows whose prompt has several answers up to which data may be careless, or answers be worded in several ways. */
+const TOLERATED_DISPUTES = 0.1;
+
+/** A prompt with several answers lacks what tells its rows apart: a template without the question, or a column of something else. */
+function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
+  if (taskset !== null) return [];
+  const groups = [...Map.groupBy(rows, (row) => textOf(prompt(row))).values()];
+  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
+  const disputed = groups.filter((same) => answersTo(same).size > 1);
+  const count = disputed.reduce((sum, same) => sum + same.length, 0);
+  if (count <= TOLERATED_DISPUTES * rows.length) return [];
+  const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
+  const hint = 'see that the prompt shows all that is asked: prompt_column, prompt_template';
+  return [failed('prompt_disputed', 'warning', detail, hint)];
 }
 
 /** The fraction of equal answers from which a model does well without reading the question. */

@@ -146,7 +146,7 @@ export function splitRows<E extends Example>(
   if (train.length > 0) return { train, eval: heldOut };
   const different = new Set(rows.map(identity)).size;
   throw new GradusError('DATASET_TOO_SMALL', `too few rows to hold some out for evaluation: ${different} that differ`, {
-    hint: 'add rows, or give an eval_dataset of its own',
+    hint: 'see that prompt_column or prompt_template shows what is asked; add rows, or give an eval_dataset of its own',
     path: 'eval_fraction',
   });
 }
