@@ -79,6 +79,10 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
     fires: run(20, { 'rewards/xml_format/mean': 0, 'rewards/xml_format/std': 0, 'rewards/exact/mean': 0.2 }),
     silent: run(20, { 'rewards/xml_format/mean': (t) => (t === 0.5 ? 0 : 0.01), 'rewards/xml_format/std': 0.1 }),
   },
+  reward_constant: {
+    fires: run(20, { 'rewards/score/mean': 0.7, 'rewards/score/std': 1e-17 }),
+    silent: run(20, { 'rewards/score/mean': 1, 'rewards/score/std': 0 }),
+  },
   reward_errors: { fires: run(10, { frac_reward_errors: 0.02 }), silent: run(10, { frac_reward_errors: 0.001 }) },
   reward_flat: {
     fires: run(200, { reward: noise(1, 0.4, 0.02), ...groups(0, 0.3) }),
@@ -119,6 +123,10 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   length_drift: {
     fires: run(60, { 'completions/mean_length': (t) => 80 + 170 * t }, { settings: { maxTokens: 256 } }),
     silent: run(60, { 'completions/mean_length': (t) => 20 + 100 * t }, { settings: { maxTokens: 256 } }),
+  },
+  held_out_fell: {
+    fires: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.3) }),
+    silent: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.47) }),
   },
   format_only_gains: {
     fires: run(60, { 'rewards/xml_format/mean': (t) => t }, { evaluations: accuracies(0.3, 0.32) }),
@@ -228,6 +236,18 @@ test('a reward that rises from next to nothing is not held against an accuracy t
   const hard = { reward: (t: number) => 0.003 + 0.025 * t, reward_std: 0.1 };
   assert.ok(!rulesOf(run(60, hard, { evaluations })).includes('reward_up_accuracy_flat'));
   assert.ok(rulesOf(run(60, { reward: rising }, { evaluations })).includes('reward_up_accuracy_flat'));
+});
+
+test('an accuracy that rose and fell again is told of, with the reward that rose meanwhile', () => {
+  const [start, high] = accuracies(0.4, 0.7, 20);
+  const [, end] = accuracies(0.4, 0.5, 60);
+  const rewards = (longer: number) => ({ 'eval/rewards/right/mean': 0.6, 'eval/rewards/longer/mean': longer });
+  const evaluations = [start!, { ...high!, metrics: rewards(0.2) }, { ...end!, metrics: rewards(0.5) }];
+  const alert = diagnose(run(60, { reward: flat }, { evaluations })).find(({ rule }) => rule === 'held_out_fell')!;
+  assert.match(
+    alert.text,
+    /^held-out accuracy 0.7 at step 20, 0.5 at step 60: −0.200 .*; meanwhile rose longer from 0.2 to 0.5$/,
+  );
 });
 
 test('what the reward gained since the last evaluation is not held against that evaluation', () => {

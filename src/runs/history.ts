@@ -1,6 +1,6 @@
 // The metrics and evaluations of a run so far, in windows of steps, for the rules of run health.
 import type { EvaluationRecord, HeldOutChange, MetricsRecord, RewardChange } from './records.ts';
-import { heldOutChange, rewardChange } from './verdict.ts';
+import { type ChangeSinceBest, changeSinceBest, heldOutChange, rewardChange } from './verdict.ts';
 
 export interface HealthSettings {
   /** The number of tokens, in all turns together, at which completions are cut off; absent if there is no limit. */
@@ -20,6 +20,7 @@ export class History {
   /** The change is computed again at this number of steps, since a few more steps would change it little. */
   #rewardUntil = 0;
   #heldOut: { readonly change: HeldOutChange | undefined } | undefined;
+  #sinceBest: { readonly change: ChangeSinceBest | undefined } | undefined;
   #evaluatedReward: RewardChange | undefined;
   /** For metrics whose highest mean was asked for: that of the windows that begin before `from`. */
   readonly #peaks = new Map<string, { readonly from: number; readonly mean: number | undefined }>();
@@ -43,6 +44,7 @@ export class History {
   addEvaluation(record: EvaluationRecord): void {
     this.#evaluations.push(record);
     this.#heldOut = undefined;
+    this.#sinceBest = undefined;
     this.#evaluatedReward = this.reward;
   }
 
@@ -119,6 +121,12 @@ export class History {
   get heldOut(): HeldOutChange | undefined {
     this.#heldOut ??= { change: heldOutChange(this.#evaluations) };
     return this.#heldOut.change;
+  }
+
+  /** How held-out accuracy has changed since the evaluation at which it was highest; undefined if that is the last one. */
+  get sinceBest(): ChangeSinceBest | undefined {
+    this.#sinceBest ??= { change: changeSinceBest(this.#evaluations) };
+    return this.#sinceBest.change;
   }
 
   /** How the training reward had changed by the last evaluation, which says nothing of what was learnt since. */

@@ -74,6 +74,30 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   };
 }
 
+/** A change of held-out accuracy, and how the rewards of the samples changed with it. */
+export interface ChangeSinceBest extends HeldOutChange {
+  readonly rewards: readonly { readonly name: string; readonly before: number; readonly after: number }[];
+}
+
+/** Compares the evaluation of the highest accuracy, the first of several, with the last; undefined if that is the last, or accuracy is always 0. */
+export function changeSinceBest(evaluations: readonly EvaluationRecord[]): ChangeSinceBest | undefined {
+  const last = evaluations.at(-1);
+  const accuracy = ({ per_problem }: EvaluationRecord) => mean(per_problem.filter((value) => value !== null));
+  const judged = evaluations.filter(({ per_problem }) => per_problem.some((value) => value !== null));
+  const best = judged.reduce<EvaluationRecord | undefined>(
+    (high, next) => (high && accuracy(high) >= accuracy(next) ? high : next),
+    undefined,
+  );
+  const change = best && last && heldOutChange([best, last]);
+  if (change?.metric !== 'eval/sampled_accuracy') return undefined;
+  const rewards = Object.entries(last!.metrics).flatMap(([key, after]) => {
+    const name = /^eval\/rewards\/(.*)\/mean$/.exec(key)?.[1];
+    const before = best!.metrics[key];
+    return name === undefined || before === undefined ? [] : [{ name, before, after }];
+  });
+  return { ...change, rewards };
+}
+
 /** Compares the training reward of the first window with that of the last; undefined if the run is too short for two windows. */
 export function rewardChange(metrics: readonly MetricsRecord[]): RewardChange | undefined {
   const rewards: number[] = [];

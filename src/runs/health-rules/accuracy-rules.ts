@@ -23,6 +23,24 @@ export const accuracyRules: readonly HealthRule[] = [
     },
   }),
   rule({
+    id: 'held_out_fell',
+    level: 'warning',
+    thresholds: { gain: 0.1 },
+    condition: () =>
+      'held-out accuracy fell from its highest evaluation to the last one, and the whole interval of the change lies below the margin',
+    why: 'The policy has lost what it could do: steps are too large, or it is paid for something else than right answers.',
+    suggestion:
+      'Begin anew, or from the best checkpoint, with a lower learning_rate. If a reward rose meanwhile, read samples in which it is high, and lower its weight or give it only where the answer is right.',
+    check({ sinceBest }, { gain }) {
+      if (sinceBest?.learning !== 'regressed') return undefined;
+      const { steps, before, after, difference, interval, rewards } = sinceBest;
+      const rose = rewards.filter((reward) => reward.after - reward.before > gain);
+      const named = rose.map((reward) => `${reward.name} from ${number(reward.before)} to ${number(reward.after)}`);
+      const meanwhile = named.length === 0 ? '' : `; meanwhile rose ${named.join(', ')}`;
+      return `held-out accuracy ${number(before)} at step ${steps[0]}, ${number(after)} at step ${steps[1]}: ${signedDifference(difference, interval)}${meanwhile}`;
+    },
+  }),
+  rule({
     id: 'format_only_gains',
     level: 'warning',
     thresholds: { steps: 10, gain: 0.1, share: 0.5 },

@@ -36,8 +36,9 @@ export const groupRules: readonly HealthRule[] = [
     thresholds: { steps: 10, fraction: 0.8 },
     condition: ({ fraction, steps }) =>
       `at least ${percent(fraction)} of groups in the last ${steps} steps were all good`,
-    why: 'The policy solves nearly every problem, so more steps teach it little.',
-    suggestion: 'Stop here, or continue with harder problems.',
+    why: 'The policy solves nearly every problem, or the reward gives points to anything, so that more steps teach it little.',
+    suggestion:
+      'Read samples. If they are right, stop here, or continue with harder problems; if they are not, mend the reward.',
     check: (history, { steps, fraction }) => alikeText(history, 'good', steps, fraction),
   }),
   rule({

@@ -1,4 +1,5 @@
 // Rules about the training reward: rewards that fail or say nothing, and how the reward changes.
+import type { History } from '../history.ts';
 import type { RewardChange } from '../records.ts';
 import { signedDifference } from '../verdict.ts';
 import { type HealthRule, number, percent, rule } from './health-rule.ts';
@@ -12,17 +13,24 @@ export const rewardRules: readonly HealthRule[] = [
       `a reward function, other than a built-in penalty, returned 0 for every completion in the last ${steps} steps`,
     why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
     suggestion:
-      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run.',
+      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run. See that answer_column names the right answers.',
     check(history, { steps }) {
-      const zero = (values: readonly number[] | undefined) => values?.every((value) => value === 0);
-      const { penalties = [] } = history.settings;
-      const names = history.rewardNames.filter(
-        (name) =>
-          !penalties.includes(name) &&
-          zero(history.last(`rewards/${name}/mean`, steps)) &&
-          zero(history.last(`rewards/${name}/std`, steps)),
-      );
+      const names = [...constantRewards(history, steps)].filter(([, value]) => value === 0).map(([name]) => name);
       return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion in the last ${steps} steps`;
+    },
+  }),
+  rule({
+    id: 'reward_constant',
+    level: 'warning',
+    thresholds: { steps: 20 },
+    condition: ({ steps }) =>
+      `a reward function, other than a built-in penalty, returned the same value, neither 0 nor 1, for every completion in the last ${steps} steps`,
+    why: 'A reward that never differs teaches nothing, however high it is. Often it looks at something that all completions have in common.',
+    suggestion: 'Score a right and a wrong answer with it (gradus rewards test): the right one must get more.',
+    check(history, { steps }) {
+      const same = [...constantRewards(history, steps)].filter(([, value]) => value !== 0 && value !== 1);
+      const said = same.map(([name, value]) => `${name}: ${number(value)}`).join(', ');
+      return said === '' ? undefined : `${said} for every completion in the last ${steps} steps`;
     },
   }),
   rule({
@@ -81,6 +89,25 @@ export const rewardRules: readonly HealthRule[] = [
     },
   }),
 ];
+
+/** The rewards, penalties aside, that had one value in the last `steps` steps, with that value. */
+function constantRewards(history: History, steps: number): Map<string, number> {
+  const { penalties = [] } = history.settings;
+  const constant = history.rewardNames.flatMap((name): [string, number][] => {
+    const [deviations, means] = [
+      history.last(`rewards/${name}/std`, steps),
+      history.last(`rewards/${name}/mean`, steps),
+    ];
+    // The mean of equal numbers may differ from them in the last digit.
+    const isSame = (a: number, b: number) => Math.abs(a - b) <= 1e-9 * Math.abs(b);
+    if (penalties.includes(name) || !deviations || !means) return [];
+    const scale = Math.abs(means[0]!);
+    const differs =
+      deviations.some((value) => value > 1e-9 * scale) || means.some((value) => !isSame(value, means[0]!));
+    return differs ? [] : [[name, means[0]!]];
+  });
+  return new Map(constant);
+}
 
 function rewardText({ before, after, difference, interval, window }: RewardChange): string {
   return `reward ${number(before)} in the first ${window} steps, ${number(after)} in the last: ${signedDifference(difference, interval)}`;
