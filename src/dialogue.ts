@@ -1,5 +1,6 @@
 // Runs many dialogues with a policy at the same time; a dialogue is a sequence of requests for completions.
 import type { ConverseOptions, Dialogue, Policy, SampleRequest } from './policy.ts';
+import { assertCompletions } from './protocol-checks.ts';
 
 /** Runs dialogues to their ends: with the policy's own `converse` if it has one, else in lockstep, with one batch for each turn. */
 export async function converse<T>(
@@ -26,6 +27,7 @@ export async function converse<T>(
     });
     if (requests.length === 0) return;
     const completions = await policy.sample(requests, options);
+    assertCompletions(completions, requests.length);
     yielded = await Promise.all(await startAll(active, (index, i) => all[index]!.next(completions[i]!)));
   }
 }

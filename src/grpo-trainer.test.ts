@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequentialExamples, shuffledExamples } from './data.ts';
 import { GrpoTrainer, type GrpoTrainerOptions, type StepReport, type StepsOptions } from './grpo-trainer.ts';
-import type { Model, TrainingSequence } from './model.ts';
+import type { Model, TrainingSequence, UpdateResult } from './model.ts';
 import { RewardWeights } from './reward-weights.ts';
 import type { Progress } from './rewards.ts';
 import type { Example, Reward, Step, StopReason, Trajectory } from './rl.ts';
@@ -418,6 +418,38 @@ test('what a reward model returns is checked before an update', async () => {
     const { trainer, updates } = setUp({ rewardModel });
     await assert.rejects(trainer.train(), { code: 'REWARD_MODEL_INVALID', message });
     assert.equal(updates.length, 0);
+  }
+});
+
+test('what a data loader returns is checked before anything is sampled', async () => {
+  const cases: [examples: unknown, message: RegExp][] = [
+    [[{ id: 1 }], /1 example where 2 were asked for/],
+    [[{ id: 1 }, null], /null for an example/],
+    [Promise.resolve([{ id: 1 }, { id: 2 }]), /returned an object/],
+    [undefined, /returned undefined/],
+  ];
+  for (const [examples, message] of cases) {
+    const { trainer, calls } = setUp({ dataLoader: { next: () => examples as Problem[], state: null } });
+    await assert.rejects(trainer.train(), { code: 'DATA_LOADER_INVALID', message });
+    assert.deepEqual(calls, []);
+  }
+});
+
+test('what an update returns is checked', async () => {
+  const metrics = { loss: 0 };
+  const cases: [result: unknown, message: RegExp][] = [
+    [undefined, /undefined for the metrics/],
+    [{ metrics }, /undefined for the logprobs/],
+    [{ metrics, logprobs: [] }, /0 lists of logprobs for 8 sequences/],
+  ];
+  for (const [result, message] of cases) {
+    const model: Model = {
+      policy: () => ({ contextLength: 100, sample: async () => [] }),
+      logprobs: async () => [],
+      update: async () => result as UpdateResult,
+    };
+    const { trainer } = setUp({ model });
+    await assert.rejects(trainer.train(), { code: 'MODEL_INVALID', message });
   }
 });
 

@@ -13,10 +13,12 @@ import type { Model, TrainingSequence } from './model.ts';
 import {
   assertAdvantages,
   assertCount,
+  assertExamples,
   assertGroups,
   assertLearningRate,
   assertReported,
   assertRewards,
+  assertUpdated,
 } from './protocol-checks.ts';
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
@@ -113,8 +115,9 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /**
-   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `GENERATOR_INVALID`, `REWARD_MODEL_INVALID`,
-   * `ADVANTAGES_INVALID` or `OPTION_INVALID` if a part returns something invalid, before any weight is changed.
+   * Trains step by step; the caller may evaluate, save or stop between steps. Throws `DATA_LOADER_INVALID`, `POLICY_INVALID`,
+   * `GENERATOR_INVALID`, `REWARD_MODEL_INVALID`, `ADVANTAGES_INVALID` or `OPTION_INVALID` if a part returns something invalid, before any
+   * weight is changed, and `MODEL_INVALID` if an update does.
    */
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { logger, maxSteps } = this.#options;
@@ -173,6 +176,7 @@ export class GrpoTrainer<E extends Example = Example> {
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {
       const examples = dataLoader.next(missing);
+      assertExamples(examples, missing);
       const scored = await this.#rollOutAndScore(examples, step, round, clock, signal);
       if (!scored) return undefined;
       missing = 0;
@@ -279,6 +283,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const metrics: Readonly<Record<string, number>>[] = [];
     for (let iteration = 0; iteration < iterations; iteration++) {
       const result = await model.update({ sequences: batch }, { learningRate });
+      assertUpdated(result, batch.length);
       metrics.push(result.metrics);
       // The log-probabilities before the first update are the denominators of the ratios in later ones.
       if (iteration === 0 && iterations > 1)

@@ -1,7 +1,9 @@
 // Checks what implementations of the protocols return to the trainer: an invalid number must not become a gradient.
-import { GradusError, kindOf } from './errors.ts';
-import type { TrainingSequence } from './model.ts';
-import type { Group, Reward, Trajectory } from './rl.ts';
+import { counted } from './counted.ts';
+import { GradusError, isObject, kindOf } from './errors.ts';
+import type { TrainingSequence, UpdateResult } from './model.ts';
+import type { Completion } from './policy.ts';
+import type { Example, Group, Reward, Trajectory } from './rl.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
 export function assertCount(name: string, value: number, least: number): void {
@@ -14,6 +16,43 @@ export function assertLearningRate(value: number): void {
   if (Number.isFinite(value) && value >= 0) return;
   const message = `learningRate: expected a finite number of at least 0, got ${String(value)}`;
   throw invalid('OPTION_INVALID', message, 'learningRate');
+}
+
+/** Throws `DATA_LOADER_INVALID` unless there are `count` examples. */
+export function assertExamples(examples: readonly Example[], count: number): void {
+  const fault = (what: string) =>
+    invalid('DATA_LOADER_INVALID', `the data loader returned ${what}`, 'dataLoader', 'see the protocol DataLoader');
+  if (!Array.isArray(examples)) throw fault(kindOf(examples));
+  if (examples.length !== count) throw fault(`${counted(examples.length, 'example')} where ${count} were asked for`);
+  const wrong = examples.findIndex((example) => !isObject(example));
+  if (wrong >= 0) throw fault(`${kindOf(examples[wrong])} for an example`);
+}
+
+/** Throws `POLICY_INVALID` unless there are `count` completions, each with a log-probability for each token. */
+export function assertCompletions(completions: readonly Completion[], count: number): void {
+  const fault = (what: string) =>
+    invalid('POLICY_INVALID', `the policy returned ${what}`, 'policy', 'see the protocol Policy, and Completion');
+  if (!Array.isArray(completions)) throw fault(kindOf(completions));
+  if (completions.length !== count) throw fault(`${counted(completions.length, 'completion')} for ${count} requests`);
+  for (const completion of completions as readonly Partial<Completion>[]) {
+    const { ids, logprobs, finishReason } = completion ?? {};
+    if (!Array.isArray(ids)) throw fault(`${kindOf(ids ?? completion)} for the ids of a completion`);
+    if (!Array.isArray(logprobs)) throw fault(`${kindOf(logprobs)} for the logprobs of a completion`);
+    if (ids.length !== logprobs.length) throw fault(`${logprobs.length} logprobs for ${counted(ids.length, 'token')}`);
+    if (!finishReasons.includes(finishReason)) throw fault(`the finishReason ${String(finishReason)}`);
+  }
+}
+
+const finishReasons: readonly unknown[] = ['stop', 'length', 'cancelled'] satisfies Completion['finishReason'][];
+
+/** Throws `MODEL_INVALID` unless an update returned metrics, and log-probabilities for `count` sequences. */
+export function assertUpdated(result: UpdateResult, count: number): void {
+  const { metrics, logprobs } = (result ?? {}) as Partial<UpdateResult>;
+  const fault = (what: string) =>
+    invalid('MODEL_INVALID', `update returned ${what}`, 'model', 'see the protocol Model, and UpdateResult');
+  if (!isObject(metrics)) throw fault(`${kindOf(result && metrics)} for the metrics`);
+  if (!Array.isArray(logprobs)) throw fault(`${kindOf(logprobs)} for the logprobs`);
+  if (logprobs.length !== count) throw fault(`${logprobs.length} lists of logprobs for ${counted(count, 'sequence')}`);
 }
 
 /** Throws `GENERATOR_INVALID` unless there are `count` groups of `size` trajectories. */

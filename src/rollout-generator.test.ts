@@ -555,3 +555,21 @@ test('groups are told of in order, as soon as they have been played and those be
     [2, groups[2]!.map(said), calls.length],
   ]);
 });
+
+test('what a policy returns is checked before it is played', async () => {
+  const ids = [7];
+  const cases: [completions: unknown, message: RegExp][] = [
+    [[], /0 completions for 1 requests/],
+    [[undefined], /undefined for the ids/],
+    [[{ ids }], /undefined for the logprobs/],
+    [[{ ids, logprobs: [], finishReason: 'stop' }], /0 logprobs for 1 token/],
+    [[{ ids, logprobs: [0], finishReason: 'eos' }], /the finishReason eos/],
+    [null, /returned null/],
+  ];
+  for (const [completions, message] of cases) {
+    const policy: Policy = { contextLength: 10, sample: async () => completions as Completion[] };
+    const generator = new RolloutGenerator(oneTurn, renderer, { maxTokens: 5 });
+    const played = generator.generate([{ name: 'a' }], policy, { samplesPerExample: 1, seed: 0 });
+    await assert.rejects(played, { code: 'POLICY_INVALID', message });
+  }
+});

@@ -17,7 +17,7 @@ export interface CodeTestsConfig {
   readonly memory_mb?: number;
   /** Megabytes that a process may write to files. @default 16 */
   readonly file_mb?: number;
-  /** Maximum number of completions that run at the same time. @default 2 */
+  /** Maximum number of completions of a group that run at the same time; the groups of a step are scored as they end, several at once. @default 2 */
   readonly concurrency?: number;
   /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
   readonly allow_unsandboxed?: boolean;

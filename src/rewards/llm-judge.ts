@@ -20,7 +20,7 @@ export interface LlmJudgeConfig {
   readonly timeout_s?: number;
   /** How often a request is repeated after a network or server failure, or an answer without a score. @default 2 */
   readonly retries?: number;
-  /** Maximum number of requests at the same time. @default 8 */
+  /** Maximum number of requests at the same time for one group; the groups of a step are judged as they end, several at once. @default 8 */
   readonly concurrency?: number;
 }
 
