@@ -55,7 +55,7 @@ export interface RewardScores {
 /** The outcome of one call of a reward function: its scores, or a fault of the whole call. */
 export type RewardOutcome = RewardScores | { readonly fault: Fault };
 
-/** A reward function that runs in another process, where it can be stopped. */
+/** A reward function that sees to its time limit itself, such as one in another process, where it can be stopped. */
 export interface RemoteReward {
   /**
    * Never throws.

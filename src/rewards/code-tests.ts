@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { GradusError } from '../errors.ts';
 import type { RewardFunction } from '../rewards.ts';
+import { atMost } from './at-most.ts';
 import { type CodeLanguage, harnesses } from './code-harness.ts';
 
 export interface CodeTestsConfig {
@@ -11,13 +12,13 @@ export interface CodeTestsConfig {
   readonly tests_column?: string;
   /** Whether the reward is the fraction of tests that pass. Otherwise it is 1 if all pass, else 0. @default false */
   readonly partial_credit?: boolean;
-  /** Seconds for a completion and all its tests. A whole group must finish within `reward_timeout`. @default 5 */
+  /** Seconds for a completion and all its tests. `reward_timeout` does not count in a configuration: completions wait for one another. @default 5 */
   readonly timeout_s?: number;
   /** Megabytes of memory for each process. @default 256 */
   readonly memory_mb?: number;
   /** Megabytes that a process may write to files. @default 16 */
   readonly file_mb?: number;
-  /** Maximum number of completions of a group that run at the same time; the groups of a step are scored as they end, several at once. @default 2 */
+  /** Maximum number of completions that run at the same time, those of all groups together. @default 2 */
   readonly concurrency?: number;
   /** Whether to run code with the user's own permissions if the system cannot isolate it from files and network. @default false */
   readonly allow_unsandboxed?: boolean;
@@ -68,34 +69,33 @@ export function codeTests(config: CodeTestsConfig, run: RunProgram): RewardFunct
   const { timeout_s = 5, memory_mb = 256, file_mb = 16, allow_unsandboxed = false } = config;
   const limits = { timeoutMs: timeout_s * 1000, memoryMb: memory_mb, fileMb: file_mb };
 
+  const runInTurn = atMost(concurrency, run);
+  const tried = async (completion: string, tests: readonly string[]) => {
+    if (tests.length === 0) return null;
+    const mark = crypto.randomUUID();
+    const input = JSON.stringify({ code: codeOf(completion), tests, mark });
+    const source = harnesses[language];
+    const { output, stopped } = await runInTurn({
+      language,
+      source,
+      input,
+      ...limits,
+      allowUnsandboxed: allow_unsandboxed,
+    });
+    return { passed: tests.filter((_, test) => output.includes(`\n${mark} ${test}\n`)).length / tests.length, stopped };
+  };
+
   return async ({ completions, columns, log }) => {
     const given = columns[tests_column];
     if (given === undefined) throw columnMissing(tests_column);
-    const scores: (number | null)[] = completions.map(() => null);
-    const pending = completions.entries();
-    const worker = async () => {
-      for (const [i, completion] of pending) {
-        const tests = testsOf(given[i], tests_column);
-        if (tests.length === 0) continue;
-        const mark = crypto.randomUUID();
-        const input = JSON.stringify({ code: codeOf(completion), tests, mark });
-        const program = {
-          language,
-          source: harnesses[language],
-          input,
-          ...limits,
-          allowUnsandboxed: allow_unsandboxed,
-        };
-        const { output, stopped } = await run(program);
-        const passed = tests.filter((_, test) => output.includes(`\n${mark} ${test}\n`)).length / tests.length;
-        scores[i] = partial_credit ? passed : Math.floor(passed);
-        log('code_tests/passed', passed);
-        log('code_tests/timeouts', Number(stopped === 'time'));
-        log('code_tests/floods', Number(stopped === 'output'));
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(concurrency, completions.length) }, worker));
-    return scores;
+    const ends = await Promise.all(completions.map((text, i) => tried(text, testsOf(given[i], tests_column))));
+    return ends.map((end) => {
+      if (end === null) return null;
+      log('code_tests/passed', end.passed);
+      log('code_tests/timeouts', Number(end.stopped === 'time'));
+      log('code_tests/floods', Number(end.stopped === 'output'));
+      return partial_credit ? end.passed : Math.floor(end.passed);
+    });
   };
 }
 

@@ -4,8 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { GradusError } from '../errors.ts';
+import { createBuiltinReward } from '../studio/user-code/rewards/builtin-reward.ts';
+import { givenCompletion } from '../studio/user-code/rewards/given-completion.ts';
 import { builtinRewards } from './builtin.ts';
 import { type LlmJudgeConfig, llmJudge } from './llm-judge.ts';
+import { weightedRewards } from './weighted-rewards.ts';
 
 interface Asked {
   readonly authorization: string | undefined;
@@ -95,6 +98,27 @@ test('equal questions are asked once, and not more at a time than allowed', asyn
   assert.deepEqual(await judge(input(['bad', 'good'])), [0.1, 1]);
   assert.equal(server.asked.length, 4);
   assert.equal(server.busiest(), 2);
+});
+
+test('groups that are judged at the same time share the limit, and waiting for one another counts for no time limit', async (t) => {
+  const enough = Promise.withResolvers<void>();
+  const server = await judgeServer(t, async () => {
+    await enough.promise;
+    return '{"score": 10}';
+  });
+  const config = { base_url: server.baseUrl, model: 'judge-1', rubric: 'Be kind.', concurrency: 1 };
+  const judge = await createBuiltinReward({ name: 'llm_judge', weight: 1, config }, 'reward.0', 'answer');
+  const model = weightedRewards([judge], { timeLimit: 20 });
+  const prompt = [{ role: 'user' as const, content: 'Say hello.' }];
+  const groups = ['good', 'better', 'best'].map((content) =>
+    model.score({}, [givenCompletion(prompt, { role: 'assistant', content })]),
+  );
+  setTimeout(enough.resolve, 100);
+  assert.deepEqual(
+    (await Promise.all(groups)).flat().map(({ score, errors }) => errors ?? score),
+    [1, 1, 1],
+  );
+  assert.deepEqual([server.asked.length, server.busiest()], [3, 1]);
 });
 
 test('busy servers and answers without a score are asked again', async (t) => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GradusError, messageWithCause } from '../errors.ts';
 import type { Message } from '../message.ts';
 import type { RewardFunction } from '../rewards.ts';
+import { atMost } from './at-most.ts';
 
 export interface LlmJudgeConfig {
   /** The URL of the endpoint up to and including the version, for example `http://127.0.0.1:11434/v1`. */
@@ -16,11 +17,11 @@ export interface LlmJudgeConfig {
   readonly reference_column?: string;
   /** The name of the environment variable with the API key. @default none */
   readonly api_key_env?: string;
-  /** Time limit of one request, in seconds. All requests for a group must finish within `reward_timeout`. @default 10 */
+  /** Time limit of one request, in seconds. `reward_timeout` does not count in a configuration: requests may wait for one another. @default 10 */
   readonly timeout_s?: number;
   /** How often a request is repeated after a network or server failure, or an answer without a score. @default 2 */
   readonly retries?: number;
-  /** Maximum number of requests at the same time for one group; the groups of a step are judged as they end, several at once. @default 8 */
+  /** Maximum number of requests at the same time, those for all groups together. @default 8 */
   readonly concurrency?: number;
 }
 
@@ -54,11 +55,12 @@ const FIRST_PAUSE = 250;
 export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): RewardFunction {
   const { scale = 10, reference_column, concurrency = 8 } = config;
   const apiKey = apiKeyOf(config, outside);
+  const askInTurn = atMost(concurrency, (question: string) => askRepeatedly(config, outside.fetch, apiKey, question));
   const verdicts = new Map<string, Promise<number>>();
   const verdictOn = (question: string) => {
     const known = verdicts.get(question);
     if (known) return known;
-    const verdict = askRepeatedly(config, outside.fetch, apiKey, question);
+    const verdict = askInTurn(question);
     // Failures are not cached: the next call asks again.
     verdict.catch(() => verdicts.delete(question));
     verdicts.set(question, verdict);
@@ -75,7 +77,7 @@ export function llmJudge(config: LlmJudgeConfig, outside: LlmJudgeOutside): Rewa
     const questions = completions.map((completion, i) =>
       questionOf(config.rubric, scale, prompts[i] ?? [], completion, references?.[i]),
     );
-    const scores = await inTurn(questions, concurrency, verdictOn);
+    const scores = await Promise.all(questions.map(verdictOn));
     return scores.map((score) => score / scale);
   };
 }
@@ -170,15 +172,4 @@ function scoreIn(content: string, scale: number): number | Failure {
   const score = Number(found);
   if (found !== undefined && score >= 0 && score <= scale) return score;
   return { fault: `no score from 0 to ${scale} in ${JSON.stringify(content.slice(-200))}`, mayPass: true };
-}
-
-/** Like `map`, but with at most `limit` calls running at the same time. */
-async function inTurn<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  const pending = items.entries();
-  const worker = async () => {
-    for (const [i, item] of pending) results[i] = await work(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
-  return results;
 }

@@ -167,3 +167,22 @@ test('rows without tests do not apply; tests that are no texts are refused', asy
   await assert.rejects(async () => score({ ...input, columns: { checks: [[1]] } }), { code: 'ROW_INVALID' });
   await assert.rejects(async () => score({ ...input, columns: {} }), { code: 'COLUMN_MISSING' });
 });
+
+test('completions of groups that are scored at the same time share the limit', async () => {
+  let [running, busiest] = [0, 0];
+  const run = async () => {
+    busiest = Math.max(busiest, ++running);
+    await new Promise((done) => setImmediate(done));
+    running--;
+    return { output: '' };
+  };
+  const score = codeTests({ concurrency: 2 }, run);
+  const completions = ['a', 'b', 'c'];
+  const columns = { tests: completions.map(() => ['assert f()', 'assert g()']) };
+  const group = { prompts: [], completions, completionIds: [], columns, log: () => {} };
+  assert.deepEqual(await Promise.all([score(group), score(group)]), [
+    [0, 0, 0],
+    [0, 0, 0],
+  ]);
+  assert.equal(busiest, 2);
+});

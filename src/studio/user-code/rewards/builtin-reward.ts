@@ -6,6 +6,8 @@ import { createAt } from '../../../configurable.ts';
 import { GradusError } from '../../../errors.ts';
 import { named } from '../../../nearest.ts';
 import { finalWeight } from '../../../reward-weights.ts';
+import { callReward } from '../../../rewards/reward-call.ts';
+import type { RemoteReward, RewardFunction } from '../../../rewards.ts';
 import type { OpenReward } from './open-rewards.ts';
 import type { RewardProcessPool } from './reward-process-pool.ts';
 import { assertUsable, shippedRewards } from './shipped-rewards.ts';
@@ -57,9 +59,14 @@ function configured(
   return {
     name: rewardName(part),
     weight: finalWeight(weight),
-    score: isolated ?? score,
+    score: isolated ?? ('timeout_s' in properties ? withOwnLimits(score) : score),
     judges: compares ? 'answer' : 'tests_column' in properties ? 'unknown' : 'form',
     answerColumn: String(answer_column),
     ...pattern,
   };
+}
+
+/** What limits the time of each of its requests or programs itself, and lets them wait for those of other groups, has no limit for a group. */
+function withOwnLimits(score: RewardFunction): RemoteReward {
+  return { call: async (judged) => callReward(score, judged) };
 }

@@ -1,0 +1,20 @@
+// Limits how many calls of a function run at the same time, whoever makes them. The others wait, first come, first served.
+export function atMost<A extends readonly unknown[], R>(
+  limit: number,
+  work: (...given: A) => Promise<R>,
+): (...given: A) => Promise<R> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (...given) => {
+    // Who waited takes the place of the call that ended.
+    if (running >= limit) await new Promise<void>((goOn) => waiting.push(goOn));
+    else running++;
+    try {
+      return await work(...given);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
