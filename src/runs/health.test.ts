@@ -44,6 +44,12 @@ function accuracies(before: number, after: number, last = 60): EvaluationRecord[
   }));
 }
 
+/** An evaluation in which a fraction of the samples have no score. */
+const unscored = (fraction: number) =>
+  accuracies(0.3, 0.3)
+    .slice(1)
+    .map((record) => ({ ...record, metrics: { 'eval/unscored': fraction } }));
+
 const groups = (good: number, bad: number) => ({
   'groups/frac_all_good': good,
   'groups/frac_all_bad': bad,
@@ -123,6 +129,10 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
   length_drift: {
     fires: run(60, { 'completions/mean_length': (t) => 80 + 170 * t }, { settings: { maxTokens: 256 } }),
     silent: run(60, { 'completions/mean_length': (t) => 20 + 100 * t }, { settings: { maxTokens: 256 } }),
+  },
+  held_out_unscored: {
+    fires: run(60, {}, { evaluations: unscored(1) }),
+    silent: run(60, {}, { evaluations: unscored(0.1) }),
   },
   held_out_fell: {
     fires: run(60, { reward: flat }, { evaluations: accuracies(0.5, 0.3) }),

@@ -117,6 +117,11 @@ export class History {
     return good >= 0.5 && bad < 0.1;
   }
 
+  /** The last evaluation, if there was one. */
+  get evaluation(): EvaluationRecord | undefined {
+    return this.#evaluations.at(-1);
+  }
+
   /** How held-out accuracy changed; undefined while there are no two evaluations. */
   get heldOut(): HeldOutChange | undefined {
     this.#heldOut ??= { change: heldOutChange(this.#evaluations) };

@@ -40,10 +40,12 @@ export function learningVerdict(
   if (reward) {
     return { learning: reward.learning, basis: 'training_reward', reason: rewardReason(reward), ...evidence };
   }
+  const few = `${counted(metrics.length, 'step')} without two evaluations`;
+  const unscored = `${counted(metrics.length, 'step')}, and evaluations in which no problem has a score,`;
   return {
     learning: 'inconclusive',
     basis: 'none',
-    reason: `${counted(metrics.length, 'step')} without two evaluations show nothing; ${2 * shortestWindow} are the fewest`,
+    reason: `${evaluations.length < 2 ? few : unscored} show nothing; ${2 * shortestWindow} steps are the fewest`,
   };
 }
 

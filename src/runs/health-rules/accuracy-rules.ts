@@ -5,6 +5,20 @@ import { type HealthRule, number, percent, rule } from './health-rule.ts';
 
 export const accuracyRules: readonly HealthRule[] = [
   rule({
+    id: 'held_out_unscored',
+    level: 'warning',
+    thresholds: { fraction: 0.5 },
+    condition: ({ fraction }) => `at least ${percent(fraction)} of the samples of the last evaluation have no score`,
+    why: 'Whether the policy has learnt shows on held-out problems, and only where the reward judges its answers.',
+    suggestion:
+      'See why it does not (gradus sample). A reward that compares the completions of a group is given a single one in evaluations: let it compare that with a fixed answer.',
+    check({ evaluation }, { fraction }) {
+      const unscored = evaluation?.metrics['eval/unscored'];
+      if (unscored === undefined || unscored < fraction) return undefined;
+      return `${percent(unscored)} of the samples of the evaluation at step ${evaluation!.step} have no score`;
+    },
+  }),
+  rule({
     id: 'held_out_flat',
     level: 'warning',
     thresholds: { steps: 20, mixed: 0.2 },
