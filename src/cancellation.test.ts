@@ -1,7 +1,7 @@
 // Work that signals cancel.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unlessCancelled } from './cancellation.ts';
+import { stopReasonOf, unlessCancelled } from './cancellation.ts';
 
 const never = () => new Promise<never>(() => {});
 
@@ -25,5 +25,13 @@ test('a signal cancels work that goes on, and work that has not begun', async ()
   await assert.rejects(
     unlessCancelled(() => assert.fail('it began'), controller.signal, 'stopped'),
     expected,
+  );
+});
+
+test('what stopped a run is said in words, also where the signal was aborted without a reason', () => {
+  const reasonOf = (reason?: unknown) => stopReasonOf(AbortSignal.abort(reason).reason);
+  assert.deepEqual(
+    [reasonOf(), reasonOf('SIGINT'), reasonOf(new Error('good enough'))],
+    ['the program that ran it', 'SIGINT', 'good enough'],
   );
 });

@@ -1,5 +1,5 @@
 // Work that an abort signal cancels.
-import { cancelled } from './errors.ts';
+import { cancelled, messageOf } from './errors.ts';
 
 /** Throws `CANCELLED` as soon as the signal is aborted. The work is then abandoned. */
 export async function unlessCancelled<T>(
@@ -19,4 +19,12 @@ export async function unlessCancelled<T>(
   } finally {
     signal.removeEventListener('abort', cancel);
   }
+}
+
+/** What stopped a run without saying why: it left the loop over the events, or aborted the signal. */
+export const THE_PROGRAM = 'the program that ran it';
+
+/** What stopped a run, by the reason of its signal; `abort()` without one gives an `AbortError`, which says nothing. */
+export function stopReasonOf(reason: unknown): string {
+  return reason instanceof DOMException && reason.name === 'AbortError' ? THE_PROGRAM : messageOf(reason);
 }

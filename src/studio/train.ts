@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Profiler } from '../backends/backend.ts';
 import { backendOf } from '../backends/backends.ts';
+import { stopReasonOf } from '../cancellation.ts';
 import { type LoadedConfig, loadConfigFile, loadConfigObject } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { stagesOf } from '../config/stages.ts';
@@ -147,7 +148,7 @@ function endIfReserved(directory: string, error: unknown): void {
   const stopped = error instanceof GradusError && error.code === 'CANCELLED';
   // On a full disk the run counts as interrupted, and the original error is reported.
   try {
-    if (stopped) endReserved(directory, { status: 'stopped', stop_reason: String(error.cause) });
+    if (stopped) endReserved(directory, { status: 'stopped', stop_reason: stopReasonOf(error.cause) });
     else endReserved(directory, { status: 'failed', error: failureOf(error) });
   } catch {}
 }

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { stopReasonOf } from '../../cancellation.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { type ErrorKind, GradusError } from '../../errors.ts';
 import { replaceJson } from '../../runs/files.ts';
@@ -89,7 +90,7 @@ export async function* trainAtModal(
     throw new GradusError('RUN_EXISTS', ended.error, { hint, path: 'modal.volume' });
   }
   if (ended.stopped) {
-    const reason = ended.stopped === 'cancelled' ? String(options.signal?.reason) : ended.stopped;
+    const reason = ended.stopped === 'cancelled' ? stopReasonOf(options.signal?.reason) : ended.stopped;
     endReserved(directory, { status: 'stopped', stop_reason: reason });
   }
   const record = readRun(directory);

@@ -1,4 +1,5 @@
 // Records the events of a run as they happen, and how it ended.
+import { THE_PROGRAM } from '../../cancellation.ts';
 import { GradusError, messageOf } from '../../errors.ts';
 import { NotFiniteError } from '../../not-finite.ts';
 import type { RunRecord } from '../../runs/records.ts';
@@ -16,7 +17,7 @@ export async function* recorded(
   conclude: (record: RunRecord) => TrainResult,
 ): AsyncGenerator<TimedEvent, TrainResult> {
   const now = () => new Date().toISOString();
-  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: 'the program that ran it' };
+  let outcome: Outcome | undefined = { status: 'stopped', stop_reason: THE_PROGRAM };
   let end: Outcome = { status: 'completed' };
   try {
     for await (const event of events) {

@@ -1,5 +1,6 @@
 // A training run: its steps with the evaluations, samples and checkpoints between them, all of which are recorded.
 import { isDeepStrictEqual } from 'node:util';
+import { stopReasonOf } from '../../cancellation.ts';
 import { type Stage, stagesOf } from '../../config/stages.ts';
 import { codeOf } from '../../errors.ts';
 import { sampledTokens } from '../../grpo/metrics.ts';
@@ -93,7 +94,7 @@ export class TrainingRun {
     const { step } = this.#store.record;
     yield* this.#save(step);
     const isFinished = this.#isLast(step) && !this.#lacks(step);
-    if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: String(this.#signal.reason) };
+    if (this.#signal?.aborted && !isFinished) yield { type: 'stop', step, reason: stopReasonOf(this.#signal.reason) };
   }
 
   /** Reads the checkpoints of a run that is resumed. */
