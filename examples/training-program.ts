@@ -5,10 +5,12 @@ import { parseArgs } from 'node:util';
 import {
   type Environment,
   environmentScores,
+  type Generator,
   GrpoTrainer,
   obtainModel,
   openNativeModel,
   openRenderer,
+  type Renderer,
   RolloutGenerator,
   shuffledExamples,
   type WeightedReward,
@@ -19,6 +21,8 @@ import {
 export interface TrainingProgram {
   /** Brings its problems with `buildDataset`; the first of its scores says what is correct. It may depend on flags, such as `data`. */
   readonly environment: Environment | ((flags: TrainingFlags) => Environment);
+  /** Makes the rollouts of training; evaluations play the environment. @default episodes of the environment */
+  readonly generator?: (renderer: Renderer, flags: TrainingFlags) => Generator;
   /** What is added to the environment's scores. */
   readonly rewards?: readonly WeightedReward[];
   /** Of the environment's scores; 1 for those that are not named. */
@@ -53,6 +57,7 @@ const common = {
 /** Trains as the command line says. */
 export async function trainExample({
   environment: given,
+  generator: trainingGenerator,
   rewards = [],
   weights = {},
   fullFineTuning = false,
@@ -80,7 +85,7 @@ export async function trainExample({
     model,
     dataLoader: shuffledExamples(dataset.train.slice(0, flags['train-limit']), { seed }),
     promptsPerStep: flags['batch-size'],
-    generator,
+    generator: trainingGenerator?.(renderer, flags) ?? generator,
     rewardModel,
     logger: {
       log(step, metrics) {

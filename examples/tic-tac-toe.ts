@@ -1,0 +1,128 @@
+// Tic-tac-toe by self-play: the policy plays both sides of a game, each in a conversation of its own, and what one wins the other loses.
+// It is evaluated as X against a player who moves at random. The reward stays near 0, for both sides are one policy: that it learns shows in
+// `num_turns/mean`, for games last longer when moves are legal, and in evaluations.
+//
+//   node examples/tic-tac-toe.ts --model-name MODEL --eval-on-start
+import {
+  type Example,
+  type Generator,
+  type Message,
+  multiTurn,
+  type Renderer,
+  randomStream,
+  type Step,
+  streamSeed,
+  type Trajectory,
+} from '../src/index.ts';
+import { trainExample } from './training-program.ts';
+
+interface Opening extends Example {
+  /** The first moves, X's first: `51` is X in the middle, O in a corner. */
+  readonly moves: string;
+  /** Of the player who moves at random. */
+  readonly seed: number;
+}
+
+const squares = [...'123456789'];
+const lines = ['123', '456', '789', '147', '258', '369', '159', '357'];
+
+/** What X has won once the game is over, undefined before. A move to a square that is not free loses. */
+function points(moves: string): number | undefined {
+  const [before, last] = [moves.slice(0, -1), moves.at(-1)!];
+  const mover = moves.length % 2 === 1 ? 1 : -1;
+  if (!squares.includes(last) || before.includes(last)) return -mover;
+  const own = [...moves].filter((_, i) => i % 2 === (moves.length - 1) % 2);
+  if (lines.some((line) => [...line].every((square) => own.includes(square)))) return mover;
+  return moves.length === squares.length ? 0 : undefined;
+}
+
+/** The move that an answer makes, the first square that it names; 0 is none. */
+const moveIn = (text: string) => /[1-9]/.exec(text)?.[0] ?? '0';
+
+/** What the side to move is told: all of the game at first, then the other's last move. */
+function told(moves: string, messages: readonly Message[]): Message {
+  const side = moves.length % 2 === 0 ? 'X' : 'O';
+  const rules = `Tic-tac-toe on the squares 1 to 9, row by row. You are ${side}. Taken: ${[...moves].join(', ')}. Which do you take?`;
+  return { role: 'user', content: messages.length === 0 ? rules : `I take ${moves.at(-1)}.` };
+}
+
+/** One side of a game. */
+interface Side {
+  readonly messages: Message[];
+  readonly steps: Step[];
+}
+
+/** Plays games of the policy against itself. Each makes two trajectories, one of each side, so that a group must be even. */
+function selfPlay(renderer: Renderer, maxTokens: number): Generator<Opening> {
+  return {
+    async generate(openings, policy, { samplesPerExample, seed, signal }) {
+      const games = openings.flatMap(({ moves }) =>
+        Array.from({ length: samplesPerExample / 2 }, () => ({ moves, sides: [newSide(), newSide()] })),
+      );
+      // All games that go on make their next move together, as one batch.
+      for (let turn = 0; !signal?.aborted; turn++) {
+        const moving = [...games.entries()].filter(([, { moves }]) => points(moves) === undefined);
+        if (moving.length === 0) break;
+        const requests = moving.map(([i, { moves, sides }]) => {
+          const { messages } = sides[moves.length % 2]!;
+          messages.push(told(moves, messages));
+          return { promptIds: renderer.render({ messages }).ids, seed: streamSeed(seed, i, turn) };
+        });
+        const sampling = { maxTokens, stopIds: renderer.stopIds, ...(signal && { signal }) };
+        const completions = await policy.sample(requests, sampling);
+        for (const [i, { ids, logprobs }] of completions.entries()) {
+          const game = moving[i]![1];
+          const { messages, steps } = game.sides[game.moves.length % 2]!;
+          const action = renderer.parse(ids);
+          const tokens = { promptIds: requests[i]!.promptIds, completionIds: ids, logprobs };
+          steps.push({ state: { messages: [...messages] }, action, tokens });
+          messages.push(action.message);
+          game.moves += moveIn(action.message.content);
+        }
+      }
+      const stopReason = signal?.aborted ? 'cancelled' : 'completed';
+      const trajectories = games.flatMap(({ moves, sides }) =>
+        sides.map(({ steps }, side): Trajectory => {
+          const won = points(moves) ?? 0;
+          return { steps, stopReason, scores: { won: side === 0 ? won : -won } };
+        }),
+      );
+      return openings.map((_, i) => trajectories.slice(i * samplesPerExample, (i + 1) * samplesPerExample));
+    },
+  };
+}
+
+const newSide = (): Side => ({ messages: [], steps: [] });
+
+/** The policy as X, against a player who moves at random. */
+const againstChance = multiTurn<Opening>({
+  prompt: ({ moves }) => [told(moves, [])],
+  respond(episode) {
+    const moves = movesOf(episode);
+    return points(moves) === undefined ? told(moves, episode.messages).content : null;
+  },
+  scores: { won: (episode) => points(movesOf(episode)) ?? 0 },
+  buildDataset({ seed }) {
+    const openings = squares.flatMap((x) => squares.filter((o) => o !== x).map((o) => x + o));
+    const rows = openings.map((moves, i) => ({ moves, seed: streamSeed(seed, 'chance', i) }));
+    return { train: rows.filter((_, i) => i % 4 > 0), eval: rows.filter((_, i) => i % 4 === 0) };
+  },
+});
+
+function movesOf({ example, turns }: { readonly example: Opening; readonly turns: readonly string[] }): string {
+  let { moves } = example;
+  for (const turn of turns) {
+    moves += moveIn(turn);
+    const free = squares.filter((square) => !moves.includes(square));
+    if (points(moves) === undefined) moves += free[randomStream(example.seed + moves.length).integer(free.length)];
+  }
+  return moves;
+}
+
+if (import.meta.main) {
+  await trainExample({
+    environment: againstChance,
+    generator: (renderer, flags) => selfPlay(renderer, flags['max-tokens']),
+    defaults: { 'run-dir': 'runs/tic-tac-toe', 'max-turns': 4, 'max-tokens': 4 },
+  });
+}
