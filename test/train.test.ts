@@ -155,6 +155,7 @@ test('a resumed run may be longer, but not another one', async () => {
   await assert.rejects(train({ ...short, learning_rate: 0.1 }, { out: place('longer'), resume: true }), {
     code: 'RESUME_CONFIG_CHANGED',
     path: 'learning_rate',
+    hint: /^set it back, or start a new run, which goes on .* with model: DIR after gradus export \S+longer --out DIR; only /,
   });
   // With evaluations, problems would be held out that it has learnt from.
   await assert.rejects(train({ ...short, eval: {} }, { out: place('longer'), resume: true }), {

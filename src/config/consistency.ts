@@ -75,7 +75,7 @@ const contradictions: readonly Contradiction[] = [
   {
     key: 'adapter',
     fault: 'training goes on with an adapter, and lora: null trains none',
-    hint: 'leave lora: null out, or merge the adapter into its model first, with gradus export --merge or PEFT',
+    hint: 'leave lora: null out, or set model to what gradus export RUN --merge or PEFT made of model and adapter; whole weights of a run are exported likewise',
     holds: ({ lora, adapter }) => lora === null && adapter !== null,
   },
   {

@@ -9,6 +9,7 @@ import { lastCheckpoint } from '../../runs/checkpoints.ts';
 import { isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import { assertFree, assertInactive, hasNotBegun } from '../../runs/reservation.ts';
 import { RunStore } from '../../runs/run-store.ts';
+import { shellWord } from '../../shell-word.ts';
 import { stepCount } from '../data/problems.ts';
 import type { Setup } from '../setup.ts';
 import { changedFiles, hashUserFiles } from '../user-code/user-files.ts';
@@ -127,7 +128,15 @@ function assertResumable(directory: string, config: Config): void {
   if (!changed) return;
   const was = JSON.stringify(valueAt(before, changed)) ?? 'absent';
   throw new GradusError('RESUME_CONFIG_CHANGED', `${dotted(changed)} was ${was} when the run began`, {
-    hint: `set it back, or start a new run; only ${changeable.join(', ')} may change`,
+    hint: `set it back, or start a new run${fromThere(before, directory)}; only ${changeable.join(', ')} may change`,
     path: dotted(changed),
   });
+}
+
+/** How a new run goes on with the weights of another one, if they are a model's. */
+function fromThere({ backend, lora }: Config, directory: string): string {
+  if (backend === 'builtin') return '';
+  const run = shellWord(directory);
+  if (lora !== null) return `, which goes on from what this one learnt with adapter: ${run}`;
+  return `, which goes on from what this one learnt with model: DIR after gradus export ${run} --out DIR`;
 }
