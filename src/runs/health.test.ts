@@ -307,6 +307,25 @@ test('a gain that is not yet certain, or that held-out problems show, is no lack
   assert.ok(!rulesOf({ ...noisy, evaluations: accuracies(0.3, 0.8, 10) }).includes('kl_explosion'));
 });
 
+test('what was there in the first step and is lost is told of', () => {
+  const lost = (first: number, then: number) => (t: number) => (t === 0 ? first : then);
+  const broken = run(40, {
+    reward: lost(0.4, 0),
+    'rewards/exact/mean': lost(0.4, 0),
+    'rewards/exact/std': lost(0.5, 0),
+    'completions/clipped_ratio': lost(0.02, 1),
+  });
+  const texts = new Map(diagnose(broken).map(({ rule, text }) => [rule, text]));
+  assert.equal(
+    texts.get('reward_never_given'),
+    'exact (0.4 in the first step): 0 for every completion in the last 20 steps',
+  );
+  assert.equal(
+    texts.get('completions_never_end'),
+    '100 % of completions in the last 10 steps were cut off, 2 % in the first step',
+  );
+});
+
 test('a penalty that nobody incurs is no reward that is never given', () => {
   const unused = run(20, { 'rewards/overlong/mean': 0, 'rewards/overlong/std': 0 });
   assert.ok(rulesOf(unused).includes('reward_never_given'));

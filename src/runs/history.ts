@@ -74,6 +74,11 @@ export class History {
     return this.#mean(metric, this.#metrics.length - steps, steps);
   }
 
+  /** The value in the first step, of the policy before any update: for what alerts say, since a single point proves nothing. */
+  atFirst(metric: string): number | undefined {
+    return this.#metrics[0]?.[metric];
+  }
+
   /** The mean in the first `steps` steps; undefined if they overlap with the last ones. */
   firstMean(metric: string, steps: number): number | undefined {
     return this.#metrics.length < 2 * steps ? undefined : this.#mean(metric, 0, steps);

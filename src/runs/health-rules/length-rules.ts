@@ -22,8 +22,13 @@ export const lengthRules: readonly HealthRule[] = [
     why: 'The policy hardly ever writes an end token. Often the chat template is not applied, or the wrong token counts as the end.',
     suggestion:
       'Check the chat template (gradus preflight); if it is right, raise max_completion_length. If completions ended at first, begin anew with a lower learning_rate.',
-    check: (history, { steps, fraction }) =>
-      history.hasNotImproved ? clippedText(history, steps, fraction) : undefined,
+    check(history, { steps, fraction }) {
+      const text = history.hasNotImproved ? clippedText(history, steps, fraction) : undefined;
+      const first = history.atFirst('completions/clipped_ratio');
+      return text === undefined || first === undefined || first > fraction
+        ? text
+        : `${text}, ${percent(first)} in the first step`;
+    },
   }),
   rule({
     id: 'length_drift',

@@ -13,10 +13,14 @@ export const rewardRules: readonly HealthRule[] = [
       `a reward function, other than a built-in penalty, returned 0 for every completion in the last ${steps} steps`,
     why: 'The policy learns nothing from a reward that is always 0. Often the cause is a pattern that can never match.',
     suggestion:
-      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run. See that answer_column names the right answers.',
+      'Test the reward on an answer that must score (gradus rewards test), and compare it with samples of the run. See that answer_column names the right answers. If it was given at first, begin anew with a lower learning_rate.',
     check(history, { steps }) {
-      const names = [...constantRewards(history, steps)].filter(([, value]) => value === 0).map(([name]) => name);
-      return names.length === 0 ? undefined : `${names.join(', ')}: 0 for every completion in the last ${steps} steps`;
+      const never = [...constantRewards(history, steps)].filter(([, value]) => value === 0).map(([name]) => name);
+      const named = never.map((name) => {
+        const first = history.atFirst(`rewards/${name}/mean`) ?? 0;
+        return first === 0 ? name : `${name} (${number(first)} in the first step)`;
+      });
+      return never.length === 0 ? undefined : `${named.join(', ')}: 0 for every completion in the last ${steps} steps`;
     },
   }),
   rule({
