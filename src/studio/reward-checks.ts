@@ -53,11 +53,14 @@ function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
 function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
   const { example, trajectories } = groups.find(({ rewards }) => rewards.some(({ score }) => score !== null))!;
   const [first] = trajectories;
-  const said = JSON.stringify(finalText(first!).slice(-60));
+  const said = ending(finalText(first!));
   const asked = JSON.stringify(opening(first!.steps[0]?.state.messages.at(-1)?.content ?? ''));
   const answer = rewards[0] && answerOf(example, rewards[0]);
-  return `${said} to ${asked}${answer === undefined ? '' : `, whose answer is ${JSON.stringify(answer.slice(-60))}`}`;
+  return `${said} to ${asked}${answer === undefined ? '' : `, whose answer is ${ending(answer)}`}`;
 }
+
+/** The end of a text, where answers are. */
+const ending = (text: string) => JSON.stringify(text.length > 60 ? `…${text.slice(-60)}` : text);
 
 /** The policy learns only from groups whose scores differ. */
 function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {

@@ -74,6 +74,18 @@ test('of repeated prompts, those with different answers are counted', async () =
   assert.equal(detail, '2 of 6 (33 %) training prompts occur before, 1 prompt with different answers');
 });
 
+test('conversations that end alike are no repeated prompts', async () => {
+  const rows = ['1+2=', '2+2=', '1+1='].map((question, i) => ({
+    question: [
+      { role: 'user', content: question },
+      { role: 'assistant', content: '?' },
+      { role: 'user', content: '=' },
+    ],
+    answer: String(i + 2),
+  }));
+  assert.equal((await found('prompt_duplicates', rows)).level, 'ok');
+});
+
 test('prompts that end with the answer are a warning', async () => {
   const asked = [{ role: 'user', content: '1+2=' }];
   const turns = [...asked, { role: 'assistant', content: '3' }];

@@ -190,7 +190,7 @@ const TOLERATED_DISPUTES = 0.1;
 /** A prompt with several answers lacks what tells its rows apart: a template without the question, or a column of something else. */
 function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
   if (taskset !== null) return [];
-  const groups = [...Map.groupBy(rows, (row) => textOf(prompt(row))).values()];
+  const groups = [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
   const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
   const disputed = groups.filter((same) => answersTo(same).size > 1);
   const count = disputed.reduce((sum, same) => sum + same.length, 0);
@@ -220,7 +220,7 @@ function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward
 /** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
 function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check {
   const id = 'prompt_duplicates';
-  const byPrompt = Map.groupBy(rows, (row) => textOf(prompt(row)));
+  const byPrompt = Map.groupBy(rows, (row) => wholeOf(prompt(row)));
   const different = byPrompt.size;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
@@ -298,4 +298,9 @@ function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, {
 
 function textOf(messages: readonly Message[]): string {
   return messages.at(-1)!.content.trim();
+}
+
+/** Conversations may end alike, as with "Go on.", and ask different things. */
+function wholeOf(messages: readonly Message[]): string {
+  return JSON.stringify(messages.map(({ role, content }) => [role, content.trim()]));
 }
