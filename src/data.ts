@@ -7,6 +7,7 @@ import type { Example, Group } from './rl.ts';
 
 /** Hands out examples without end. */
 export interface DataLoader<E extends Example = Example> {
+  /** As many examples as are asked for. */
   next(count: number): readonly E[];
   /** Given the results of a step, for loaders whose choices depend on them; returns metrics of the step. */
   observe?(groups: readonly Group<E>[]): Metrics;

@@ -16,7 +16,10 @@ export interface Progress {
   readonly maxSteps: number;
 }
 
-/** The input of a reward function: columns of equal length, one entry per completion. Named as in TRL, in camel case. */
+/**
+ * The input of a reward function: the completions of one group, which answer one prompt, or one of them alone, as in evaluations. Columns of equal
+ * length, one entry per completion. Named as in TRL, in camel case.
+ */
 export interface RewardInput {
   /** The conversation each completion continues. */
   readonly prompts: readonly (readonly Message[])[];

@@ -113,6 +113,16 @@ describe('of a file that is sorted', () => {
     assert.match(hint!, /if it is wrong, the reward gives points to anything/);
   });
 
+  test('completions that are all the same are told of: the sampling leaves no choice', async () => {
+    const rows = Array.from({ length: 20 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` }));
+    const groups = async (changes: object) =>
+      (await sorted('alike.jsonl', rows, { reward: 'exact_match', ...changes })).checks.find(
+        ({ id }) => id === 'groups',
+      )!;
+    assert.match((await groups({ top_k: 1 })).hint!, /^raise temperature, and see that top_k/);
+    assert.doesNotMatch((await groups({})).hint!, /temperature/);
+  });
+
   test('prompts that do not tell what is asked are told of', async () => {
     const rows = Array.from({ length: 40 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}`, tens: i % 4 }));
     const disputed = await sorted('sums.jsonl', rows, { prompt_template: '{tens}+1=' });

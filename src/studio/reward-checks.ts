@@ -16,7 +16,7 @@ export function rewardChecks(groups: readonly Group[], reasons: readonly GroupRe
   return [
     rewardErrorsCheck(groups),
     rewardSpreadCheck(groups, setup),
-    groupsCheck(reasons, setup.config),
+    groupsCheck(groups, reasons, setup.config),
     rightAnswersCheck(groups, setup),
   ];
 }
@@ -63,7 +63,7 @@ function shownAnswer(groups: readonly Group[], { rewards }: Setup): string {
 const ending = (text: string) => JSON.stringify(text.length > 60 ? `…${text.slice(-60)}` : text);
 
 /** The policy learns only from groups whose scores differ. */
-function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Check {
+function groupsCheck(groups: readonly Group[], reasons: readonly GroupReason[], { backend }: Config): Check {
   const id = 'groups';
   const comparable = reasons.filter((reason) => ['mixed', 'all_good', 'all_bad'].includes(reason));
   if (reasons.length > 0 && reasons.every((reason) => reason === 'truncated')) {
@@ -78,6 +78,11 @@ function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Chec
   const percent = (reason: GroupReason) => `${Math.round(100 * fraction(reason))} %`;
   const detail = `${percent('mixed')} mixed, ${percent('all_good')} all good, ${percent('all_bad')} all bad`;
   if (fraction('mixed') > 0) return passed(id, detail);
+  if (groups.every(saysTheSame)) {
+    const hint =
+      'raise temperature, and see that top_k, top_p and min_p leave a choice: groups without differences teach nothing';
+    return failed(id, 'warning', `${detail}: to each prompt, all completions are the same`, hint);
+  }
   const supervised =
     backend === 'builtin' ? '' : 'begin with supervised steps on right answers (a stage with method: sft), ';
   const hint =
@@ -85,6 +90,11 @@ function groupsCheck(reasons: readonly GroupReason[], { backend }: Config): Chec
       ? 'choose harder problems'
       : `${supervised}choose easier problems, or raise num_generations`;
   return failed(id, 'warning', detail, `${hint}: groups whose scores are all equal teach nothing`);
+}
+
+function saysTheSame({ trajectories }: Group): boolean {
+  const said = trajectories.map(({ steps }) => steps.map(({ tokens }) => tokens.completionIds.join()).join(';'));
+  return new Set(said).size === 1;
 }
 
 /** The first reward tells what is right. If others outweigh it, groups teach the policy to be wrong. */
