@@ -182,6 +182,7 @@ export type {
 } from './runs/records.ts';
 export { learningVerdict } from './runs/verdict.ts';
 export { type Comparison, compareRuns } from './studio/finished-runs/compare-runs.ts';
+export { type ExportOptions, type ExportResult, exportRun } from './studio/finished-runs/export.ts';
 export { type InspectedRun, inspectRun } from './studio/finished-runs/inspect-run.ts';
 
 // Errors.

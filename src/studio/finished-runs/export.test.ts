@@ -1,7 +1,17 @@
 // Exports: the weights of a run with its adapter merged in, what lies beside them, its card, and what cannot be exported.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -13,7 +23,7 @@ import { readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import { openRenderer } from '../../backends/open-renderer.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { train } from '../train.ts';
-import { exportRun } from './export.ts';
+import { type ExportOptions, exportRun } from './export.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-export-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -161,6 +171,14 @@ test('a model that llama.cpp would compute in another way is not written as GGUF
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), format: 'gguf' }), letters);
   const dtype = { code: 'EXPORT_IMPOSSIBLE', message: /not q8_0/, hint: /--format gguf/ };
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), dtype: 'q8_0' }), dtype);
+});
+
+test('options of a program are checked', async () => {
+  const cases = { format: { out: at('never'), format: 'onnx' }, out: {}, merge: { out: at('never'), merge: true } };
+  for (const [path, options] of Object.entries(cases)) {
+    await assert.rejects(exportRun(at('adapted'), options as ExportOptions), { code: 'OPTION_INVALID', path });
+  }
+  assert.ok(!existsSync(at('never')));
 });
 
 test('what cannot be exported says why', async () => {

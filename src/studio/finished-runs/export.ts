@@ -1,6 +1,7 @@
 // Exports the model of a run for other programs, complete or as an adapter: `gradus export` for programs.
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
 import { nameForOthers, obtainModel } from '../../backends/model-files/find-model.ts';
 import { ggufAt, readGgufMetadata } from '../../backends/model-files/gguf-file.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
@@ -17,6 +18,7 @@ import { type HubId, parseHubId } from '../../hub/hub-id.ts';
 import { findCheckpoint } from '../../runs/checkpoints.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
 import { findRun, readResolvedConfig } from '../../runs/read-run.ts';
+import { assertValid, checkpointName } from '../call-options.ts';
 import { inspectRun } from './inspect-run.ts';
 import { runCard } from './run-card.ts';
 
@@ -50,16 +52,27 @@ export interface ExportResult {
   readonly files: readonly string[];
 }
 
+const optionSchema = z.object({
+  out: z.string().min(1),
+  format: z.enum(['merged', 'peft', 'gguf']),
+  dtype: z.enum(['float32', 'bfloat16', 'float16', 'q8_0']),
+  checkpoint: checkpointName,
+} satisfies Record<keyof ExportOptions, z.ZodType>);
+
 /** Files that are copied beside the weights: the tokenizer, the settings for generation, and the licence. */
 const COMPANIONS =
   /^(tokenizer.*|special_tokens_map\.json|added_tokens\.json|vocab\..*|merges\.txt|chat_template\..*|generation_config\.json|licen[cs]e.*|notice.*)$/i;
 
 /**
- * Throws `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, `EXPORT_EXISTS` if the folder is not empty, and `EXPORT_IMPOSSIBLE` if the run has no model, or no
+ * Writes the model of a run into a folder, or its adapter. A whole model may be the `model` of another configuration.
+ *
+ * Throws `OPTION_INVALID`, `RUN_NOT_FOUND`, `CHECKPOINT_NOT_FOUND`, `EXPORT_EXISTS` if the folder is not empty, and `EXPORT_IMPOSSIBLE` if the run has no model, or no
  * adapter.
  * @param subject a run: its directory, its name under `runs/`, or `latest`
  */
 export async function exportRun(subject: string, options: ExportOptions): Promise<ExportResult> {
+  // An option that is absent passes, and this one may not be.
+  assertValid(optionSchema, { ...options, out: options.out ?? null });
   const { out, format = 'merged', dtype = format === 'gguf' ? 'float16' : 'float32' } = options;
   const directory = findRun(subject);
   const { config } = loadConfigObject(readResolvedConfig(directory) as ConfigInput);
