@@ -193,6 +193,7 @@ class OnnxRuntimeModel implements NativeModel {
     return this.#step('supervised', batch, learningRate);
   }
 
+  /** Writes everything that training needs to continue. Makes the folder where there is none. */
   async save(directory: string): Promise<void> {
     await saveCheckpoint(directory, this.#checkpoint(), this.architecture.json);
   }
