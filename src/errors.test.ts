@@ -28,3 +28,11 @@ test('of a message or a stack as long as a file the beginning is kept', () => {
   assert.match(stackOf(new Error('no'))!, /^Error: no\n +at /);
   assert.equal(stackOf('no'), undefined);
 });
+
+test('a stack is the same whichever of Node’s own functions happen to call the code', async () => {
+  const thrown = () => new Error('odd');
+  const later = await new Promise<Error>((resolve) => setTimeout(() => resolve(thrown())));
+  assert.match(later.stack!, /node:internal/);
+  assert.doesNotMatch(stackOf(later)!, /node:internal/);
+  assert.match(stackOf(later)!, /^Error: odd\n +at thrown .*\n +at .*errors\.test\.ts:\d+:\d+\)$/);
+});

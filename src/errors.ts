@@ -68,9 +68,10 @@ export function messageWithCause(error: unknown): string {
   return cause === undefined ? first(error) : `${first(error)}: ${first(cause)}`;
 }
 
-/** The stack of anything that was thrown, if it has one; very long ones are cut. */
+/** The stack of anything that was thrown, if it has one, without the frames of Node, which depend on what else the process does; very long ones are cut. */
 export function stackOf(error: unknown): string | undefined {
-  return error instanceof Error && typeof error.stack === 'string' ? beginning(error.stack) : undefined;
+  if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
+  return beginning(error.stack.replaceAll(/\n +at [^\n]*\bnode:internal\/[^\n]*/g, ''));
 }
 
 /** Errors are recorded with every completion that caused them, and messages from user code may quote whole documents. */

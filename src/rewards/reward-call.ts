@@ -33,7 +33,7 @@ export function callReward(score: RewardFunction, judged: RewardData): MaybeProm
 function faultOf(error: unknown): Fault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
-  const stack = frames.slice(0, Math.max(own, 0)).filter((frame) => !frame.includes('(node:internal/'));
+  const stack = frames.slice(0, Math.max(own, 0));
   return { message: faultMessage(error), ...(stack.length > 0 && { stack: stack.join('\n') }) };
 }
 
