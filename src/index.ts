@@ -88,7 +88,7 @@ export type { GroupPolicy } from './grpo/group-policy.ts';
 export { defaultLossSettings, type LossSettings, type LossType } from './grpo/loss-settings.ts';
 export { learningRateSchedule } from './grpo/schedules.ts';
 export type { Surrogate, SurrogateInputs, SurrogateLoss } from './grpo/surrogates.ts';
-export { bootstrapInterval, type Interval, pairedInterval, wilsonInterval } from './intervals.ts';
+export { type Interval, meanInterval, pairedInterval, wilsonInterval } from './intervals.ts';
 export { type EvaluationOptions, evaluatePolicy } from './studio/evaluation/evaluate-policy.ts';
 
 // Models, tokens and chat.

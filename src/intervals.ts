@@ -1,10 +1,8 @@
 // 95 % confidence intervals of averages over samples of problems.
-import { randomStream } from './random.ts';
 import { mean } from './statistics.ts';
 
 export type Interval = readonly [low: number, high: number];
 
-const RESAMPLES = 1000;
 /** The standard normal's 97.5 % quantile. */
 const Z = 1.959964;
 
@@ -17,22 +15,19 @@ export function wilsonInterval(successes: number, trials: number): Interval {
   return [Math.max(0, center - spread), Math.min(1, center + spread)];
 }
 
-/** The interval of a mean, by the bootstrap (Efron 1979) with a fixed seed: the same values give the same interval. */
-export function bootstrapInterval(values: readonly number[]): Interval {
+/** The interval of a mean of values of any scale: Student's t, which holds for few values, too. Equal values have one without width. */
+export function meanInterval(values: readonly number[]): Interval {
   const [first = Number.NaN] = values;
   if (values.every((value) => value === first)) return [first, first];
-  const random = randomStream(values.length);
-  const means = Array.from({ length: RESAMPLES }, () => {
-    let sum = 0;
-    for (let i = 0; i < values.length; i++) sum += values[random.integer(values.length)]!;
-    return sum / values.length;
-  }).sort((a, b) => a - b);
-  return [means[Math.floor(RESAMPLES * 0.025)]!, means[Math.ceil(RESAMPLES * 0.975) - 1]!];
+  const [count, center] = [values.length, mean(values)];
+  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
+  const spread = studentQuantile(count - 1) * Math.sqrt(squares / (count - 1) / count);
+  return [center - spread, center + spread];
 }
 
 /**
  * The interval of the mean difference between two outcomes, from 0 to 1, for the same problems. Agresti and Min 2005, who add half a
- * problem of each kind. Unlike a bootstrap interval it has a width even if all differences are equal.
+ * problem of each kind. It has a width even if all differences are equal.
  */
 export function pairedInterval(differences: readonly number[]): Interval {
   const count = differences.length + 2;

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bootstrapInterval, type EvaluationRecord, readEvaluations, readMetrics, train } from '../../src/index.ts';
+import { type EvaluationRecord, meanInterval, readEvaluations, readMetrics, train } from '../../src/index.ts';
 import { mean } from '../../src/statistics.ts';
 import { evaluatePolicy } from '../../src/studio/evaluation/evaluate-policy.ts';
 import { openSubject } from '../../src/studio/evaluation/open-subject.ts';
@@ -164,7 +164,7 @@ function comparisons(runs: readonly Run[]): string[][] {
       return other ? heldOut.per_problem.map((value, i) => value! - other.heldOut.per_problem[i]!) : [];
     });
     if (engine === reference || differences.length === 0) return [...named, '', ''];
-    const [low, high] = bootstrapInterval(differences);
+    const [low, high] = meanInterval(differences);
     const interval = `${signed(mean(differences), 3)} (${signed(low, 3)} to ${signed(high, 3)})`;
     return [...named, interval, -margin < low && high < margin ? 'yes' : 'no'];
   });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import {
-  bootstrapInterval,
   type EvaluationRecord,
   type MetricsRecord,
+  meanInterval,
   readEvaluations,
   readMetrics,
   train,
@@ -150,7 +150,7 @@ function runsOf(task: Task): Run[] {
           evaluations,
           kl,
           difference: mean(changes),
-          interval: bootstrapInterval(changes),
+          interval: meanInterval(changes),
         };
       }),
   );

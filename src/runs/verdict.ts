@@ -1,6 +1,6 @@
 // Decides whether a run has learnt, from windows and intervals, never from single points.
 import { counted } from '../counted.ts';
-import { bootstrapInterval, changeInterval, type Interval, pairedInterval } from '../intervals.ts';
+import { changeInterval, type Interval, meanInterval, pairedInterval } from '../intervals.ts';
 import { mean, standardDeviation } from '../statistics.ts';
 import type {
   Change,
@@ -61,7 +61,7 @@ export function heldOutChange(evaluations: readonly EvaluationRecord[]): HeldOut
   if (rewards.length > 0) {
     const margin = REWARD_MARGIN * standardDeviation(rewards.flat());
     return {
-      ...changeOf(rewards, bootstrapInterval, margin),
+      ...changeOf(rewards, meanInterval, margin),
       metric: 'eval/sampled_reward',
       problems: rewards.length,
       steps,

@@ -71,6 +71,23 @@ test('accuracy, rewards, pass@k and lengths', async () => {
   }
 });
 
+test('rewards that are all 0 or 1 have the interval of a proportion: none right of a few is not known to be 0', async () => {
+  const binary: Record<string, Reward> = {
+    right: { score: 1, parts: { match: 1 } },
+    wrong: { score: 0, parts: { match: 0 } },
+  };
+  const rewardModel: EvaluationOptions['rewardModel'] = {
+    score: async (_, trajectories) => trajectories.map(({ steps }) => binary[steps[0]!.action.message.content]!),
+  };
+  for (const samples of [['wrong'], ['right']]) {
+    const rows = Array.from({ length: 8 }, () => ({ samples }));
+    const { intervals } = (await evaluatePolicy(rows, 0, { ...options, rewardModel, k: [1] }))!;
+    assert.deepEqual(intervals['eval/reward'], intervals['eval/accuracy']);
+    assert.deepEqual(intervals['eval/sampled_reward'], intervals['eval/sampled_accuracy']);
+    assert.ok(intervals['eval/reward']![1] - intervals['eval/reward']![0] > 0.2);
+  }
+});
+
 test('what could not be judged at all is absent, not 0', async () => {
   const { metrics, per_problem } = (await evaluatePolicy([{ samples: ['broken', 'broken'] }], 0, options))!;
   assert.ok(!('eval/accuracy' in metrics) && !('eval/sampled_accuracy' in metrics) && !('eval/pass@1' in metrics));

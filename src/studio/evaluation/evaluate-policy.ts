@@ -1,6 +1,6 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
 import { completionMetrics, episodeMetrics } from '../../grpo/metrics.ts';
-import { bootstrapInterval, type Interval, wilsonInterval } from '../../intervals.ts';
+import { type Interval, meanInterval, wilsonInterval } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
 import type { Policy } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
@@ -75,12 +75,9 @@ export async function evaluatePolicy(
   const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))));
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
     'eval/accuracy': { values: greedy.flatMap(correctness), interval: proportionInterval },
-    'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: bootstrapInterval },
+    'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: rewardInterval },
     'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
-    'eval/sampled_reward': {
-      values: known(perProblemReward),
-      interval: bootstrapInterval,
-    },
+    'eval/sampled_reward': { values: known(perProblemReward), interval: rewardInterval },
     ...Object.fromEntries(
       k.map((count) => [
         `eval/pass@${count}`,
@@ -178,6 +175,11 @@ function proportionInterval(values: readonly number[]): Interval {
     values.reduce((sum, value) => sum + value, 0),
     values.length,
   );
+}
+
+/** Rewards that are all 0 or 1 are a proportion, whose interval has a width even if none of a few is 1. */
+function rewardInterval(values: readonly number[]): Interval {
+  return values.every((value) => value === 0 || value === 1) ? proportionInterval(values) : meanInterval(values);
 }
 
 function meanOrNull(values: readonly number[]): number | null {
