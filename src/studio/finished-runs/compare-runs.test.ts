@@ -110,10 +110,36 @@ test('accuracy before the last step, or by another reward, concludes nothing', (
   for (const other of ['reward=exact_match', 'reward=[{name: numeric_match, config: {lenient: true}}]']) {
     const { conclusion, caveat, paired } = against(other);
     assert.deepEqual([conclusion, paired], ['inconclusive', false]);
-    assert.match(caveat!, /first rewards differ/);
+    assert.match(caveat!, /first rewards or environments differ/);
   }
   const { conclusion, caveat, paired } = against('reward=[{name: numeric_match, weight: 1}, xml_format]');
   assert.deepEqual([conclusion, caveat, paired], ['better', undefined, true]);
+});
+
+test('a file that was changed between two runs is another one, and a copy is the same', () => {
+  const own = (
+    id: string,
+    folder: string,
+    hashes: readonly [rows: string, reward: string],
+    settings: string[] = [],
+  ) => {
+    const files = [`dataset=${folder}/rows.jsonl`, 'taskset=null', 'reward=[]', `reward_fn=${folder}/mine.ts:score`];
+    const made = run(id, { settings: [...files, ...settings], right: [20, 90] });
+    const code = { [`${folder}/rows.jsonl`]: hashes[0], [`${folder}/mine.ts`]: hashes[1] };
+    return { ...made, record: { ...made.record, code } };
+  };
+  const first = own('a', '/here', ['r1', 's1']);
+  const against = (other: InspectedRun) => {
+    const { paired, caveat } = compareRuns([first, other]).held_out[0]!;
+    return [paired, caveat !== undefined];
+  };
+  assert.deepEqual(against(own('b', '/here', ['r1', 's1'])), [true, false]);
+  assert.deepEqual(against(own('b', '/copied', ['r1', 's1'])), [true, false]);
+  assert.deepEqual(against(own('b', '/here', ['r2', 's1'])), [false, false]);
+  assert.deepEqual(against(own('b', '/here', ['r1', 's2'])), [false, true]);
+  for (const other of ['filter={kind: b}', 'columns={question: problem}']) {
+    assert.deepEqual(against(own('b', '/here', ['r1', 's1'], [other])), [false, false], other);
+  }
 });
 
 test('a run without evaluations is compared without accuracy', () => {

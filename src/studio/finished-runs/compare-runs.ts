@@ -1,7 +1,9 @@
 // Compares runs: their metrics, the differences of their configurations, and which is better on held-out problems.
 import { isDeepStrictEqual } from 'node:util';
+import { isProgramReference, splitReference } from '../../config/references.ts';
 import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
+import { isObject } from '../../errors.ts';
 import { type Interval, pairedInterval, unpairedInterval } from '../../intervals.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { ACCURACY_MARGIN, classifyProblems, metricWindows } from '../../runs/verdict.ts';
@@ -47,6 +49,8 @@ const heldOutKeys = [
   'dataset',
   'dataset_config',
   'dataset_split',
+  'columns',
+  'filter',
   'eval_dataset',
   'eval_split',
   'eval_fraction',
@@ -57,6 +61,9 @@ const heldOutKeys = [
   'overlong_prompts',
   'max_prompt_tokens',
 ] as const satisfies readonly (keyof Config)[];
+
+/** Those of them that refer to files. */
+const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies readonly (keyof Config)[];
 
 /** Compares runs, as `inspectRun` returns them, with the first: configurations, metrics and held-out results. */
 export function compareRuns(runs: readonly InspectedRun[]): Comparison {
@@ -101,7 +108,7 @@ function configDifferences(runs: readonly InspectedRun[]): Comparison['config'] 
 function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutComparison | undefined {
   const [theirs, ours] = [against.evaluations.at(-1), run.evaluations.at(-1)];
   if (!theirs || !ours) return undefined;
-  const sameMeasure = isDeepStrictEqual(decisiveReward(against.config), decisiveReward(run.config));
+  const sameMeasure = isDeepStrictEqual(decisiveReward(against), decisiveReward(run));
   const sameProblems = haveSameProblems(against, run) && theirs.per_problem.length === ours.per_problem.length;
   const paired = sameMeasure && sameProblems;
   const difference = paired ? pairedDifference(theirs, ours) : unpairedDifference(theirs, ours);
@@ -109,7 +116,7 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
   const learning = classifyProblems(difference.interval, ACCURACY_MARGIN, difference.problems);
   const caveat = sameMeasure
     ? (earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
-    : 'what counts as correct is not the same: their first rewards differ';
+    : 'what counts as correct is not the same: their first rewards or environments differ';
   const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
   return {
     run: run.record.id,
@@ -122,10 +129,25 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
   };
 }
 
-/** The reward that decides which completions are correct. Its weight, which has no effect on that, is left out. */
-function decisiveReward(config: Config | undefined): unknown {
-  const { weight: _, ...first } = config?.reward[0] ?? { name: config?.reward_fn ?? null };
-  return first;
+/** What decides which completions are correct: the first reward, without its weight, which has no effect on that, and the environment. */
+function decisiveReward(run: InspectedRun): unknown {
+  const { reward = [], reward_fn = null, environment = null, environment_config } = run.config ?? {};
+  const { weight: _, as: __, ...first } = reward[0] ?? { name: reward_fn };
+  return { ...first, name: contentOf(run, first.name), environment: contentOf(run, environment), environment_config };
+}
+
+/**
+ * What a value of the configuration stood for: for references to the user's files their hashes, so that a file that was changed between two runs
+ * is another one, and its copy in another folder the same.
+ */
+function contentOf(run: InspectedRun, value: unknown): unknown {
+  if (isObject(value)) return Object.entries(value).map(([name, reference]) => [name, contentOf(run, reference)]);
+  if (typeof value !== 'string') return value;
+  const [file, name] = isProgramReference(value) ? [value] : splitReference(value);
+  const hashes = Object.entries(run.record.code ?? {}).flatMap(([path, hash]) =>
+    path === file || path.startsWith(`${file}/`) ? [hash] : [],
+  );
+  return hashes.length > 0 ? [name, ...hashes] : value;
 }
 
 /** The caveat for a run whose last weights were not evaluated, because it was stopped, failed, or still trains. */
@@ -133,9 +155,19 @@ function earlyEvaluation({ record }: InspectedRun, { step }: EvaluationRecord): 
   return step === record.step ? undefined : `${record.id} was last evaluated at step ${step} of ${record.step}`;
 }
 
-function haveSameProblems({ config: a }: InspectedRun, { config: b }: InspectedRun): boolean {
-  if (!a || !b) return false;
-  return a.eval?.limit === b.eval?.limit && heldOutKeys.every((key) => isDeepStrictEqual(a[key], b[key]));
+function haveSameProblems(a: InspectedRun, b: InspectedRun): boolean {
+  if (!a.config || !b.config) return false;
+  const [ours, theirs] = [heldOutSource(a, a.config), heldOutSource(b, b.config)];
+  return isDeepStrictEqual(ours, theirs);
+}
+
+/** What decides which problems are held out and evaluated. */
+function heldOutSource(run: InspectedRun, config: Config): unknown {
+  const isReference = (key: keyof Config) => references.some((other) => other === key);
+  return [
+    config.eval?.limit,
+    ...heldOutKeys.map((key) => (isReference(key) ? contentOf(run, config[key]) : config[key])),
+  ];
 }
 
 function pairedDifference(theirs: EvaluationRecord, ours: EvaluationRecord) {
