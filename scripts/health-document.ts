@@ -24,7 +24,8 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
 - The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05; without
   held-out data, it is that of the training reward. It is \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or
   \`inconclusive\` (none of these, or there are fewer than ${FEWEST_PROBLEMS} held-out problems, whose interval cannot be trusted). \`eval_fraction\` or
-  \`eval_dataset\` hold out more problems; \`eval.limit\` is the most that an evaluation asks.
+  \`eval_dataset\` hold out more problems; \`eval.limit\` is the most that an evaluation asks. It is \`inconclusive\`, too, if a file of a reward, data or the
+  like [changed during the run](resume.md).
 
 ## Rules
 

@@ -24,7 +24,7 @@ export interface RunRecord {
   readonly versions: Readonly<Record<string, string>>;
   /** The SHA-256 hashes of the user's files that it runs or reads, by path. */
   readonly code?: Readonly<Record<string, string>>;
-  /** The files that had changed when the run was resumed. */
+  /** The files that had changed when the run was resumed, now or before: what it measured is not all of the same kind. */
   readonly changed_files?: readonly string[];
   /** What was wrong with the latest checkpoints when the run was resumed from an earlier step. */
   readonly damaged_checkpoints?: readonly string[];

@@ -43,6 +43,15 @@ test('held out: improved, regressed, flat and inconclusive', () => {
   assert.equal(heldOut(correct(40), correct(47))!.learning, 'inconclusive');
 });
 
+test('a run whose reward or data changed on the way is measured in two ways, which shows nothing', () => {
+  const evaluations = [evaluation(0, correct(40)), evaluation(9, correct(80))];
+  const { learning, reason, held_out } = learningVerdict([], evaluations, ['rewards.ts']);
+  assert.deepEqual([learning, held_out!.difference], ['inconclusive', 0.4]);
+  assert.match(reason, /0\.400 → 0\.800.*; rewards\.ts changed during the run; gradus eval /);
+  assert.equal(learningVerdict([], evaluations).learning, 'improved');
+  assert.equal(learningVerdict([], [], ['rewards.ts']).basis, 'none');
+});
+
 test('held out: few problems show nothing, however equal or different', () => {
   assert.equal(heldOut(correct(4, 10), correct(4, 10))!.learning, 'inconclusive');
   assert.equal(heldOut(correct(0, 4), correct(4, 4))!.learning, 'inconclusive');

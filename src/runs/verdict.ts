@@ -24,11 +24,22 @@ export const FEWEST_PROBLEMS = 10;
 /** The bounds of a window, in steps; within them it is an eighth of the run. */
 const [shortestWindow, longestWindow] = [10, 100];
 
-/** Whether a run has learnt: from its first and last evaluations if there are two, else from its training reward. */
+/**
+ * Whether a run has learnt: from its first and last evaluations if there are two, else from its training reward.
+ * @param changedFiles of rewards, data and the like that changed during the run, whose beginning and end are then not measured alike
+ */
 export function learningVerdict(
   metrics: readonly MetricsRecord[],
   evaluations: readonly EvaluationRecord[] = [],
+  changedFiles: readonly string[] = [],
 ): Verdict {
+  const verdict = measuredVerdict(metrics, evaluations);
+  if (changedFiles.length === 0 || verdict.basis === 'none') return verdict;
+  const why = `${changedFiles.join(', ')} changed during the run; gradus eval measures both ends alike`;
+  return { ...verdict, learning: 'inconclusive', reason: `${verdict.reason}; ${why}` };
+}
+
+function measuredVerdict(metrics: readonly MetricsRecord[], evaluations: readonly EvaluationRecord[]): Verdict {
   const heldOut = heldOutChange(evaluations);
   const stage = metrics.at(-1)?.stage;
   const reward = rewardChange(metrics.filter((step) => step.stage === stage));

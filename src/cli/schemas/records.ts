@@ -97,7 +97,10 @@ const runFields = {
     .record(z.string(), z.string())
     .exactOptional()
     .describe('the SHA-256 hashes of files of rewards, environments, data and models, by path'),
-  changed_files: z.array(z.string()).exactOptional().describe('the files that had changed when the run was resumed'),
+  changed_files: z
+    .array(z.string())
+    .exactOptional()
+    .describe('the files that had changed when the run was resumed, now or before'),
   damaged_checkpoints: z
     .array(z.string())
     .exactOptional()

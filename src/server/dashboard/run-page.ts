@@ -44,7 +44,7 @@ export function runPage(directory: string, live: LiveRuns): RunPage {
   const evaluations = soFar?.evaluations ?? attempt(() => readEvaluations(directory), []);
   const alerts =
     soFar?.alerts ?? attempt(() => healthMonitor(metrics, evaluations, config ? settings(config) : {}).alerts, []);
-  const verdict = attempt(() => learningVerdict(metrics, evaluations), undefined);
+  const verdict = attempt(() => learningVerdict(metrics, evaluations, record.changed_files), undefined);
   const reward = attempt(() => metricWindows(metrics, 'reward'), undefined);
   const accuracy = lastAccuracy(evaluations);
   return {

@@ -31,7 +31,7 @@ export function inspectRun(directory: string): InspectedRun {
     evaluations,
     ...(config && { config }),
     alerts: healthMonitor(metrics, evaluations, config ? healthSettings(config) : {}).alerts,
-    verdict: learningVerdict(metrics, evaluations),
+    verdict: learningVerdict(metrics, evaluations, record.changed_files),
   };
 }
 

@@ -90,6 +90,7 @@ export function openRun(
     };
     return RunStore.create({ directory, overwrite: place.overwrite ?? false, configText: text, config, record });
   }
+  const before = readRun(directory);
   const damaged_checkpoints: string[] = [];
   const last = lastCheckpoint(directory, (damage) => damaged_checkpoints.push(damage));
   return RunStore.reopen(directory, last?.state.step, {
@@ -97,7 +98,7 @@ export function openRun(
     max_steps,
     versions,
     code,
-    changed_files: changedFiles(readRun(directory).code, code),
+    changed_files: [...new Set([...(before.changed_files ?? []), ...changedFiles(before.code, code)])],
     damaged_checkpoints,
   });
 }

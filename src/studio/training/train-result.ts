@@ -73,7 +73,7 @@ export function trainResult(options: TrainResultOptions): TrainResult {
     run: { id: record.id, dir: directory, backend: record.backend, status: record.status, step: record.step },
     metrics,
     evals,
-    verdict: learningVerdict(steps, evals),
+    verdict: learningVerdict(steps, evals, record.changed_files),
     ...(warnings.length > 0 && { warnings }),
     alerts,
     ...(checked.length > 0 && { requirements: checked }),
