@@ -150,7 +150,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     ],
     read: readNpz,
   },
-  jsonl: { files: [utf8(lines)], read: (bytes) => parseJsonLines(textOf(bytes)) },
+  jsonl: { files: [utf8(lines)], read: (bytes) => [...parseJsonLines([bytes])] },
   csv: {
     files: [utf8('question,answer\n"What is 2+2?, said ""A""",4\n"3\n+3",6\n')],
     read: (bytes) => parseCsv(textOf(bytes), 'rows.csv'),

@@ -1,25 +1,65 @@
 // JSON lines: what is read back, what is torn, what is an error.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseJsonLines, stringifyLine } from './jsonl.ts';
+import { parseJsonLines, splitLines, stringifyLine } from './jsonl.ts';
+
+/** The values of a text, which comes in parts of so many bytes, in memory that is used again. */
+function valuesOf(text: string, size = 3): unknown[] {
+  return Array.from(parseJsonLines(inParts(text, size)), ({ value }) => value);
+}
+
+function* inParts(text: string, size: number): Generator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  const memory = new Uint8Array(size);
+  for (let at = 0; at < bytes.length; at += size) {
+    const part = bytes.subarray(at, at + size);
+    memory.set(part);
+    yield memory.subarray(0, part.length);
+  }
+}
 
 test('reads back its lines', () => {
   const values = [{ step: 1, text: 'a\nb\u2028c' }, { step: 2 }];
-  assert.deepEqual(parseJsonLines(values.map(stringifyLine).join('')), { values, torn: false });
-  assert.deepEqual(parseJsonLines(''), { values: [], torn: false });
+  const text = values.map(stringifyLine).join('');
+  for (const size of [1, 2, 5, 1000]) assert.deepEqual(valuesOf(text, size), values);
+  assert.deepEqual(valuesOf(''), []);
 });
 
 test('takes a last line without a line feed, carriage returns and empty lines', () => {
-  assert.deepEqual(parseJsonLines('{"a":1}\r\n\n{"a":2}'), { values: [{ a: 1 }, { a: 2 }], torn: false });
+  assert.deepEqual(valuesOf('{"a":1}\r\n\n{"a":2}'), [{ a: 1 }, { a: 2 }]);
 });
 
 test('tolerates a torn last line', () => {
-  assert.deepEqual(parseJsonLines('{"a":1}\n{"a":'), { values: [{ a: 1 }], torn: true });
+  assert.deepEqual(valuesOf('{"a":1}\n{"a":'), [{ a: 1 }]);
+  assert.deepEqual(valuesOf('{"a":1}\n{"a":"é'.slice(0, -1)), [{ a: 1 }]);
 });
 
 test('names the line that is malformed anywhere else', () => {
-  assert.throws(() => parseJsonLines('{"a":1}\n{"a":\n{"a":3}\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
-  assert.throws(() => parseJsonLines('{"a":1}\n{"a":\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
+  assert.throws(() => valuesOf('{"a":1}\n{"a":\n{"a":3}\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
+  assert.throws(() => valuesOf('{"a":1}\n{"a":\n'), { code: 'JSONL_LINE_INVALID', message: /^line 2 / });
+});
+
+test('says where each line ends, which is where to read on', () => {
+  const text = '{"a":"é"}\n\n{"a":2}\n{"a":3}';
+  const lines = [...parseJsonLines(inParts(text, 4))];
+  assert.deepEqual(
+    lines.map(({ number, end }) => [number, end]),
+    [
+      [1, 11],
+      [3, 20],
+      [4, 27],
+    ],
+  );
+});
+
+test('of a long text only the line that is read is in memory', () => {
+  let read = 0;
+  function* endless() {
+    for (;;) yield new TextEncoder().encode(`{"n":${read++}}\n`);
+  }
+  const first = parseJsonLines(endless()).take(3).toArray();
+  assert.deepEqual([first.map(({ value }) => value), read], [[{ n: 0 }, { n: 1 }, { n: 2 }], 3]);
+  assert.deepEqual([...splitLines([])], []);
 });
 
 test('halves of surrogate pairs, which most readers refuse, are replaced; what looks like one is not', () => {

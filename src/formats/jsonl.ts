@@ -1,26 +1,56 @@
 // JSON lines: one value per line. Lines are only appended, so that only the last one can be incomplete.
 import { FormatError } from './format-error.ts';
+import { joinBytes } from './join-bytes.ts';
 
-export interface JsonLines {
-  readonly values: unknown[];
-  /** Whether the text ends in the middle of a line, as when its writer was killed; that line is not among the values. */
-  readonly torn: boolean;
+export interface JsonLine {
+  readonly value: unknown;
+  /** Counted from 1, empty lines included. */
+  readonly number: number;
+  /** The offset of the byte behind the line. */
+  readonly end: number;
 }
 
-/** Parses JSON lines; empty lines are skipped. Throws `JSONL_LINE_INVALID` with the line's number for any bad line but a torn last one. */
-export function parseJsonLines(text: string): JsonLines {
-  const values: unknown[] = [];
-  const lines = text.split('\n');
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === '') continue;
+/**
+ * Parses JSON lines while they are read; empty lines are skipped, and a torn last one, as it is left when a writer is killed. Throws
+ * `JSONL_LINE_INVALID` with the line's number for any other bad line.
+ * @param chunks successive parts of a file, whose memory may be used again
+ */
+export function* parseJsonLines(chunks: Iterable<Uint8Array>): Generator<JsonLine> {
+  const utf8 = new TextDecoder();
+  let number = 0;
+  let end = 0;
+  for (const line of splitLines(chunks)) {
+    number++;
+    end += line.length;
+    let value: unknown;
     try {
-      values.push(JSON.parse(line));
+      const text = utf8.decode(line);
+      if (text.trim() === '') continue;
+      value = JSON.parse(text);
     } catch (error) {
-      if (index === lines.length - 1) return { values, torn: true };
-      throw new FormatError('JSONL_LINE_INVALID', `line ${index + 1} is not JSON: ${(error as Error).message}`);
+      if (line.at(-1) !== LINE_FEED) return;
+      throw new FormatError('JSONL_LINE_INVALID', `line ${number} is not JSON: ${(error as Error).message}`);
     }
+    yield { value, number, end };
   }
-  return { values, torn: false };
+}
+
+const LINE_FEED = 0x0a;
+
+/** The lines of a text in UTF-8 that comes in parts, each with its line feed, which only the last may lack. A text of any length needs memory for one line only. */
+export function* splitLines(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
+  let begun: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+      const piece = chunk.subarray(from, at + 1);
+      yield begun.length > 0 ? joinBytes([...begun, piece]) : piece;
+      begun = [];
+      from = at + 1;
+    }
+    if (from < chunk.length) begun.push(new Uint8Array(chunk.subarray(from)));
+  }
+  if (begun.length > 0) yield joinBytes(begun);
 }
 
 /** One line for `value`, with its line feed. Halves of surrogate pairs become U+FFFD: most readers of JSON refuse them. */

@@ -1,7 +1,9 @@
-// Replaces files atomically, and reads JSON lines of which the last may be incomplete.
+// Replaces files atomically, and reads JSON lines, of which the last may be incomplete, one after the other.
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
-import { parseJsonLines } from '../formats/jsonl.ts';
+import { FormatError } from '../formats/format-error.ts';
+import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
+import { fileChunks } from './file-chunks.ts';
 
 /** Replaces a file atomically; the new contents have reached the disk by then. */
 export function replaceFile(path: string, text: string): void {
@@ -27,41 +29,105 @@ export function replaceJson(path: string, value: object): void {
 /** The types of the fields that a line must have, by name. */
 export type Fields = Readonly<Record<string, 'a number' | 'a string' | 'an array' | 'an object'>>;
 
-/**
- * The objects of a .jsonl file; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON, no objects, or without the fields,
- * except an incomplete last one.
- */
-export function readLines<T extends object>(path: string, fields: Fields = {}): T[] {
-  return existsSync(path) ? parsed(path, (text) => objectsOf(parseJsonLines(text).values, fields) as T[]) : [];
+/** A line of a .jsonl file, and the offset of the byte behind it. */
+export interface FileLine<T> {
+  readonly value: T;
+  readonly end: number;
 }
 
-/** Values that are objects with these fields. Throws for the first that is not. */
-export function objectsOf(values: readonly unknown[], fields: Fields): readonly object[] {
-  for (const [index, value] of values.entries()) {
-    if (!isObject(value)) throw new Error(`line ${index + 1} is ${kindOf(value)}, not an object`);
-    for (const [name, kind] of Object.entries(fields)) {
-      if (value[name] === undefined) throw new Error(`line ${index + 1} has no ${name}`);
-      if (kindOf(value[name]) !== kind)
-        throw new Error(`${name} of line ${index + 1} is ${kindOf(value[name])}, not ${kind}`);
+/**
+ * The objects of a .jsonl file, in order; none if it does not exist. Throws `RUN_DAMAGED` for lines that are no JSON, no objects, or without the
+ * fields, except an incomplete last one.
+ */
+export function readLines<T extends object>(path: string, fields: Fields = {}): T[] {
+  return Array.from(eachLine<T>(path, fields), ({ value }) => value);
+}
+
+/**
+ * The lines of `readLines` one after the other, so that a file of any size needs little memory.
+ * @param from the offset of the line to begin with. @default 0
+ */
+export function* eachLine<T extends object>(path: string, fields: Fields = {}, from = 0): Generator<FileLine<T>> {
+  if (!existsSync(path)) return;
+  assertFile(path);
+  try {
+    for (const { value, number, end } of parseJsonLines(fileChunks(path, from))) {
+      const fault = lineFault(value, fields);
+      if (fault !== undefined) throw new FormatError('JSONL_LINE_INVALID', `line ${number} ${fault}`);
+      yield { value: value as T, end: from + end };
     }
+  } catch (cause) {
+    if (!(cause instanceof FormatError)) throw cause;
+    const where = from > 0 ? `, counted from byte ${from}` : '';
+    throw damaged(path, `${cause.message}${where}`, cause);
   }
-  return values as object[];
+}
+
+/** The lines behind the last one for which `isEarlier` holds. They are read from the end, and what is before them only as far as necessary. */
+export function linesBehind<T extends object>(path: string, isEarlier: (line: T) => boolean, fields: Fields = {}): T[] {
+  const from = lastLine(path, isEarlier)?.end ?? 0;
+  return Array.from(eachLine<T>(path, fields, from), ({ value }) => value);
+}
+
+/** Bytes at the end of a file in which a line is looked for first; then eight times as many. */
+const FIRST_BYTES = 2 ** 16;
+
+/** The last line for which a condition holds, without reading more of the file than necessary; undefined if there is none. Passes over damaged lines. */
+export function lastLine<T extends object>(
+  path: string,
+  holds: (line: T) => boolean = () => true,
+): FileLine<T> | undefined {
+  if (!existsSync(path)) return undefined;
+  assertFile(path);
+  const { size } = statSync(path);
+  for (let length = FIRST_BYTES; ; length *= 8) {
+    const from = Math.max(0, size - length);
+    let found: FileLine<T> | undefined;
+    let end = from;
+    for (const line of splitLines(fileChunks(path, from))) {
+      // The first line may have begun before.
+      const isWhole = end > from || from === 0;
+      end += line.length;
+      const value = isWhole ? objectOf<T>(line) : undefined;
+      if (value && holds(value)) found = { value, end };
+    }
+    if (found || from === 0) return found;
+  }
+}
+
+function objectOf<T extends object>(line: Uint8Array): T | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(line));
+    return isObject(value) ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a line that should be an object with these fields, if anything. */
+function lineFault(value: unknown, fields: Fields): string | undefined {
+  if (!isObject(value)) return `is ${kindOf(value)}, not an object`;
+  for (const [name, kind] of Object.entries(fields)) {
+    if (value[name] === undefined) return `has no ${name}`;
+    if (kindOf(value[name]) !== kind) return `has ${kindOf(value[name])} as its ${name}, not ${kind}`;
+  }
+  return undefined;
 }
 
 /** Throws `RUN_DAMAGED` if the text is not JSON. */
 export function readJson<T>(path: string): T {
-  return parsed(path, (text) => JSON.parse(text) as T);
-}
-
-function parsed<T>(path: string, parse: (text: string) => T): T {
-  // Reading a pipe would wait for ever.
-  if (!statSync(path).isFile()) throw damaged(path, 'it is no file');
+  assertFile(path);
   const text = readFileSync(path, 'utf8');
   try {
-    return parse(text);
+    return JSON.parse(text) as T;
   } catch (cause) {
     throw damaged(path, messageOf(cause), cause);
   }
+}
+
+/** Throws `RUN_DAMAGED` for a pipe, for example: reading it would wait for ever. */
+function assertFile(path: string): void {
+  if (!statSync(path).isFile()) throw damaged(path, 'it is no file');
 }
 
 export function damaged(path: string, fault: string, cause?: unknown): GradusError {

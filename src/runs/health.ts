@@ -74,7 +74,7 @@ export function openAlerts(alerts: readonly DiagnosedAlert[]): Record<AlertLevel
 
 /** A monitor that has been given all records of a run, in order. */
 export function healthMonitor(
-  metrics: readonly MetricsRecord[],
+  metrics: Iterable<MetricsRecord>,
   evaluations: readonly EvaluationRecord[],
   settings: HealthSettings = {},
 ): HealthMonitor {
@@ -91,7 +91,7 @@ export function replayer(settings: HealthSettings = {}) {
   const evaluate = () => {
     while (waiting.length > 0 && waiting[0]!.step <= last) monitor.evaluation(waiting.shift()!);
   };
-  const add = (metrics: readonly MetricsRecord[], evaluations: readonly EvaluationRecord[]): void => {
+  const add = (metrics: Iterable<MetricsRecord>, evaluations: readonly EvaluationRecord[]): void => {
     for (const evaluation of evaluations) waiting.push(evaluation);
     evaluate();
     for (const record of metrics) {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { GradusError, isObject } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import { readCheckpointPointer } from './checkpoints.ts';
-import { damaged, type Fields, readJson, readLines } from './files.ts';
+import { damaged, eachLine, type Fields, lastLine, linesBehind, readJson, readLines } from './files.ts';
 import { checkpointFolder, profileFiles, rolloutsFile, runFiles } from './layout.ts';
 import { isAlive } from './processes.ts';
 import {
@@ -87,6 +87,11 @@ export function readMetrics(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.metrics), metricsFields);
 }
 
+/** The metrics of one step after the other, so that a long run needs little memory. */
+export function* eachMetrics(directory: string): Generator<MetricsRecord> {
+  for (const { value } of eachLine<MetricsRecord>(join(directory, runFiles.metrics), metricsFields)) yield value;
+}
+
 export function readTimings(directory: string): MetricsRecord[] {
   return readLines(join(directory, runFiles.timings), { step: 'a number' });
 }
@@ -105,6 +110,22 @@ export function readSamples(directory: string): SampleRecord[] {
   return readLines(join(directory, runFiles.samples), sampleFields);
 }
 
+/** The last step that a file of a run has; undefined before the first. */
+export function lastStep(directory: string, file: 'metrics' | 'samples'): number | undefined {
+  return lastLine<MetricsRecord>(join(directory, runFiles[file]), ({ step }) => typeof step === 'number')?.value.step;
+}
+
+/** The metrics, evaluations and alerts after a step, without reading what is before them. */
+export function readAfter(directory: string, after: number) {
+  const behind = <T extends { readonly step: number }>(file: 'metrics' | 'evals' | 'alerts', fields: Fields) =>
+    linesBehind<T>(join(directory, runFiles[file]), ({ step }) => step <= after, fields);
+  return {
+    metrics: behind<MetricsRecord>('metrics', metricsFields),
+    evals: behind<EvaluationRecord>('evals', evaluationFields),
+    alerts: behind<Alert>('alerts', alertFields),
+  };
+}
+
 /** The lines of events.jsonl; their types are the caller's. */
 export function readEvents<T extends object>(directory: string): T[] {
   return readLines(join(directory, runFiles.events), { type: 'a string', time: 'a string', step: 'a number' });
@@ -112,7 +133,12 @@ export function readEvents<T extends object>(directory: string): T[] {
 
 /** All completions of a step, counted from 1, with their rewards and advantages: one record for each group. */
 export function readRollouts(directory: string, step: number): RolloutRecord[] {
-  return readLines(rolloutsFile(directory, step));
+  return [...eachRollout(directory, step)];
+}
+
+/** The groups of a step one after the other: those with thousands of long completions need not be in memory together. */
+export function* eachRollout(directory: string, step: number): Generator<RolloutRecord> {
+  for (const { value } of eachLine<RolloutRecord>(rolloutsFile(directory, step))) yield value;
 }
 
 /** The paths of the files that a run has written so far, by kind. */

@@ -226,6 +226,19 @@ test('a run that goes on forgets what came after its checkpoint', async () => {
   );
 });
 
+test('what a run keeps when it goes on has the same bytes, whose last line ends', () => {
+  const store = create('kept');
+  const path = join(store.directory, 'metrics.jsonl');
+  const lines = ['{"step":1,"reward":1e-7}\n', '{"step":2, "reward":0.50}\n', '{"step":3,"reward":3}'];
+  writeFileSync(path, lines.join(''));
+  store.update({ status: 'stopped' });
+  RunStore.reopen(store.directory, 3, { config: {} }).close();
+  assert.equal(readFileSync(path, 'utf8'), `${lines.join('')}\n`);
+  store.update({ status: 'stopped' });
+  RunStore.reopen(store.directory, 2, { config: {} }).close();
+  assert.equal(readFileSync(path, 'utf8'), lines.slice(0, 2).join(''));
+});
+
 test('without a checkpoint, a run forgets even what it made before its first step, which may be incomplete', () => {
   const store = create('unsaved');
   const sample = { prompt: [], completion: '', stop_reason: 'completed', reward: 0, rewards: {}, example: {} } as const;

@@ -8,10 +8,12 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
@@ -26,7 +28,8 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
-import { damaged, isTemporaryOf, readLines, replaceFile, replaceJson } from './files.ts';
+import { fileChunks } from './file-chunks.ts';
+import { damaged, eachLine, isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,
@@ -123,7 +126,7 @@ export class RunStore {
     const [store, kept] = claimed(directory, () => {
       const record = readRun(directory);
       assertInactive(directory, record);
-      const kept = linesUpTo(directory, last);
+      const kept = bytesUpTo(directory, last);
       const store = new RunStore(resolve(directory), {
         ...withoutOutcome(record),
         ...rest,
@@ -279,15 +282,14 @@ export class RunStore {
     this.#unsettled.add(descriptor);
   }
 
-  #rewind(step: number, kept: ReadonlyMap<JsonlFile, readonly object[]>): void {
+  #rewind(step: number, kept: ReadonlyMap<JsonlFile, number>): void {
     for (const folder of ['rollouts', 'checkpoints'] as const) {
       mkdirSync(join(this.directory, runFiles[folder]), { recursive: true });
     }
     rmSync(join(this.directory, runFiles.result), { force: true });
     forgetCheckpointsAfter(this.directory, step);
     if (step >= 0) this.point('latest', step);
-    for (const [file, lines] of kept)
-      replaceFile(join(this.directory, runFiles[file]), lines.map(stringifyLine).join(''));
+    for (const [file, bytes] of kept) cutOff(join(this.directory, runFiles[file]), bytes);
     for (const name of readdirSync(this.directory)) {
       const isLeftOver = Object.values(runFiles).some((file) => isTemporaryOf(file, name));
       if (isLeftOver) rmSync(join(this.directory, name), { force: true });
@@ -299,27 +301,37 @@ export class RunStore {
 }
 
 /**
- * The lines that a run keeps when it is resumed from this step, by file: all events, without an incomplete last line, to which the next one would
- * be appended.
+ * How many bytes a run keeps of its files when it is resumed from this step: the lines before the first one of a later step; all events. An incomplete
+ * last line, to which the next one would be appended, is not kept. Throws `RUN_DAMAGED`, also unless metrics have a line for each step up to this one:
+ * a resumed run would never write the missing ones.
  */
-function linesUpTo(directory: string, step: number): Map<JsonlFile, readonly object[]> {
-  const kept = new Map<JsonlFile, readonly object[]>();
+function bytesUpTo(directory: string, step: number): Map<JsonlFile, number> {
+  const kept = new Map<JsonlFile, number>();
   for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const) {
     const path = join(directory, runFiles[file]);
-    if (!existsSync(path)) continue;
-    const lines = readLines<{ step: number }>(path);
-    kept.set(file, file === 'events' ? lines : lines.filter((line) => line.step <= step));
+    let [lines, bytes, isOver] = [0, 0, false];
+    // To the end, although no more may be kept: a run with a damaged file stays as it is.
+    for (const { value, end } of eachLine<{ step: number }>(path)) {
+      isOver ||= file !== 'events' && !(value.step <= step);
+      if (isOver) continue;
+      [lines, bytes] = [lines + 1, end];
+      if (file === 'metrics' && value.step !== lines) throw lacksStep(path, lines);
+    }
+    if (file === 'metrics' && lines < step) throw lacksStep(path, lines + 1);
+    if (existsSync(path)) kept.set(file, bytes);
   }
-  assertAllSteps(join(directory, runFiles.metrics), kept.get('metrics') ?? [], step);
   return kept;
 }
 
-/** Throws `RUN_DAMAGED` unless there is a line for each step up to this one; a resumed run would never write the missing ones. */
-function assertAllSteps(path: string, lines: readonly object[], step: number): void {
-  const steps = (lines as readonly { readonly step: number }[]).map((line) => line.step);
-  for (let each = 1; each <= step; each++) {
-    if (steps[each - 1] !== each) throw damaged(path, `its line for step ${each} is missing, or not in its place`);
-  }
+function lacksStep(path: string, step: number): GradusError {
+  return damaged(path, `its line for step ${step} is missing, or not in its place`);
+}
+
+/** Cuts a file off behind a line, which has a line feed then. */
+function cutOff(path: string, bytes: number): void {
+  truncateSync(path, bytes);
+  const [last] = fileChunks(path, Math.max(0, bytes - 1));
+  if (last && last[0] !== 0x0a) appendFileSync(path, '\n');
 }
 
 /** The step, which no metric can replace, then all finite numbers in alphabetical order, so that equal metrics give equal bytes. */

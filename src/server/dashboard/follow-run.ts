@@ -57,10 +57,10 @@ export async function* followRun(
       const record = readRun(directory);
       if (writerOf(record) !== from.writer) return yield { event: 'reset' };
       const lines = {
-        metrics: files.metrics.next(),
-        timings: files.timings.next(),
-        evaluations: files.evaluations.next(),
-        alerts: files.alerts.next(),
+        metrics: [...files.metrics.next()],
+        timings: [...files.timings.next()],
+        evaluations: [...files.evaluations.next()],
+        alerts: [...files.alerts.next()],
       };
       if (names.some((name) => files[name].restarts > 0)) return yield { event: 'reset' };
       for (const name of names) counts[name] += lines[name].length;

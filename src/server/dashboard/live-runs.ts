@@ -52,8 +52,8 @@ function reader(directory: string, settings: HealthSettings): Known['read'] {
   const evaluations: EvaluationRecord[] = [];
   return () => {
     // In this order: an evaluation that comes later than these steps was not made before them.
-    const steps = files.metrics.next();
-    const evaluated = files.evaluations.next();
+    const steps = [...files.metrics.next()];
+    const evaluated = [...files.evaluations.next()];
     if (files.metrics.restarts + files.evaluations.restarts > 0) return undefined;
     for (const step of steps) metrics.push(step);
     for (const evaluation of evaluated) evaluations.push(evaluation);

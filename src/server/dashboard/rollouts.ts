@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GradusError, isObject, kindOf } from '../../errors.ts';
 import { damaged } from '../../runs/files.ts';
 import { rolloutsFile, runFiles, stepOf } from '../../runs/layout.ts';
-import { readRollouts } from '../../runs/read-run.ts';
+import { eachRollout } from '../../runs/read-run.ts';
 import type { RolloutRecord } from '../../runs/records.ts';
 import { mean, standardDeviation } from '../../statistics.ts';
 import type { GroupPage, GroupRow, RolloutStep } from './answers.ts';
@@ -21,17 +21,16 @@ export function rolloutSteps(directory: string): number[] {
 
 /** Throws `STEP_NOT_FOUND`, `RUN_DAMAGED`. */
 export function rolloutStep(directory: string, step: number): RolloutStep {
-  return { step, groups: groupsOf(directory, step).map(groupRow) };
+  return { step, groups: eachGroup(directory, step).map(groupRow).toArray() };
 }
 
 /** Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
 export function rolloutGroup(directory: string, step: number, index: number): GroupPage {
-  const groups = groupsOf(directory, step);
-  const group = chosen(groups, step, index);
+  const { group, groups } = chosen(directory, step, index);
   return {
     ...groupRow(group, index),
     step,
-    groups: groups.length,
+    groups,
     messages: group.prompt,
     example: group.example,
     completions: group.completions.map(({ token_ids, logprobs: _, ...rest }) => ({
@@ -43,30 +42,34 @@ export function rolloutGroup(directory: string, step: number, index: number): Gr
 
 /** A group as it was saved. Throws `STEP_NOT_FOUND`, `GROUP_NOT_FOUND`, `RUN_DAMAGED`. */
 export function groupAt(directory: string, step: number, index: number): RolloutRecord {
-  return chosen(groupsOf(directory, step), step, index);
+  return chosen(directory, step, index).group;
 }
 
-function chosen(groups: readonly RolloutRecord[], step: number, index: number): RolloutRecord {
-  const group = groups[index];
-  if (group) return group;
+/** A group, and the number of all groups of the step. */
+function chosen(directory: string, step: number, index: number): { group: RolloutRecord; groups: number } {
+  let [group, groups]: [RolloutRecord | undefined, number] = [undefined, 0];
+  for (const each of eachGroup(directory, step)) if (groups++ === index) group = each;
+  if (group) return { group, groups };
   throw new GradusError('GROUP_NOT_FOUND', `step ${step} has no group ${index}`, {
-    hint: `it has groups 0 to ${groups.length - 1}`,
+    hint: `it has groups 0 to ${groups - 1}`,
   });
 }
 
-function groupsOf(directory: string, step: number): RolloutRecord[] {
+/** One after the other: the groups of a step with thousands of long completions need not be in memory together. */
+function* eachGroup(directory: string, step: number): Generator<RolloutRecord> {
   const path = rolloutsFile(directory, step);
   if (!existsSync(path)) {
     throw new GradusError('STEP_NOT_FOUND', `there are no rollouts of step ${step}`, {
       hint: 'rollouts are kept of the steps that /rollouts lists',
     });
   }
-  const groups = readRollouts(directory, step);
-  for (const [index, group] of groups.entries()) {
+  let number = 0;
+  for (const group of eachRollout(directory, step)) {
     const fault = faultOfGroup(group);
-    if (fault !== undefined) throw damaged(path, `${fault} of line ${index + 1}`);
+    number++;
+    if (fault !== undefined) throw damaged(path, `${fault} of line ${number}`);
+    yield group;
   }
-  return groups;
 }
 
 /** What is wrong with the fields of a group that the page needs. */

@@ -1,7 +1,7 @@
 // Data sets from files: every form that is read, every fault that is told, and what is held out.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
@@ -169,6 +169,11 @@ test('data sets that are missing, empty or of another format', async () => {
     loadRows(join(folder, 'none.jsonl')),
     isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
   );
+  const large = ['large.json', 'large.csv', 'large.parquet'].map((name) => write(name, ''));
+  for (const file of large) {
+    truncateSync(file, 2 ** 31); // a hole, which takes no space
+    await assert.rejects(loadRows(file), isError('DATASET_TOO_LARGE', /too large to be read at once/, /\.jsonl/));
+  }
   const pipe = join(folder, 'pipe.jsonl');
   execFileSync('mkfifo', [pipe]);
   await assert.rejects(loadRows(pipe), isError('DATASET_NOT_FOUND', /no ordinary file/));

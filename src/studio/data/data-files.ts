@@ -4,11 +4,12 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { GradusError, isObject, messageOf } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
-import { parseWithAllDigits } from '../../formats/jsonl.ts';
+import { parseWithAllDigits, splitLines } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
+import { fileChunks } from '../../runs/file-chunks.ts';
 import { decodeUtf8 } from '../../utf8.ts';
 
 export interface LoadRowsOptions {
@@ -18,16 +19,18 @@ export interface LoadRowsOptions {
   readonly config?: string;
 }
 
-type Reader = (bytes: Uint8Array, path: string) => unknown[] | Promise<unknown[]>;
+type Reader = (path: string) => unknown[] | Promise<unknown[]>;
 
-const readLines: Reader = (bytes, path) => parseLines(textOf(bytes, path), path);
 const readers: Readonly<Record<string, Reader>> = {
   '.jsonl': readLines,
   '.ndjson': readLines,
-  '.json': (bytes, path) => parseArray(textOf(bytes, path), path),
-  '.csv': async (bytes, path) => (await import('./csv-rows.ts')).parseCsv(textOf(bytes, path), path),
-  '.parquet': parseParquet,
+  '.json': async (path) => parseArray(await readText(path), path),
+  '.csv': async (path) => (await import('./csv-rows.ts')).parseCsv(await readText(path), path),
+  '.parquet': readParquetRows,
 };
+
+/** The most MB of a file that is read whole, as a text or as bytes: about as many as JavaScript's longest string has, and as Node reads at once. */
+const [mostText, mostBytes] = [512, 2047];
 
 /** The maximum depth of nested values, so that functions that walk a row cannot exhaust the stack. */
 const DEEPEST = 200;
@@ -78,14 +81,16 @@ async function readRows(file: string): Promise<Example[]> {
       path: file,
     });
   }
-  const bytes = await readFile(file).catch((error) => {
+  try {
+    return (await reader(file)) as Example[];
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new GradusError('DATASET_NOT_FOUND', `cannot read ${file}: ${messageOf(error)}`, {
       hint: 'check the permissions of the file',
       path: file,
       cause: error,
     });
-  });
-  return (await reader(bytes, file)) as Example[];
+  }
 }
 
 /**
@@ -218,12 +223,22 @@ async function kindOf(path: string): Promise<'file' | 'folder' | undefined> {
   return stats && (stats.isDirectory() ? 'folder' : 'file');
 }
 
-function textOf(bytes: Uint8Array, path: string): string {
-  return decodeUtf8(bytes, path, 'DATASET_MALFORMED');
+async function readText(path: string): Promise<string> {
+  return decodeUtf8(await readWhole(path, mostText), path, 'DATASET_MALFORMED');
 }
 
-async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]> {
+async function readWhole(path: string, most: number): Promise<Uint8Array> {
+  const { size } = await stat(path);
+  if (size < most * 2 ** 20) return readFile(path);
+  throw new GradusError('DATASET_TOO_LARGE', `${path} is too large to be read at once: only up to ${most} MB`, {
+    hint: 'write it as JSON lines (.jsonl), which may have any size, or as several files in one folder',
+    path,
+  });
+}
+
+async function readParquetRows(path: string): Promise<unknown[]> {
   const { readParquet } = await import('../../formats/parquet.ts');
+  const bytes = await readWhole(path, mostBytes);
   try {
     return await readParquet(bytes);
   } catch (error) {
@@ -233,10 +248,13 @@ async function parseParquet(bytes: Uint8Array, path: string): Promise<unknown[]>
   }
 }
 
-function parseLines(text: string, path: string): unknown[] {
+function readLines(path: string): unknown[] {
   const rows: unknown[] = [];
-  for (const [i, line] of text.split('\n').entries()) {
-    if (line.trim() !== '') rows.push(parseRow(line, path, i + 1));
+  let number = 0;
+  for (const bytes of splitLines(fileChunks(path))) {
+    number++;
+    const line = decodeUtf8(bytes, path, 'DATASET_MALFORMED', number);
+    if (line.trim() !== '') rows.push(parseRow(line, path, number));
   }
   return rows;
 }

@@ -5,7 +5,7 @@ import { GradusError } from '../../errors.ts';
 import { weightedRewards } from '../../rewards/weighted-rewards.ts';
 import type { Trajectory } from '../../rl.ts';
 import { runFiles, stepOf } from '../../runs/layout.ts';
-import { findRun, readRollouts } from '../../runs/read-run.ts';
+import { eachRollout, findRun } from '../../runs/read-run.ts';
 import type { RolloutCompletion, RolloutRecord } from '../../runs/records.ts';
 import { mean } from '../../statistics.ts';
 import { rewardByName } from '../user-code/rewards/reward-by-name.ts';
@@ -76,7 +76,7 @@ export async function replayRun(
   const model = weightedRewards([reward]);
   const rescored: Rescored[][] = [];
   for (const step of stepsOf(directory).slice(-(steps ?? 0))) {
-    for (const group of readRollouts(directory, step)) {
+    for (const group of eachRollout(directory, step)) {
       const rewards = await model.score(
         group.example,
         group.completions.map((completion) => trajectoryOf(group, completion)),

@@ -16,7 +16,7 @@ import { LineFollower } from '../../runs/follow-lines.ts';
 import { healthMonitor } from '../../runs/health.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
-import { readEvaluations, readMetrics, readRun, runArtifacts } from '../../runs/read-run.ts';
+import { eachMetrics, readEvaluations, readRun, runArtifacts } from '../../runs/read-run.ts';
 import { emptyRun, endReserved, reserveRun } from '../../runs/reservation.ts';
 import type { TimedEvent } from '../events.ts';
 import { findOut } from '../machine/machine-checks.ts';
@@ -78,7 +78,7 @@ export async function* trainAtModal(
   });
 
   const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
-  if (options.resume) events.next();
+  if (options.resume) for (const _ of events.next()); // told before
   const running = runApp(app, directory, options);
   let ended: Report | undefined;
   while (!ended) {
@@ -100,7 +100,7 @@ export async function* trainAtModal(
     record,
     requirements: options.requirements,
     reference,
-    alerts: healthMonitor(readMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
+    alerts: healthMonitor(eachMetrics(directory), readEvaluations(directory), healthSettings(config)).alerts,
     artifacts: runArtifacts(directory),
   });
   replaceJson(join(directory, runFiles.result), result);

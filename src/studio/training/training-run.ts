@@ -9,7 +9,7 @@ import { streamSeed } from '../../random.ts';
 import type { Progress } from '../../rewards.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../runs/health.ts';
-import { readEvaluations, readMetrics, readSamples } from '../../runs/read-run.ts';
+import { eachMetrics, lastStep, readEvaluations } from '../../runs/read-run.ts';
 import type { Alert, MetricsRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { haveSameData } from '../data/problems.ts';
@@ -64,8 +64,8 @@ export class TrainingRun {
     this.#restoreCheckpoints(directory);
     const evaluations = readEvaluations(directory);
     this.#evaluated = evaluations.at(-1)?.step;
-    this.#health = healthMonitor(readMetrics(directory), evaluations, healthSettings(setup.config));
-    this.#sampled = readSamples(directory).at(-1)?.step;
+    this.#health = healthMonitor(eachMetrics(directory), evaluations, healthSettings(setup.config));
+    this.#sampled = lastStep(directory, 'samples');
   }
 
   /** The alerts of the rules of run health so far. */

@@ -5,6 +5,7 @@ import { isProgramReference, splitReference, templateFile } from '../../config/r
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { stagesOf } from '../../config/stages.ts';
+import { fileChunks } from '../../runs/file-chunks.ts';
 import { dataFilesIn } from '../data/data-files.ts';
 import type { ProgramValues } from '../program-values.ts';
 
@@ -22,9 +23,9 @@ export function hashUserFiles(config: Config, values: ProgramValues = new Map())
   const code = references.filter((reference) => !isProgramReference(reference)).map((path) => splitReference(path)[0]);
   const data = configs.flatMap(({ dataset, eval_dataset }) => [...filesOf(dataset), ...filesOf(eval_dataset)]);
   const template = filesOf(templateFile(config.chat_template));
-  const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(readFileSync(path))]);
-  const weighed = filesOf(config.model, modelFilesIn).map((path) => [path, sha256(...samplesOf(path))]);
-  const given = [...values].map(([reference, value]) => [reference, sha256(new TextEncoder().encode(textOf(value)))]);
+  const read = [...new Set([...code, ...data, ...template])].map((path) => [path, sha256(fileChunks(path))]);
+  const weighed = filesOf(config.model, modelFilesIn).map((path) => [path, sha256(samplesOf(path))]);
+  const given = [...values].map(([reference, value]) => [reference, sha256([new TextEncoder().encode(textOf(value))])]);
   return Object.fromEntries([...read, ...weighed, ...given]);
 }
 
@@ -73,7 +74,7 @@ function samplesOf(path: string): Uint8Array[] {
 }
 
 /** Loads OpenSSL only when it is called, since that is slow and most configurations have no such file. */
-function sha256(...parts: readonly Uint8Array[]): string {
+function sha256(parts: Iterable<Uint8Array>): string {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   for (const part of parts) hash.update(part);
   return hash.digest('hex');

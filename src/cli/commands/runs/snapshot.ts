@@ -37,17 +37,20 @@ export function snapshotCommand(cli: Cli): Command {
 async function snapshot({ output }: Cli, name: string, { around, window, groups: groupCount }: SnapshotFlags) {
   const reader = await import('../../../runs/read-run.ts');
   const directory = reader.findRun(name);
-  const all = reader.readMetrics(directory);
-  if (!all.some(({ step }) => step === around)) {
+  const within = <T extends { readonly step: number }>(records: Iterable<T>) =>
+    Iterator.from(records)
+      .filter(({ step }) => Math.abs(step - around) <= window)
+      .toArray();
+  const metrics = within(reader.eachMetrics(directory));
+  if (!metrics.some(({ step }) => step === around)) {
+    const last = reader.lastStep(directory, 'metrics');
     throw new GradusError('STEP_NOT_FOUND', `${directory} has no step ${around}`, {
-      hint: all.length === 0 ? 'it has none yet' : `it has steps ${all[0]!.step} to ${all.at(-1)!.step}`,
+      hint: last === undefined ? 'it has none yet' : `it has steps 1 to ${last}`,
     });
   }
-  const within = <T extends { readonly step: number }>(records: readonly T[]) =>
-    records.filter(({ step }) => Math.abs(step - around) <= window);
-  const [metrics, evals] = [within(all), within(reader.readEvaluations(directory))];
+  const evals = within(reader.readEvaluations(directory));
   const [alerts, samples] = [within(reader.readAlerts(directory)), within(reader.readSamples(directory))];
-  const groups = reader.readRollouts(directory, around).slice(0, groupCount).map(readableGroup);
+  const groups = reader.eachRollout(directory, around).take(groupCount).map(readableGroup).toArray();
   output.result(
     {
       ok: true,

@@ -43,16 +43,18 @@ export function tailCommand(cli: Cli): Command {
 }
 
 async function tail({ output }: Cli, name: string, { follow = false, timeout, since }: TailFlags) {
-  const reader = await import('../../../runs/read-run.ts');
+  const { findRun, isActive, lastStep, readAfter } = await import('../../../runs/read-run.ts');
   const { runFiles } = await import('../../../runs/layout.ts');
+  const { lastLine } = await import('../../../runs/files.ts');
   const { LineFollower } = await import('../../../runs/follow-lines.ts');
   const { waitForRun } = await import('../../../runs/wait-run.ts');
   const { join } = await import('node:path');
-  const directory = reader.findRun(name);
-  const lastStep = reader.readMetrics(directory).at(-1)?.step ?? 0;
-  const from = since ?? Math.max(0, lastStep - LATEST_STEPS);
+  const directory = findRun(name);
+  const from = since ?? Math.max(0, (lastStep(directory, 'metrics') ?? 0) - LATEST_STEPS);
 
-  const events = new LineFollower<TimedEvent>(join(directory, runFiles.events));
+  const path = join(directory, runFiles.events);
+  const earlier = lastLine<TimedEvent>(path, ({ step }) => step <= from);
+  const events = new LineFollower<TimedEvent>(path, {}, earlier?.end);
   const showNewEvents = () => {
     for (const event of events.next()) {
       if (!('step' in event) || event.step <= from) continue;
@@ -71,10 +73,8 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
   }));
   showNewEvents();
 
-  const later = <T extends { readonly step: number }>(records: readonly T[]) =>
-    records.filter(({ step }) => step > from);
-  const metrics = later(reader.readMetrics(directory));
-  const isStillRunning = follow && reader.isActive(record);
+  const { metrics, evals, alerts } = readAfter(directory, from);
+  const isStillRunning = follow && isActive(record);
   return output.outcome(
     {
       ok: !isStillRunning,
@@ -82,8 +82,8 @@ async function tail({ output }: Cli, name: string, { follow = false, timeout, si
       command: 'runs tail',
       run: { ...record, dir: directory },
       metrics,
-      evals: later(reader.readEvaluations(directory)),
-      alerts: later(reader.readAlerts(directory)),
+      evals,
+      alerts,
       next_since: metrics.at(-1)?.step ?? from,
       ...(isStillRunning && {
         error: {

@@ -86,9 +86,9 @@ test('the package that is running is there by its name without being installed, 
   const file = write(
     'own.ts',
     `import { GradusError } from 'gradus';
-import { parseJsonLines } from 'gradus/formats/jsonl';
+import { stringifyLine } from 'gradus/formats/jsonl';
 import type { RewardInput } from 'gradus';
-export const reward = ({ completions }: RewardInput) => completions.map(() => parseJsonLines('1').values[0]);
+export const reward = ({ completions }: RewardInput) => completions.map(() => stringifyLine({}).length - 2);
 export const error = () => new GradusError('A', 'b');`,
   );
   assert.deepEqual(await (await loadRewardFunction(file, folder))(input), [1, 1]);
