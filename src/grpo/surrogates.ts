@@ -85,9 +85,10 @@ export const softGate: Surrogate = ({ level, advantages, correction }, settings)
   return { tokenLoss: corrected(neg(mul(gate, advantages)), correction), metrics: {} };
 };
 
-/** Log-ratios are clipped at ± this, and the weight of a sequence is at least SMALLEST_RATIO, as in TRL. */
+/** Log-ratios are clipped at ± this, the weight of a sequence is at least SMALLEST_RATIO and λ at least SMALLEST_DECAY, as in TRL. */
 const LARGEST_LOG_RATIO = 20;
 const SMALLEST_RATIO = 1e-8;
+const SMALLEST_DECAY = 1e-4;
 
 /**
  * −φ(w) · A · log π, where w is the ratio of the whole sequence, including the sampler correction, and φ(w) = wᵏ exp(λ (1 − w)), without
@@ -101,7 +102,7 @@ export const gammaWeight: Surrogate = ({ logprobs, logRatio, advantages, mask, s
   const logWeight = clip(total, lowest, LARGEST_LOG_RATIO); // [R, 1]
   const good = not(less(advantages, 0));
   const k = where(good, settings.vespo_k_pos, settings.vespo_k_neg);
-  const lambda = where(good, settings.vespo_lambda_pos, settings.vespo_lambda_neg);
+  const lambda = maximum(where(good, settings.vespo_lambda_pos, settings.vespo_lambda_neg), SMALLEST_DECAY);
   const phi = stopGradient(exp(add(mul(k, logWeight), mul(lambda, sub(1, exp(logWeight))))));
   return {
     tokenLoss: neg(mul(mul(phi, advantages), logprobs)),
