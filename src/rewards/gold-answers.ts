@@ -50,9 +50,13 @@ function textsOf(value: unknown, column: string): string[] {
   });
 }
 
-export function goldAnswerInvalid(column: string, fault: string): GradusError {
+export function goldAnswerInvalid(
+  column: string,
+  fault: string,
+  hint = 'correct the data, or name another column with answer_column',
+): GradusError {
   return new GradusError('GOLD_ANSWER_INVALID', `an answer in column ${JSON.stringify(column)} ${fault}`, {
-    hint: 'correct the data, or name another column with answer_column',
+    hint,
     path: 'answer_column',
   });
 }

@@ -1,12 +1,12 @@
-// Reward 1 if a completion chooses the right letter, else 0.
+// Reward 1 if a completion chooses the right letter or digit, else 0.
 import { z } from 'zod';
 import type { RewardFunction } from '../rewards.ts';
 import { compareWithGold, goldAnswerInvalid } from './gold-answers.ts';
 
 export interface MultipleChoiceConfig {
-  /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`. @default 'answer' */
+  /** The column with the right letter: `B`, `(B)`, `B.` or `B) Paris`; also a number, if `letters` has digits. @default 'answer' */
   readonly answer_column?: string;
-  /** The letters to choose from. @default 'ABCDEFGHIJ' */
+  /** The letters to choose from, as the prompt shows them; digits where it shows digits, such as `0123` or `ABCDE1234`. @default 'ABCDEFGHIJ' */
   readonly letters?: string;
 }
 
@@ -14,7 +14,7 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
   answer_column: z.string().exactOptional(),
   letters: z
     .string()
-    .regex(/^[A-Z]{2,26}$/, 'letters are two or more capitals, for example ABCD')
+    .regex(/^[A-Z\d]{2,36}$/, 'letters are two or more capitals or digits, for example ABCD')
     .exactOptional(),
 });
 
@@ -25,17 +25,25 @@ export const multipleChoiceConfig: z.ZodType<MultipleChoiceConfig> = z.strictObj
 export function multipleChoice(config: MultipleChoiceConfig = {}): RewardFunction {
   const { answer_column = 'answer', letters = 'ABCDEFGHIJ' } = config;
   const places = placesOf(letters);
-  const goldLetter = new RegExp(String.raw`^\s*\(?([${letters}])(?:[).:\s]|$)`);
+  const goldLetter = new RegExp(String.raw`^\s*\(?([${letters}])(?:[).:\s]|$)(?!\d)`);
   return (input) =>
     compareWithGold(input, answer_column, (completion, gold) => {
       const right = goldLetter.exec(gold)?.[1];
-      if (!right) throw goldAnswerInvalid(answer_column, `is none of ${letters}: ${JSON.stringify(gold)}`);
+      if (!right)
+        throw goldAnswerInvalid(answer_column, `is none of ${letters}: ${JSON.stringify(gold)}`, digitHint(gold));
       return choiceIn(completion, places) === right ? 1 : 0;
     });
 }
 
+/** A number may count from 0 or from 1: only the prompt knows. */
+function digitHint(gold: string): string | undefined {
+  return /^\d$/.test(gold)
+    ? "write letters into the column, or number the choices in the prompt as the data does and name the digits: letters: '0123'"
+    : undefined;
+}
+
 function placesOf(letters: string): RegExp[] {
-  const letter = String.raw`(?:\\text(?:bf|rm)?\{)?[*\s]*\(?([${letters}])(?![\w'])`;
+  const letter = String.raw`(?:\\text(?:bf|rm)?\{)?[*\s]*\(?([${letters}])(?![\w']|\.\d)`;
   // Two letters are not a choice.
   const alone = String.raw`(?!\)?[*\s]*(?:,|\/|&|or|and)\s*\(?[${letters}](?![\w']))`;
   return [
@@ -43,7 +51,7 @@ function placesOf(letters: string): RegExp[] {
     String.raw`<answer>\s*${letter}${alone}`,
     String.raw`\b(?:[Aa]nswer|ANSWER|[Cc]hoice|[Oo]ption)[*]*(?:\s+is)?[*]*\s*:?\s*\$?${letter}${alone}`,
     String.raw`\(([${letters}])\)${alone}`,
-    String.raw`^[*\s]*\(?([${letters}])(?:[).:*]|\s*$)${alone}`,
+    String.raw`^[*\s]*\(?([${letters}])(?:[).:*]|\s*$)(?!\d)${alone}`,
   ].map((source) => new RegExp(source, 'gm'));
 }
 

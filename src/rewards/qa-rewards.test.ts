@@ -122,6 +122,30 @@ test('multiple_choice finds the letter where it is most explicit', async () => {
     assert.equal(await score(multipleChoice(), completion, { answer: '(B) Paris' }), expected, completion);
   }
   assert.equal(await score(multipleChoice({ letters: 'AB' }), 'The answer is C', { answer: 'A' }), 0);
+  const digits = multipleChoice({ letters: '0123' });
+  for (const [completion, expected] of [
+    ['2', 1],
+    ['(2)', 1],
+    ['2) Paris', 1],
+    ['The answer is 2.', 1],
+    ['1. no\n\\boxed{2}', 1],
+    ['The answer is 2.5', 0],
+    ['2.5', 0],
+    ['The answer is 21', 0],
+    ['The answer is 1 or 2', 0],
+    ['1', 0],
+  ] as const) {
+    for (const answer of [2, '2', '(2) Paris']) assert.equal(await score(digits, completion, { answer }), expected);
+  }
+  // As in ARC, where a few problems have digits in place of letters.
+  assert.equal(await score(multipleChoice({ letters: 'ABCDE12345' }), 'Answer: 4', { answer: '4' }), 1);
+  for (const answer of [2, '2', 2.5]) {
+    await assert.rejects(
+      score(multipleChoice(), 'C', { answer }),
+      (error) => error instanceof GradusError && /letters: '0123'/.test(error.hint!) === (answer !== 2.5),
+    );
+  }
+  await assert.rejects(score(digits, '2', { answer: 2.5 }), { code: 'GOLD_ANSWER_INVALID' });
   await assert.rejects(
     score(multipleChoice(), 'B', { answer: 'Paris' }),
     (error) => error instanceof GradusError && error.code === 'GOLD_ANSWER_INVALID',
