@@ -169,6 +169,8 @@ test('data sets that are missing, empty or of another format', async () => {
     loadRows(join(folder, 'none.jsonl')),
     isError('DATASET_NOT_FOUND', /none\.jsonl/, /path of a file \(\.jsonl/),
   );
+  for (const missing of ['none.txt', 'data/none.tsv', 'rows.jsonl.gz', join(folder, 'none.txt')])
+    await assert.rejects(loadRows(missing), isError('DATASET_NOT_FOUND', /there is no data set at/, /path of a file/));
   const large = ['large.json', 'large.csv', 'large.parquet'].map((name) => write(name, ''));
   for (const file of large) {
     truncateSync(file, 2 ** 31); // a hole, which takes no space

@@ -42,6 +42,10 @@ function isDataFile(path: string): boolean {
   return extname(path) in readers;
 }
 
+/** Endings of files that are no data sets here. No data set of the hub has such a name. */
+const fileEnding =
+  /\.(txt|tsv|xlsx?|ya?ml|md|html|log|arrow|feather|pkl|npz|db|sqlite|py|ts|js|gz|bz2|xz|zst|zip|tar)$/i;
+
 /** All files with rows in a folder and the folders in it: paths relative to it, with `/`, in alphabetical order. */
 export function dataFilesIn(folder: string): string[] {
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
@@ -158,7 +162,7 @@ export function splitRows<E extends Example>(
 
 async function findFiles(path: string, { split = 'train', config }: LoadRowsOptions): Promise<string[]> {
   const kind = await kindOf(path);
-  const id = kind === undefined && !isDataFile(path) ? parseHubId(path) : undefined;
+  const id = kind === undefined && !isDataFile(path) && !fileEnding.test(path) ? parseHubId(path) : undefined;
   if (id) {
     const [{ fetchDataset }, { hubSettings }] = await Promise.all([
       import('../../hub/fetch-dataset.ts'),

@@ -6,6 +6,9 @@ import type { Renderer } from '../../rendering.ts';
 import type { Example } from '../../rl.ts';
 import type { Problems } from './problems.ts';
 
+/** The number of characters that are shown of each end of a prompt. */
+const SHOWN = 30;
+
 export interface PromptContext {
   readonly prompt: (row: Example) => readonly Message[];
   readonly renderer: Renderer;
@@ -15,7 +18,7 @@ export interface PromptContext {
 
 /**
  * Applies `overlong_prompts`: returns the problems whose prompts are short enough, and a renderer that truncates prompts if it is to.
- * Throws `PROMPT_TOO_LONG` with the row, `CONTEXT_TOO_SHORT` if a completion alone may fill the context, and `DATASET_EMPTY` if every prompt is
+ * Throws `PROMPT_TOO_LONG` with both ends of the prompt, `CONTEXT_TOO_SHORT` if a completion alone may fill the context, and `DATASET_EMPTY` if every prompt is
  * dropped.
  */
 export function fitPrompts(
@@ -45,15 +48,21 @@ export function fitPrompts(
   }
   for (const split of ['train', 'eval'] as const) {
     const rows = problems[split];
-    const i = rows.findIndex(isOverlong);
-    if (i < 0) continue;
-    const message = `row ${i + 1} of the problems to ${split} has a prompt of ${lengthOf(rows[i]!)} tokens, ${limit} fit`;
+    const row = rows.find(isOverlong);
+    if (!row) continue;
+    const asked = JSON.stringify(bothEnds(prompt(row).at(-1)!.content));
+    const message = `a problem to ${split} has a prompt of ${lengthOf(row)} tokens, ${limit} fit: ${asked}`;
     throw new GradusError('PROMPT_TOO_LONG', message, {
       hint: 'set overlong_prompts to drop or truncate_left, or lower max_completion_length',
       path: 'overlong_prompts',
     });
   }
   return { problems, renderer };
+}
+
+/** A text by which people find it in their files: its line there is not known, since rows are chosen and drawn. */
+function bothEnds(text: string): string {
+  return text.length <= 2 * SHOWN ? text : `${text.slice(0, SHOWN)} … ${text.slice(-SHOWN)}`;
 }
 
 /** Returns a test for prompts that are too long. As each token has at least one byte of text, short prompts need not be tokenised. */
