@@ -1,7 +1,7 @@
 // Turns the system's errors of failed writes to a run directory into errors that say what to do.
 import { resolve, sep } from 'node:path';
 import { GradusError } from '../errors.ts';
-import { faultError, type SystemFault, systemFaults } from './system-faults.ts';
+import { faultError, type SystemFault, systemCode, systemFaults } from './system-faults.ts';
 
 const freeSpace = { hint: 'free some space, then continue with --resume' };
 const unwritable = { code: 'DIRECTORY_NOT_WRITABLE', hint: 'choose another directory with --out' };
@@ -39,7 +39,8 @@ const nowhere: SystemFault = {
 /** Returns the error unchanged if it is not about writing. */
 export function storageError(error: unknown, directory: string): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
-  const { code: said = '', syscall, path } = error as NodeJS.ErrnoException;
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  const said = systemCode(error);
   const isInside = path?.startsWith(resolve(directory) + sep);
   if (said === 'ENOENT' && (isInside || (syscall !== 'mkdir' && path === resolve(directory)))) {
     return new GradusError('DIRECTORY_LOST', `${directory} was removed or moved during the run`, {

@@ -1,5 +1,6 @@
 // What the system says of files, as errors with codes of ours.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +39,18 @@ for (const [name, line, expected] of [
     assert.ok(error.hint);
   });
 }
+
+test('a fault to which Node gives no code has one', () => {
+  mkdirSync(join(folder, 'full', 'of', 'folders'), { recursive: true });
+  const script = `
+    import { openSync, rmSync } from 'node:fs';
+    import { systemCode } from '${import.meta.resolve('./system-faults.ts')}';
+    try { for (;;) openSync('/dev/null'); } catch {}
+    try { rmSync(${JSON.stringify(join(folder, 'full'))}, { recursive: true }); } catch (error) { process.exitCode = systemCode(error) === 'EMFILE' ? 9 : 1; }`;
+  const node = ['--input-type=module', '--eval', script];
+  const { status } = spawnSync('sh', ['-c', 'ulimit -n 100; exec "$0" "$@"', process.execPath, ...node]);
+  assert.equal(status, 9);
+});
 
 test('disks fail, paths are wrong, and other errors are what they were', () => {
   const kindOf = (code: string) => (systemError(Object.assign(new Error('x'), { code })) as { kind?: string }).kind;

@@ -60,6 +60,21 @@ export const systemFaults = {
   },
 } satisfies Readonly<Record<string, SystemFault>>;
 
+/** The system's texts for faults to which Node's `rmSync` gives no code: `Unknown error: Read-only file system`. */
+const uncoded: Readonly<Record<string, keyof typeof systemFaults>> = {
+  'Read-only file system': 'EROFS',
+  'Too many open files': 'EMFILE',
+  'Input/output error': 'EIO',
+  'No space left on device': 'ENOSPC',
+  'Disk quota exceeded': 'EDQUOT',
+};
+
+/** The code of an error of the system; empty if it has none. */
+export function systemCode({ code, message }: NodeJS.ErrnoException): string {
+  const text = Object.keys(uncoded).find((text) => code === '' && message.includes(`Unknown error: ${text}`));
+  return text === undefined ? (code ?? '') : uncoded[text]!;
+}
+
 /**
  * The `GradusError` for a fault.
  * @param subject the subject of the message, such as a path
@@ -88,7 +103,8 @@ const ofTarget: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'];
  */
 export function systemError(error: unknown, place?: string): unknown {
   if (!(error instanceof Error) || error instanceof GradusError) return error;
-  const { code = '', path: source, syscall = 'the system', ...rest } = error as NodeJS.ErrnoException;
+  const { path: source, syscall = 'the system', ...rest } = error as NodeJS.ErrnoException;
+  const code = systemCode(error);
   const meaning: SystemFault | undefined = (systemFaults as Readonly<Record<string, SystemFault>>)[code];
   const { dest } = rest as { readonly dest?: string }; // of a copy or a move
   const path = (ofTarget.includes(code) ? dest : undefined) ?? source ?? place;
