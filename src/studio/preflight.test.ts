@@ -267,6 +267,14 @@ describe('ends', () => {
   });
 });
 
+test('a precision of rollouts that the model is too narrow for is told of', async () => {
+  for (const rollout_dtype of ['int8', 'int4'] as const) {
+    const result = await report({ native: { rollout_dtype } });
+    assert.equal(of(result, 'rollout_dtype'), 'warning');
+    assertPassed(result);
+  }
+});
+
 test('prompts that are too long are refused when the data is opened', async () => {
   const long = { taskset_config: { template: `${'1+'.repeat(40)}{a}{op}{b}=` } };
   const message = /^a problem to train has a prompt of 8\d tokens, \d+ fit: "(1\+){15} … (1\+)+\d+[-+]\d+="$/;

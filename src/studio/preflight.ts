@@ -97,6 +97,7 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
       ...(config.environment === null ? [] : [await goldEpisodesCheck(setup, answered)]),
       masksCheck(trajectories, sequences, logprobs),
       gapCheck(gap, config),
+      ...precisionCheck(setup),
       learningRateCheck(setup, stepCount(config, problems)),
       ...heldOutCheck(problems, config),
       ...(await rowFaults(setup)),
@@ -209,6 +210,17 @@ function masksCheck(
   if (wrong === 0) return passed(id, `masks, log-probabilities and tokens of ${count} completions have equal lengths`);
   const hint = 'the backend is at fault: tokens would be credited that the policy did not sample';
   return failed(id, 'error', `masks of ${share(wrong, count)} completions do not fit their tokens`, hint);
+}
+
+/** That completions are sampled with weights of another precision than the configuration asks for; nothing if they are not. */
+function precisionCheck({ config, model }: Setup): Check[] {
+  const asked = config.native.rollout_dtype;
+  const used = model.rolloutDtype;
+  if (asked === 'auto' || used === undefined || used === asked) return [];
+  const hint =
+    'weights that are trained are rounded by our own operators only, which need a model of width 128 and more, and a processor of which gradus doctor tells: set native.rollout_dtype to auto, or train adapters (lora)';
+  const detail = `completions are sampled with weights in ${used}, not in ${asked} as native.rollout_dtype says`;
+  return [failed('rollout_dtype', 'warning', detail, hint)];
 }
 
 function gapCheck(gap: number, config: Config): Check {
