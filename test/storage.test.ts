@@ -51,7 +51,7 @@ test('a full disk ends the run; the checkpoints before stay, and it goes on once
   assert.equal(resumed.run.step, 40);
 });
 
-test('an export, a hand-off and a project that a full disk ends name their folder, and are written once there is room', {
+test('an export, a hand-off, a project and a skill that a full disk ends name their folder, and are written once there is room', {
   skip,
 }, () => {
   const model = join(import.meta.dirname, '..', 'demo', 'model');
@@ -62,11 +62,13 @@ test('an export, a hand-off and a project that a full disk ends name their folde
     `${gradus} export ${folder}/model --merge --out ${disk}/it`,
     `${gradus} handoff ${folder}/model.json --to verl --out ${disk}/it`,
     `${gradus} init ${disk}/it`,
+    `${gradus} skills install --dir ${disk}/it`,
   ].map((command) => `${command} --json 2>${folder}/stderr`);
   const trained = spawnSync('sh', ['-c', `${gradus} train ${folder}/model.json --no-preflight --out ${folder}/model`]);
   assert.equal(trained.status, 0, `${trained.stderr}`);
   for (const command of commands) {
-    const [full, again] = onDisk('12k', command, `mount -o remount,size=20m ${disk}`, `${command}; true`)!.map((line) =>
+    const size = command.includes('skills') ? '4k' : '12k';
+    const [full, again] = onDisk(size, command, `mount -o remount,size=20m ${disk}`, `${command}; true`)!.map((line) =>
       JSON.parse(line),
     );
     assert.equal(full.error.code, 'DISK_FULL');

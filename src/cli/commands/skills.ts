@@ -1,9 +1,11 @@
 // gradus skills: installs the skill that teaches a coding agent to use this command.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
+import { replaceFile } from '../../runs/files.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
+import { systemError } from '../../runs/system-faults.ts';
 import type { Cli } from '../main.ts';
 import { readPackageFile } from '../package-files.ts';
 
@@ -47,8 +49,12 @@ function install({ output }: Cli, { dir, codex, overwrite }: SkillsFlags): undef
       path,
     });
   }
-  makeFolder(dirname(path));
-  writeFileSync(path, text);
+  try {
+    makeFolder(dirname(path));
+    replaceFile(path, text);
+  } catch (error) {
+    throw systemError(error, path);
+  }
   const result = { ok: true, schema: 'skills.install.result/1', command: 'skills install', path };
   output.result(result, `wrote ${path}`);
 }
