@@ -347,6 +347,16 @@ test('two runs cannot write one directory', async () => {
   assert.deepEqual((second as Awaited<ReturnType<typeof gradus>>).result.error?.code, 'RUN_EXISTS');
 });
 
+test('a run whose metrics are removed while it is written ends at the next checkpoint, since it could not be resumed from', async () => {
+  const out = join(folder, 'unmeasured');
+  const removing = train(file, {
+    out,
+    preflight: false,
+    onEvent: ({ type, step }) => type === 'step' && step === 1 && rmSync(join(out, 'metrics.jsonl')),
+  });
+  await assert.rejects(removing, { code: 'DIRECTORY_LOST', kind: 'failed', message: /metrics\.jsonl was removed/ });
+});
+
 test('a directory that is removed while it is written ends the run with one clear error', async () => {
   const out = join(folder, 'removed');
   const removing = train(file, {

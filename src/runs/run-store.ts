@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { GradusError } from '../errors.ts';
+import { GradusError } from '../errors.ts';
 import { stringifyLine } from '../formats/jsonl.ts';
 import type { Metrics } from '../logging.ts';
 import type { TrainingBatch } from '../model.ts';
@@ -240,6 +240,7 @@ export class RunStore {
    * @returns the checkpoint's folder
    */
   async checkpoint(state: Omit<CheckpointState, 'files'>, write: (folder: string) => Promise<void>): Promise<string> {
+    this.#assertThere();
     await this.settle();
     const folder = await writeCheckpoint(this.directory, state, write);
     this.point('latest', state.step);
@@ -280,6 +281,19 @@ export class RunStore {
     }
     appendFileSync(descriptor, values.map(stringifyLine).join(''));
     this.#unsettled.add(descriptor);
+  }
+
+  /** Throws `DIRECTORY_LOST` if a file to which lines are appended is gone: without them, the next checkpoint could not be resumed from. */
+  #assertThere(): void {
+    for (const file of this.#appending.keys()) {
+      const path = join(this.directory, runFiles[file]);
+      if (existsSync(path)) continue;
+      throw new GradusError('DIRECTORY_LOST', `${path} was removed or moved during the run`, {
+        hint: 'put it back and continue with --resume, or start a new run',
+        path,
+        kind: 'failed',
+      });
+    }
   }
 
   #rewind(step: number, kept: ReadonlyMap<JsonlFile, number>): void {
