@@ -337,6 +337,7 @@ describe('text that is no configuration', () => {
   });
   test('a missing file', () => {
     assert.throws(() => loadConfigFile(join(folder, 'nowhere.yaml')), { code: 'CONFIG_NOT_FOUND' });
+    assert.throws(() => loadConfigFile(folder), { code: 'CONFIG_NOT_FOUND', message: /: EISDIR/, hint: /may be read/ });
   });
   test('aliases that explode', () => {
     const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${[...'bcdefgh'].map((key, i) => `${key}: &${key} [${Array(9).fill(`*${'abcdefg'[i]}`)}]`).join('\n')}`;

@@ -1,7 +1,7 @@
 // Loads a configuration from a file or an object and `--set` values: every key gets its value and its origin.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { GradusError, isObject } from '../errors.ts';
+import { GradusError, isObject, messageOf } from '../errors.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { type ConfigText, parseConfigText, parseValue } from './config-text.ts';
 import { assertConsistent } from './consistency.ts';
@@ -244,14 +244,21 @@ function readBytes(file: string): Uint8Array {
   try {
     return readFileSync(file);
   } catch (cause) {
+    const isThere = existsSync(file);
     // The documents name `configs/toy-grpo.yaml`, which is beside the code where the package is installed, and not where it is used.
     const shipped = join(import.meta.dirname, '..', '..', 'configs', basename(file));
-    throw new GradusError('CONFIG_NOT_FOUND', `cannot read the configuration ${file}`, {
-      hint: existsSync(shipped)
-        ? `the package has it: ${shipped}`
-        : 'give the path of a YAML or JSON file; gradus init makes one',
-      path: file,
-      cause,
-    });
+    throw new GradusError(
+      'CONFIG_NOT_FOUND',
+      `cannot read the configuration ${file}${isThere ? `: ${messageOf(cause)}` : ''}`,
+      {
+        hint: isThere
+          ? 'give the path of a YAML or JSON file that may be read'
+          : existsSync(shipped)
+            ? `the package has it: ${shipped}`
+            : 'give the path of a YAML or JSON file; gradus init makes one',
+        path: file,
+        cause,
+      },
+    );
   }
 }

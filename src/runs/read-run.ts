@@ -189,7 +189,7 @@ export function findRun(name: string, root = 'runs'): string {
 }
 
 /** Throws what the system says if it cannot look, such as for a lack of permission; `existsSync` says that there is nothing. */
-function assertReadable(directory: string): void {
+export function assertReadable(directory: string): void {
   try {
     statSync(join(directory, runFiles.run), { throwIfNoEntry: false });
   } catch (cause) {

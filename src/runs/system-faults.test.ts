@@ -22,6 +22,7 @@ async function gradus(...argv: readonly string[]) {
 
 const file = join(folder, 'file');
 writeFileSync(file, '');
+writeFileSync(join(folder, 'toy.json'), '{"backend": "builtin", "taskset": "digit-sum", "max_steps": 1}');
 symlinkSync('loop', join(folder, 'loop'));
 mkdirSync(join(folder, 'odd', 'run.json'), { recursive: true });
 
@@ -31,6 +32,11 @@ for (const [name, line, expected] of [
   ['skills under a file', ['skills', 'install', '--dir', file], 'PATH_NOT_USABLE'],
   ['a project at the end of a circle of links', ['init', join(folder, 'loop', 'project')], 'PATH_NOT_USABLE'],
   ['a name that is too long', ['init', join(folder, 'x'.repeat(300))], 'PATH_NOT_USABLE'],
+  [
+    'a run to resume at which the system does not let us look',
+    ['train', join(folder, 'toy.json'), '--out', join(folder, 'loop'), '--resume'],
+    'PATH_NOT_USABLE',
+  ],
   ['a run whose run.json is a folder', ['runs', 'show', join(folder, 'odd')], 'RUN_DAMAGED'],
 ] as const) {
   test(`${name} is ${expected} and exit 2`, async () => {

@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { dotted, leafPaths, valueAt } from '../../config/values.ts';
 import { GradusError } from '../../errors.ts';
 import { lastCheckpoint } from '../../runs/checkpoints.ts';
-import { isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
+import { assertReadable, isRun, readResolvedConfig, readRun } from '../../runs/read-run.ts';
 import { assertFree, assertInactive, hasNotBegun } from '../../runs/reservation.ts';
 import { RunStore } from '../../runs/run-store.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -104,6 +104,7 @@ export function openRun(
 }
 
 function assertResumable(directory: string, config: Config): void {
+  assertReadable(directory);
   if (!isRun(directory)) {
     throw new GradusError('RUN_NOT_FOUND', `there is no run in ${directory} to resume`, {
       hint: 'leave --resume out to start one',
