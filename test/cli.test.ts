@@ -220,6 +220,29 @@ describe('code of the user that keeps the command from answering', () => {
     const { ok, error } = onlyObject(stdout) as { ok: boolean; error: Record<string, string> };
     assert.deepEqual([ok, code, error.message], [false, 1, 'rej']);
   });
+
+  test('the end of the process, whatever exit code it gives', async () => {
+    const file = withReward('leaves', 'export const score = () => process.exit(0);\n');
+    const args = ['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)];
+    const { code, stdout } = await spawned(args);
+    const { error } = onlyObject(stdout) as { error: Record<string, string> };
+    assert.deepEqual([code, error.code], [1, 'PROCESS_EXITED']);
+  });
+
+  test('what is left behind when the command is done: it ends, with its answer', async () => {
+    const file = withReward(
+      'leftovers',
+      `import { createServer } from 'node:net';
+      setInterval(() => {}, 1000);
+      createServer().listen(0);
+      process.stdout.end();
+      process.on('exit', () => Promise.reject(new Error('late')));
+      export const score = ({ completions }) => completions.map(() => 1);`,
+    );
+    const args = ['train', file, '--no-preflight', '--json', '--out', join('unanswered', file)];
+    const { code, stdout } = await spawned(args);
+    assert.deepEqual([code, onlyObject(stdout).ok], [0, true]);
+  });
 });
 
 test('the schema of configurations has the task sets and the settings of each', async () => {

@@ -22,5 +22,8 @@ export function ownStdout(): Stream {
     });
   });
   stdout.write = stderr.write.bind(stderr);
+  // Nor may others end the streams: the result is still to come.
+  stdout.end = () => stdout;
+  stderr.end = () => stderr;
   return { write: (text) => write(text), isTTY: stdout.isTTY, columns: stdout.columns };
 }

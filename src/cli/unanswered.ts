@@ -1,9 +1,15 @@
-// Reports a command that can no longer finish: it waits for a promise that never settles, or an exception in user code was not caught.
+// Reports a command that can no longer finish: it waits for a promise that never settles, or code of the user did not catch an exception or ended the process.
 import { GradusError } from '../errors.ts';
 
 const neverEnds = () =>
   new GradusError('NEVER_ENDS', 'the command waits for something that will never happen', {
     hint: 'code of yours awaits a promise that nothing settles, perhaps where its file is loaded',
+    kind: 'failed',
+  });
+
+const exited = () =>
+  new GradusError('PROCESS_EXITED', 'the process was ended before the command was done', {
+    hint: 'code of yours calls process.exit: let it return or throw; with native.reward_workers above 0, rewards have processes of their own',
     kind: 'failed',
   });
 
@@ -13,14 +19,25 @@ const neverEnds = () =>
  */
 export function watchForNoAnswer(answer: (error: unknown) => number): () => void {
   const idle = () => {
+    end();
     process.exitCode = answer(neverEnds());
   };
   // The state of the process is unknown after an uncaught exception, so it exits at once.
-  const crashed = (error: unknown) => process.exit(answer(error));
-  process.once('beforeExit', idle);
-  process.once('uncaughtException', crashed);
-  return () => {
+  const crashed = (error: unknown) => {
+    end();
+    process.exit(answer(error));
+  };
+  const left = (code: number) => {
+    // A second Ctrl-C wants no answer.
+    if (code <= 128) process.exitCode = answer(exited());
+  };
+  const end = () => {
     process.off('beforeExit', idle);
     process.off('uncaughtException', crashed);
+    process.off('exit', left);
   };
+  process.once('beforeExit', idle);
+  process.once('uncaughtException', crashed);
+  process.once('exit', left);
+  return end;
 }
