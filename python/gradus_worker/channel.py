@@ -1,5 +1,6 @@
 # The worker's side of the protocol: one JSON object a line over stdin and stdout. The other side is src/workers/protocol.ts.
 # Only the standard library is imported here.
+import contextlib
 import errno
 import json
 import os
@@ -93,7 +94,8 @@ class Channel:
         except Exception:
             traceback.print_exc()
         finally:
-            sys.stderr.flush()
+            with contextlib.suppress(Exception):  # user code may have closed it
+                sys.stderr.flush()
             _end()
 
     def _take(self, message):

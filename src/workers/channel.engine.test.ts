@@ -1,6 +1,9 @@
 // The worker's side of the protocol in Python.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startWorker, type WorkerOptions } from './worker.ts';
@@ -91,4 +94,18 @@ test('ends when this side goes away, whatever it is doing', async () => {
   worker.close();
   await hanging;
   assert.throws(() => process.kill(worker.pid!, 0));
+
+  // The other side ends by itself: it is not killed.
+  const closing = options(
+    '"close": (None, lambda params, call: [file.close() for file in (sys.stdin, sys.stdout, sys.stderr)])',
+  );
+  const program = spawn(closing.command, closing.args, {
+    detached: true,
+    env: { ...process.env, ...closing.environment },
+  });
+  const exited = once(program, 'exit');
+  program.stdin.write('{"id": 0, "call": "close", "params": null}\n');
+  for await (const line of createInterface({ input: program.stdout }))
+    if ('id' in JSON.parse(line)) program.stdin.end();
+  await exited;
 });

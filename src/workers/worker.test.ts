@@ -1,5 +1,6 @@
 // Workers are played by small Node programs here; channel.engine.test.ts has those in Python.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,6 +147,20 @@ test('one that cannot start, or is another, says what to do', async () => {
     code: 'WORKER_UNINTELLIGIBLE',
     message: 'the played worker said what is not of the protocol: Loading weights: 3%',
   });
+});
+
+test('ends with this process, even one that does not mind that its stdin is closed', async () => {
+  const body = `process.stdin.on('close', () => setInterval(() => {}, 1000));`;
+  const program = `
+    import { startWorker } from ${JSON.stringify(import.meta.resolve('./worker.ts'))};
+    const worker = await startWorker(${JSON.stringify(options(body))});
+    worker.call('speak', null).catch(() => {});
+    worker.close();
+    console.log(worker.pid);
+    process.exit();`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+  assert.ok(Number(stdout) > 0);
+  assert.ok(await isGone(Number(stdout)));
 });
 
 test('ends when it is closed, and its log with it', async () => {

@@ -40,6 +40,12 @@ interface Pending {
   reject(error: Error): void;
 }
 
+/** What ends the workers that are still there when this process ends, which does not wait for their last words. */
+const atExit = new Set<() => void>();
+process.on('exit', () => {
+  for (const abandon of atExit) abandon();
+});
+
 /** Milliseconds from closing a worker's stdin until it is killed. */
 const GRACE = 3000;
 
@@ -84,11 +90,14 @@ export class Worker {
       stdio: ['pipe', 'pipe', options.stderr === 'inherit' ? 'inherit' : 'pipe'],
       detached: true,
     }) as ChildProcessByStdio<Writable, Readable, Readable | null>;
+    const abandon = () => this.#abandon();
+    atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
     // What it has started, such as what user code has forked, may outlive it and keep its output open.
     this.#process.on('exit', () => this.#killGroup());
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
+      atExit.delete(abandon);
       if (this.#closed) this.log.discard();
       this.end(this.#died(code, signal));
     });
@@ -149,6 +158,11 @@ export class Worker {
       if (busy) handle.ref();
       else handle.unref();
     }
+  }
+
+  #abandon(): void {
+    this.#kill();
+    if (this.#closed) this.log.discard();
   }
 
   #kill(): void {
