@@ -16,14 +16,15 @@ def score(function, prompts, completions, completion_ids, columns, trainer_state
     """
     metrics = []
     extra = {}
+    count = len(completions)  # now: the function may change the list
 
     def log_metric(name, value):
         metrics.append([name, finite(value, f"log_metric({name!r})")])
 
     def log_extra(column, values):
         values = list(values)
-        if len(values) != len(completions):
-            raise TypeError(f"log_extra({column!r}) has {len(values)} values for {len(completions)} completions")
+        if len(values) != count:
+            raise TypeError(f"log_extra({column!r}) has {len(values)} values for {count} completions")
         extra[column] = values
 
     arguments = {
@@ -36,7 +37,7 @@ def score(function, prompts, completions, completion_ids, columns, trainer_state
     if absent is not None:
         raise TypeError(_absent(absent, columns))
     answer = resolve(function(**accepted(function, arguments)))
-    return {"scores": _scores(answer, len(completions)), "metrics": metrics, "extra": extra}
+    return {"scores": _scores(answer, count), "metrics": metrics, "extra": extra}
 
 
 def _absent(name, columns):

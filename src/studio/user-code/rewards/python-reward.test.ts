@@ -132,6 +132,11 @@ for (const [what, text, message] of [
   ['raises', 'def fn(completions):\n    raise ValueError("no\\nluck")', /^ValueError: no luck \(mine\.py:2\)$/],
   ['leaves', 'import sys\ndef fn(completions):\n    sys.exit(3)', /^SystemExit: 3 \(mine\.py:3\)$/],
   ['returns too few', 'def fn(completions): return []', /it returned 0 scores for 1 completions/],
+  [
+    'empties its completions',
+    'def fn(completions):\n    completions.clear()\n    return []',
+    /it returned 0 scores for 1 completions/,
+  ],
   ['returns no list', 'def fn(completions): return 1.0', /it returned float, not a list of scores/],
   ['logs no number', 'def fn(completions, log_metric): log_metric("x", "y")', /log_metric\('x'\) is of type str/],
   [
