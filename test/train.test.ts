@@ -246,7 +246,10 @@ test('prompts that are too long are refused, left out or cut', async () => {
   writeFileSync(join(folder, 'long.jsonl'), rows.join('\n'));
   const { taskset: _, taskset_config: __, ...rest } = config;
   const long = { ...rest, dataset: join(folder, 'long.jsonl'), max_steps: 1, eval: null };
-  await assert.rejects(train(long, { out: place('long') }), { code: 'PROMPT_TOO_LONG', message: /row 2 .* 56 fit/ });
+  await assert.rejects(train(long, { out: place('long') }), {
+    code: 'PROMPT_TOO_LONG',
+    message: /to train has .* 56 fit: "2{60}"/,
+  });
   assert.ok(!existsSync(place('long')), 'nothing is written before the problems are known to fit');
   await train({ ...long, overlong_prompts: 'drop' }, { out: place('dropped') });
   assert.ok(readRollouts(place('dropped'), 1).every(({ prompt_ids }) => prompt_ids.length < 8));

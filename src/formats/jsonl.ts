@@ -24,7 +24,7 @@ export function* parseJsonLines(chunks: Iterable<Uint8Array>): Generator<JsonLin
     end += line.length;
     let value: unknown;
     try {
-      const text = utf8.decode(line);
+      const text = utf8.decode(line).replace(/\n$/, '');
       if (text.trim() === '') continue;
       value = JSON.parse(text);
     } catch (error) {

@@ -1,9 +1,19 @@
 // Replaces files atomically, and reads JSON lines, of which the last may be incomplete, one after the other.
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { GradusError, isObject, kindOf, messageOf } from '../errors.ts';
 import { FormatError } from '../formats/format-error.ts';
 import { parseJsonLines, splitLines } from '../formats/jsonl.ts';
-import { fileChunks } from './file-chunks.ts';
 
 /** Replaces a file atomically; the new contents have reached the disk by then. */
 export function replaceFile(path: string, text: string): void {
@@ -122,6 +132,30 @@ export function readJson<T>(path: string): T {
     return JSON.parse(text) as T;
   } catch (cause) {
     throw damaged(path, messageOf(cause), cause);
+  }
+}
+
+/** Bytes of a part of a file. */
+const CHUNK_BYTES = 2 ** 18;
+
+/**
+ * The bytes of a file in parts, so that one of any size needs little memory: from `from` to where it ends when reading begins. A part is valid until
+ * the next one is asked for.
+ * @param from @default 0
+ */
+export function* fileChunks(path: string, from = 0): Generator<Uint8Array> {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const memory = new Uint8Array(Math.max(0, Math.min(CHUNK_BYTES, size - from)));
+    for (let offset = from; offset < size; ) {
+      const read = readSync(file, memory, 0, Math.min(memory.length, size - offset), offset);
+      if (read === 0) return;
+      yield memory.subarray(0, read);
+      offset += read;
+    }
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -28,8 +28,7 @@ import {
   writeCheckpoint,
 } from './checkpoints.ts';
 import { claimed } from './claim.ts';
-import { fileChunks } from './file-chunks.ts';
-import { damaged, eachLine, isTemporaryOf, replaceFile, replaceJson } from './files.ts';
+import { damaged, eachLine, fileChunks, isTemporaryOf, replaceFile, replaceJson } from './files.ts';
 import {
   type CheckpointPointer,
   pointerFile,

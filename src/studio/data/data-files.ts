@@ -9,7 +9,7 @@ import { parseHubId } from '../../hub/hub-id.ts';
 import { existingNames } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
 import type { Example } from '../../rl.ts';
-import { fileChunks } from '../../runs/file-chunks.ts';
+import { fileChunks } from '../../runs/files.ts';
 import { decodeUtf8 } from '../../utf8.ts';
 
 export interface LoadRowsOptions {
@@ -257,7 +257,7 @@ function readLines(path: string): unknown[] {
   let number = 0;
   for (const bytes of splitLines(fileChunks(path))) {
     number++;
-    const line = decodeUtf8(bytes, path, 'DATASET_MALFORMED', number);
+    const line = decodeUtf8(bytes, path, 'DATASET_MALFORMED', number).replace(/\n$/, '');
     if (line.trim() !== '') rows.push(parseRow(line, path, number));
   }
   return rows;
