@@ -254,6 +254,13 @@ test('constants that are numbers or texts are named in capitals, tables are not'
   assert.deepEqual(misnamed, []);
 });
 
+test('what owns memory is freed by `dispose()`; `[Symbol.dispose]` is only for `using`', () => {
+  const calls = sources.flatMap((file) =>
+    [...read(file).matchAll(/[\w)\]]\[Symbol\.dispose\]\(\)/g)].map(([call]) => `${file} ${call}`),
+  );
+  assert.deepEqual(calls, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

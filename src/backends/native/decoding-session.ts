@@ -37,7 +37,7 @@ export interface DecodingStep {
   readonly temperature: number;
 }
 
-export class DecodingSession implements Disposable {
+export class DecodingSession {
   readonly vocabularySize: number;
   readonly device: Device;
   readonly #graph: CompiledGraph;
@@ -67,7 +67,7 @@ export class DecodingSession implements Disposable {
     return new Decoding(binding, this.vocabularySize, this.#graph.inputs.has('twins'));
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.#graph.dispose();
   }
 }
@@ -121,7 +121,7 @@ export class Decoding implements Disposable {
     const { shape } = this.#tensors?.ids ?? {};
     const same = shape?.[0] === rows && shape[1] === width && this.#tensors!.scored.shape[0] === positions;
     if (same) return this.#tensors!;
-    this.#tensors?.memory[Symbol.dispose]();
+    this.#tensors?.memory.dispose();
     const size = this.#vocabularySize;
     this.#scores.fit(positions * size);
     const memory = new RunTensors();
@@ -165,10 +165,14 @@ export class Decoding implements Disposable {
     this.#caches = caches;
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.#binding.dispose();
-    this.#tensors?.memory[Symbol.dispose]();
-    this.#scores[Symbol.dispose]();
+    this.#tensors?.memory.dispose();
+    this.#scores.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 }
 
@@ -196,19 +200,19 @@ function write(tensor: HostTensor<'int64'>, values: readonly number[]): void {
 const HIGHEST_SHARPNESS = 1e30;
 
 /** Buffers for scores [positions, vocabulary]. They are reused, because touching new pages in every run costs more than sampling itself. */
-class ScoreBuffers implements Disposable {
+class ScoreBuffers {
   logits: NativeBuffer<'float32'> = allocate('float32', 0);
   probabilities: NativeBuffer<'float32'> = allocate('float32', 0);
 
   /** Makes both at least `length` elements long. */
   fit(length: number): void {
     if (length <= this.logits.length) return;
-    this[Symbol.dispose]();
+    this.dispose();
     this.logits = allocate('float32', length);
     this.probabilities = allocate('float32', length);
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.logits.dispose();
     this.probabilities.dispose();
   }

@@ -90,13 +90,17 @@ export class KeyValueCache implements Disposable {
       // One by one, so that old and new buffers of the whole cache never exist at the same time.
       buffer.dispose();
     }
-    this[Symbol.dispose]();
+    this.dispose();
     return after;
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     this.#releaseViews();
     for (const buffer of this.#buffers.values()) buffer.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 
   #copy(name: string, other: KeyValueCache, from: number, to: number, length: number): void {

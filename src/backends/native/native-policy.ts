@@ -119,7 +119,7 @@ export class NativePolicy implements Policy {
   }
 
   dispose(): void {
-    this.#session[Symbol.dispose]();
+    this.#session.dispose();
   }
 }
 

@@ -80,14 +80,14 @@ export class RowBatch implements Disposable {
 
   /** Frees the kept cache of a dialogue. */
   forget(dialogue: number): void {
-    this.#kept.get(dialogue)?.cache[Symbol.dispose]();
+    this.#kept.get(dialogue)?.cache.dispose();
     this.#kept.delete(dialogue);
   }
 
   [Symbol.dispose](): void {
     for (const dialogue of [...this.#kept.keys()]) this.forget(dialogue);
-    this.#cache[Symbol.dispose]();
-    this.#decoding[Symbol.dispose]();
+    this.#cache.dispose();
+    this.#decoding.dispose();
   }
 
   /** Tokens that slots and kept caches have room for. */

@@ -35,12 +35,16 @@ export class RunTensors implements Disposable {
     return created;
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     for (const created of this.#tensors) {
       created.dispose();
       created.buffer.dispose();
     }
     for (const view of this.#views) view.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 }
 

@@ -14,7 +14,7 @@ export interface SessionLease extends Disposable {
   readonly session: DecodingSession;
 }
 
-export class SamplingSession implements Disposable {
+export class SamplingSession {
   readonly #options: SamplingSessionOptions;
   #session: DecodingSession;
   /** That of the weights which the session has rounded. */
@@ -30,7 +30,7 @@ export class SamplingSession implements Disposable {
   /** A session that is in use stays, with the weights that it has rounded, until all who sample with it are done. */
   lease(): SessionLease {
     if (this.#leases === 0 && this.#isOutdated) {
-      this.#session[Symbol.dispose]();
+      this.#session.dispose();
       this.#version = this.#options.version();
       this.#session = this.#open();
     }
@@ -50,7 +50,7 @@ export class SamplingSession implements Disposable {
     return new DecodingSession({ ...options, frozen: new Map([...options.frozen, ...rounded]) });
   }
 
-  [Symbol.dispose](): void {
-    this.#session[Symbol.dispose]();
+  dispose(): void {
+    this.#session.dispose();
   }
 }
