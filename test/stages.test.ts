@@ -152,6 +152,20 @@ test('what is wrong with a later stage is known before the first begins', async 
   assert.equal(existsSync(place('wrong')), false);
 });
 
+test('a gold answer that does not fit the context is an error that quotes the beginning of its row', async () => {
+  const quotes = async (answer: string, quoted: string) => {
+    writeFileSync(place('rows.jsonl'), JSON.stringify({ question: '1+1=', answer }));
+    const stage = { name: 'imitate', method: 'sft', steps: 1, completion_template: `{answer}${'.'.repeat(64)}` };
+    const data = { taskset: null, taskset_config: {}, dataset: place('rows.jsonl'), eval: null };
+    await assert.rejects(train({ ...config, ...data, stages: [stage] } as ConfigInput, { out: place(answer) }), {
+      code: 'ANSWER_TOO_LONG',
+      message: `an answer does not fit the context: {"question":"1+1=","answer":"${quoted}`,
+    });
+  };
+  await quotes('2', '2"}');
+  await quotes('2'.repeat(60), `${'2'.repeat(51)}…`);
+});
+
 test('a run that is stopped while a stage loads ends like any other, and goes on from there', async () => {
   const controller = new AbortController();
   let steps = 0;

@@ -1,5 +1,6 @@
 // Reads, sets and lists nested values by paths of keys.
 import { isObject } from '../errors.ts';
+import { shortened } from '../shortened.ts';
 
 export type KeyPath = readonly PropertyKey[];
 
@@ -49,5 +50,5 @@ function nameOf(value: unknown): string {
 export function short(value: unknown): string {
   // YAML has NaN and infinity, JSON does not.
   const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? nameOf(value));
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return shortened(text, 60);
 }

@@ -1,5 +1,6 @@
 // Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
 import { GradusError } from '../errors.ts';
+import { shortened } from '../shortened.ts';
 import type { SlidingLayers } from './layers.ts';
 import { type RopeSettings, readRopeScaling, ropeScalings } from './rope-settings.ts';
 
@@ -11,8 +12,7 @@ const attentionType = (isSliding: boolean) => (isSliding ? 'sliding_attention' :
 
 /** A JSON value for an error message, shortened to 80 characters. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'absent';
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return shortened(JSON.stringify(value) ?? 'absent', 80);
 }
 
 /** Each method throws `MODEL_CONFIG_INVALID` if its field is missing without a default, or not of the expected type. */

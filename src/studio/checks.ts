@@ -39,6 +39,6 @@ export function share(part: number, whole: number): string {
 }
 
 /** A number in three digits. */
-export function short(value: number): string {
+export function threeDigits(value: number): string {
   return String(Number(value.toPrecision(3)));
 }

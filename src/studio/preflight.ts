@@ -13,7 +13,7 @@ import { shuffled, streamSeed } from '../random.ts';
 import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
-import { type Check, failed, isBlocking, passed, share, short } from './checks.ts';
+import { type Check, failed, isBlocking, passed, share, threeDigits } from './checks.ts';
 import { heldOutCheck, rowChecks, templateCheck } from './data/check-data.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
@@ -225,7 +225,7 @@ function precisionCheck({ config, model }: Setup): Check[] {
 
 function gapCheck(gap: number, config: Config): Check {
   const id = 'logprob_gap';
-  const detail = `sampler and trainer differ by at most ${short(gap)} nats a token`;
+  const detail = `sampler and trainer differ by at most ${threeDigits(gap)} nats a token`;
   if (gap <= LARGEST_ALLOWED_GAP) return passed(id, detail);
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
     const corrected = config.importance_sampling_correction;

@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
 import { finalText, type Group, type GroupReason } from '../rl.ts';
-import { type Check, failed, passed, share, short } from './checks.ts';
+import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import { goldAnswersCheck, opening } from './data/check-data.ts';
 import { answerOf, type GoldVerdict } from './data/gold-answers.ts';
 import type { Setup } from './setup.ts';
@@ -40,13 +40,13 @@ function rewardSpreadCheck(groups: readonly Group[], setup: Setup): Check {
     return failed(id, 'warning', 'no completion has a score', hint);
   }
   const [low, high] = [Math.min(...scores), Math.max(...scores)];
-  if (low < high) return passed(id, `scores from ${short(low)} to ${short(high)}`);
+  if (low < high) return passed(id, `scores from ${threeDigits(low)} to ${threeDigits(high)}`);
   const causes =
     low > 0
       ? 'if that is right, the problems are too easy; if it is wrong, the reward gives points to anything'
       : 'if that is right, the answers in the data or the reward are at fault; if it is wrong, make the problems easier or reward partial success';
   const hint = `see ${shownAnswer(groups, setup)}: ${causes}`;
-  return failed(id, 'warning', `all ${scores.length} completions score ${short(low)}`, hint);
+  return failed(id, 'warning', `all ${scores.length} completions score ${threeDigits(low)}`, hint);
 }
 
 /** What the policy said first, to which question, and what the data have as its answer. */

@@ -1,7 +1,7 @@
 // gradus env: checks an environment before a model plays it.
 import { Command } from 'commander';
 import { counted } from '../../counted.ts';
-import { short } from '../../studio/checks.ts';
+import { threeDigits } from '../../studio/checks.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
@@ -74,13 +74,13 @@ function summary({ rows, players, checks }: EnvironmentCheck): string {
 }
 
 function playerCells({ episodes, score, rewards, stop_reasons, turns }: PlayerReport): string[] {
-  const parts = Object.entries(rewards).map(([name, value]) => `${name} ${short(value)}`);
+  const parts = Object.entries(rewards).map(([name, value]) => `${name} ${threeDigits(value)}`);
   const ends = Object.entries(stop_reasons).map(([reason, count]) => `${count} ${reason}`);
   return [
     counted(episodes, 'episode'),
-    score === null ? 'no score' : `score ${short(score)}`,
+    score === null ? 'no score' : `score ${threeDigits(score)}`,
     parts.join(', '),
-    `${short(turns)} turns`,
+    `${threeDigits(turns)} turns`,
     ends.join(', '),
   ];
 }

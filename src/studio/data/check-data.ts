@@ -7,6 +7,7 @@ import type { Message } from '../../message.ts';
 import type { Renderer } from '../../rendering.ts';
 import type { Example, State } from '../../rl.ts';
 import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
+import { shortened } from '../../shortened.ts';
 import { type Check, failed, passed, share } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
 import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
@@ -159,8 +160,7 @@ export function rowChecks(
 
 /** The beginning of a prompt, by which its row can be found. */
 export function opening(prompt: string): string {
-  const text = prompt.trim();
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  return shortened(prompt.trim(), 40);
 }
 
 function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {

@@ -1,10 +1,9 @@
 // Ends a run in which too many rollouts or rewards fail. A few failures are data; many are a bug that training would hide.
 import { GradusError } from '../../errors.ts';
 import type { Example, Group } from '../../rl.ts';
+import { shortened } from '../../shortened.ts';
 
 const WINDOW_STEPS = 10;
-/** Characters of a problem that an error shows. */
-const MOST_SHOWN = 120;
 
 /** Returns a function that counts failures step by step, and throws `ERROR_BUDGET_SPENT` once more than `fraction` of the rollouts of 10 steps failed. */
 export function errorBudget(fraction: number): (groups: readonly Group[]) => void {
@@ -17,7 +16,7 @@ export function errorBudget(fraction: number): (groups: readonly Group[]) => voi
     const all = recent.reduce((sum, step) => sum + step.all, 0);
     if (failed <= fraction * all) return;
     const last = faults.at(-1);
-    const shown = last ? `${last.fault}; its row: ${beginningOf(last.example)}` : 'see the rollouts';
+    const shown = last ? `${last.fault}; its row: ${shortened(JSON.stringify(last.example), 120)}` : 'see the rollouts';
     throw new GradusError('ERROR_BUDGET_SPENT', `${failed} of ${all} rollouts failed, most recently: ${shown}`, {
       hint: 'the errors are in rollouts/ of the run: fix them, or raise max_error_fraction',
       path: 'max_error_fraction',
@@ -35,9 +34,4 @@ function faultsOf({ example, trajectories, rewards }: Group): { fault: string; e
     return fault ? `reward ${fault[0]}: ${fault[1]}` : [];
   });
   return faults.map((fault) => ({ fault, example }));
-}
-
-function beginningOf(example: Example): string {
-  const text = JSON.stringify(example);
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }

@@ -4,6 +4,7 @@ import { formatPrompt } from '../../envs/prompt-template.ts';
 import { GradusError } from '../../errors.ts';
 import type { TrainingSequence } from '../../model.ts';
 import type { Example } from '../../rl.ts';
+import { shortened } from '../../shortened.ts';
 import { promptOf } from '../data/problems.ts';
 import { openConfiguredText } from '../model-text.ts';
 import type { Setup } from '../setup.ts';
@@ -33,7 +34,7 @@ export async function goldSequences(
 function tooLong(example: Example, path: string): GradusError {
   return new GradusError(
     'ANSWER_TOO_LONG',
-    `an answer does not fit the context: ${JSON.stringify(example).slice(0, 80)}…`,
+    `an answer does not fit the context: ${shortened(JSON.stringify(example), 80)}`,
     {
       hint: 'remove such rows, or shorten them with completion_template',
       path,

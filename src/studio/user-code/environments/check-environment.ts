@@ -16,8 +16,9 @@ import {
   type Trajectory,
 } from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
+import { shortened } from '../../../shortened.ts';
 import { mean } from '../../../statistics.ts';
-import { type Check, failed, passed, share, short } from '../../checks.ts';
+import { type Check, failed, passed, share, threeDigits } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';
 import { openTask, type Task } from '../../task.ts';
 
@@ -212,8 +213,7 @@ function faults({ trajectory, reward }: Played): string[] {
 }
 
 function shown({ example }: Played): string {
-  const text = JSON.stringify(example) ?? '';
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return shortened(JSON.stringify(example) ?? '', 80);
 }
 
 function isRight({ reward }: Played, { rewardNames }: Task): boolean {
@@ -263,11 +263,11 @@ function rankingCheck({ gold, ...others }: EnvironmentCheck['players'], { reward
   if (right === null) return passed(id, 'the right turns have no score to compare with');
   const paid = Object.entries(others).filter(([, { score }]) => score !== null && score >= right);
   const [best] = paid.sort(([, a], [, b]) => b.score! - a.score!);
-  if (!best) return passed(id, `the right turns earn ${short(right)} on average, the others less`);
+  if (!best) return passed(id, `the right turns earn ${threeDigits(right)} on average, the others less`);
   const [player, { score, rewards }] = best;
   const gain = (part: string) => (rewards[part]! - (gold.rewards[part] ?? 0)) * (rewardWeights[part] ?? 1);
   const [part] = Object.keys(rewards).sort((a, b) => gain(b) - gain(a));
-  const detail = `${player} answers earn ${short(score!)} on average, the right turns ${short(right)}`;
+  const detail = `${player} answers earn ${threeDigits(score!)} on average, the right turns ${threeDigits(right)}`;
   return failed(
     id,
     'warning',
