@@ -41,7 +41,7 @@ export type RewardFunction = (input: RewardInput) => readonly (number | null)[] 
 export type RewardData = Omit<RewardInput, 'log'>;
 
 /** An error from a user's code, with its stack there. */
-export interface Fault {
+export interface RewardFault {
   readonly message: string;
   readonly stack?: string;
 }
@@ -49,14 +49,14 @@ export interface Fault {
 /** What one call of a reward function returned. */
 export interface RewardScores {
   /** A score, `null` or a fault for each completion. */
-  readonly scores: readonly (number | null | Fault)[];
+  readonly scores: readonly (number | null | RewardFault)[];
   readonly metrics: Readonly<Record<string, number>>;
   /** Values to record with each completion, by name: TRL's `log_extra`. */
   readonly extra?: Readonly<Record<string, readonly unknown[]>>;
 }
 
 /** The outcome of one call of a reward function: its scores, or a fault of the whole call. */
-export type RewardOutcome = RewardScores | { readonly fault: Fault };
+export type RewardOutcome = RewardScores | { readonly fault: RewardFault };
 
 /** A reward function that sees to its time limit itself, such as one in another process, where it can be stopped. */
 export interface RemoteReward {

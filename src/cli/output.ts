@@ -30,13 +30,7 @@ export class Output {
   #run: BegunRun | undefined;
 
   /** @param name what users type for `gradus` in the commands that are suggested to them */
-  constructor(
-    mode: OutputMode,
-    stdout: Stream,
-    stderr: Stream,
-    environment: Readonly<Record<string, string | undefined>>,
-    name = 'gradus',
-  ) {
+  constructor(mode: OutputMode, stdout: Stream, stderr: Stream, environment: NodeJS.ProcessEnv, name = 'gradus') {
     this.mode = mode;
     this.#name = name;
     this.stdout = stdout;

@@ -1,14 +1,12 @@
 // How this process was started, so that the commands it suggests can be typed as they stand.
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Whether it is `npm run gradus`, the script of a checkout. */
-export function isCheckoutScript({ npm_lifecycle_event }: Environment): boolean {
+export function isCheckoutScript({ npm_lifecycle_event }: NodeJS.ProcessEnv): boolean {
   return npm_lifecycle_event === 'gradus';
 }
 
 /** `npx gradus` if npm put it into a project, `npm run gradus --` in a checkout that started it so, else `gradus`. */
-export function ownName(script: string, environment: Environment): string {
+export function ownName(script: string, environment: NodeJS.ProcessEnv): string {
   if (isCheckoutScript(environment)) {
     return environment.npm_config_loglevel === 'silent' ? 'npm run --silent gradus --' : 'npm run gradus --';
   }

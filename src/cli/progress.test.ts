@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TrainEvent } from '../studio/events.ts';
 import { Output } from './output.ts';
-import { Progress } from './progress.ts';
+import { ProgressLine } from './progress.ts';
 
 function shown(
   events: readonly TrainEvent[],
@@ -18,7 +18,7 @@ function shown(
     },
   };
   const stdout = { write: () => assert.fail('stdout is for results') };
-  const progress = new Progress(new Output('text', stdout, stderr, environment));
+  const progress = new ProgressLine(new Output('text', stdout, stderr, environment));
   for (const event of events) progress.show(event);
   progress.close();
   return text;

@@ -12,7 +12,7 @@ const PLAIN_LINES = 20;
 /** The number of last steps whose mean duration is used to estimate the time left. */
 const RECENT_STEPS = 10;
 
-export class Progress {
+export class ProgressLine {
   readonly #output: Output;
   readonly #rewrites: boolean;
   #maxSteps = 0;

@@ -26,7 +26,7 @@ export interface LoadedConfig {
   readonly file?: string;
 }
 
-export interface LoadOptions {
+export interface LoadConfigOptions {
   /** Accept backends and keys that this version does not support, for callers that only inspect a configuration. @default false */
   readonly anyBackend?: boolean;
 }
@@ -50,7 +50,7 @@ interface Setting {
 export function loadConfigFile(
   file: string,
   settings: readonly string[] = [],
-  { anyBackend = false }: LoadOptions = {},
+  { anyBackend = false }: LoadConfigOptions = {},
 ): LoadedConfig {
   assertNoProgram(file);
   const text = readText(file);

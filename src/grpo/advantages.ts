@@ -15,7 +15,7 @@ export interface GroupAdvantagesOptions {
 }
 
 /** One of several objectives, such as one reward function among others. */
-export interface Objective {
+export interface WeightedScores {
   readonly weight: number;
   /** For each group, the score of each trajectory; `null` if the objective does not apply. */
   readonly scores: readonly (readonly (number | null)[])[];
@@ -76,7 +76,7 @@ export function groupAdvantages(
  */
 export function multiObjectiveAdvantages(
   scores: readonly (readonly (number | null)[])[],
-  objectives: readonly Objective[],
+  objectives: readonly WeightedScores[],
 ): number[][] {
   const normalized = objectives.map(({ weight, scores: parts }) =>
     parts.map((group, g) => {

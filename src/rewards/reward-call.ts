@@ -3,7 +3,7 @@ import { kindOf, stackOf } from '../errors.ts';
 import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
 import { isPromiseLike, type MaybePromise } from '../maybe-promise.ts';
-import type { Fault, RewardData, RewardFunction, RewardOutcome } from '../rewards.ts';
+import type { RewardData, RewardFault, RewardFunction, RewardOutcome } from '../rewards.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
@@ -30,7 +30,7 @@ export function callReward(score: RewardFunction, judged: RewardData): MaybeProm
 }
 
 /** The error, with the lines of its stack outside of Gradus. */
-function faultOf(error: unknown): Fault {
+function faultOf(error: unknown): RewardFault {
   const frames = (stackOf(error) ?? '').split('\n');
   const own = frames.findIndex((frame) => frame.includes(import.meta.url));
   const stack = frames.slice(0, Math.max(own, 0));
@@ -38,7 +38,7 @@ function faultOf(error: unknown): Fault {
 }
 
 /** Checks what user code returned. Throws a TypeError that says what is wrong with it. */
-function checkedScores(answer: unknown, count: number): (number | null | Fault)[] {
+function checkedScores(answer: unknown, count: number): (number | null | RewardFault)[] {
   if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
   return Array.from(answer, (score) => {

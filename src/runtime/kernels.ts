@@ -60,7 +60,7 @@ export function kernelVersion(library: string): string {
 }
 
 /** The path of the library in the user's cache; its name has a hash of kernels/ and of the flags. Throws if it cannot be compiled. */
-export function compiledLibrary(unit: Unit, environment: Readonly<Record<string, string | undefined>>): string {
+export function compiledLibrary(unit: Unit, environment: NodeJS.ProcessEnv): string {
   const cache = join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gradus');
   const options = [...flags, ...unitFlags(unit)];
   const hash = createHash('sha256').update(options.join(' '));
@@ -73,7 +73,7 @@ export function compiledLibrary(unit: Unit, environment: Readonly<Record<string,
   const { error, status, stderr } = spawnSync(COMPILER, [...options, source, '-o', unfinished, '-lm'], {
     encoding: 'utf8',
     timeout: COMPILER_TIMEOUT,
-    env: environment as NodeJS.ProcessEnv,
+    env: environment,
   });
   if (error || status !== 0) {
     rmSync(unfinished, { force: true });

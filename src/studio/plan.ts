@@ -37,7 +37,7 @@ export interface Plan {
   readonly per_step: StepPlan;
   /** Absent if the run has no stages. */
   readonly stages?: readonly StagePlan[];
-  readonly memory: MemoryPlan;
+  readonly memory: MemoryNeed;
   readonly time: TimePlan;
   readonly spend: { readonly usd: number; readonly note: string };
   /** The machine that would be rented; absent if none would be. */
@@ -70,7 +70,7 @@ export interface StepPlan {
 }
 
 /** Bytes. */
-export interface MemoryPlan {
+export interface MemoryNeed {
   readonly estimate: number;
   readonly parts: Readonly<Record<string, number>>;
   readonly available: number;
@@ -162,7 +162,7 @@ function localEstimates(
   lengths: { readonly mean: number; readonly max: number },
 ): Estimates {
   const memory = stages
-    .map((stage) => memoryPlan(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
+    .map((stage) => memoryNeed(model.memory(workloadOf(stage.config, lengths.max, stage.method))))
     .reduce((most, other) => (other.estimate > most.estimate ? other : most));
   const timesOf = (of: Config, method?: Stage['method']) => model.time(workloadOf(of, Math.ceil(lengths.mean), method));
   const time = timePlan(config, problems, stages, timesOf);
@@ -210,7 +210,7 @@ function stepPlan(config: Config, { mean, max }: { mean: number; max: number }):
   };
 }
 
-function memoryPlan(parts: Readonly<Record<string, number>>): MemoryPlan {
+function memoryNeed(parts: Readonly<Record<string, number>>): MemoryNeed {
   const estimate = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
   const available = process.availableMemory();
   return { estimate, parts, available, fits: estimate <= available };

@@ -39,14 +39,12 @@ export interface TrackedEnd {
   readonly files: readonly string[];
 }
 
-/** Environment variables, from which trackers read addresses and credentials. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Checks that a tracker can be reached, before anything expensive is opened, and returns a function that starts to track a run.
  * Throws a `GradusError` if it cannot.
+ * @param environment has addresses and credentials
  */
-export type ConnectTracker = (environment: Environment, signal?: AbortSignal) => Promise<StartTracking>;
+export type ConnectTracker = (environment: NodeJS.ProcessEnv, signal?: AbortSignal) => Promise<StartTracking>;
 
 /** Throws a `GradusError` if it fails. */
 export type StartTracking = (run: TrackedRun) => Promise<StartedTracker>;

@@ -10,12 +10,14 @@ import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import { EMBEDDING, OUTPUT } from '../../models/layers.ts';
 import { type LoraAdapters, type LoraSettings, loraAdapters } from '../../models/lora.ts';
 import { peftConfig, peftName } from '../../models/peft.ts';
+import type { LoadOptions } from '../backend.ts';
 import { openTensorFile } from '../model-files/open-tensor-file.ts';
 import { MODEL_WEIGHTS, readAdapterSettings, TRAINED_WEIGHTS, writtenConfig } from '../model-files/saved-weights.ts';
 import type { Arena } from './arena.ts';
 import type { AdamW } from './optimizer.ts';
 
-export interface Checkpoint {
+/** What a checkpoint is made of, and restored into. */
+export interface CheckpointParts {
   readonly values: Arena;
   readonly optimizer: AdamW;
   readonly entropyControl: { state: EntropyState };
@@ -32,9 +34,9 @@ interface AdapterSet {
 }
 
 const OPTIMIZER = 'optimizer.safetensors';
-const weightsFile = ({ adapters, whole }: Checkpoint) =>
+const weightsFile = ({ adapters, whole }: CheckpointParts) =>
   adapters ? ADAPTER_WEIGHTS : whole ? MODEL_WEIGHTS : TRAINED_WEIGHTS;
-const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftName(name) : name);
+const storedName = ({ adapters }: CheckpointParts, name: string) => (adapters ? peftName(name) : name);
 
 /**
  * Writes weights and optimiser state to a folder, which is created if it does not exist.
@@ -42,17 +44,17 @@ const storedName = ({ adapters }: Checkpoint, name: string) => (adapters ? peftN
  */
 export async function saveCheckpoint(
   directory: string,
-  checkpoint: Checkpoint,
+  parts: CheckpointParts,
   config: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = checkpoint;
+  const { values, optimizer, entropyControl, adapters, modelName, tiedEmbeddings, whole } = parts;
   await mkdir(directory, { recursive: true });
   for (const arena of [values, optimizer.mean, optimizer.square]) arena.download();
   const tensors = (arena: Arena, rename: (name: string) => string) =>
     arena.layout.entries.map(({ name, shape }) => ({ name: rename(name), shape, data: arena.values(name) }));
   await writeDurably(
-    join(directory, weightsFile(checkpoint)),
-    safetensorsParts([...tensors(values, (name) => storedName(checkpoint, name)), ...tiedOutput(checkpoint)], {
+    join(directory, weightsFile(parts)),
+    safetensorsParts([...tensors(values, (name) => storedName(parts, name)), ...tiedOutput(parts)], {
       format: 'pt',
     }),
   );
@@ -78,7 +80,7 @@ export async function saveCheckpoint(
 }
 
 /** PEFT stores tied embeddings a second time, as the output layer, and does not load an adapter without this copy. */
-function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
+function tiedOutput({ adapters, tiedEmbeddings, values }: CheckpointParts) {
   const embeddings = values.layout.entries.find(({ name }) => name === EMBEDDING);
   if (!adapters || !tiedEmbeddings || !embeddings) return [];
   return [{ name: peftName(OUTPUT), shape: embeddings.shape, data: values.values(EMBEDDING) }];
@@ -88,17 +90,21 @@ function tiedOutput({ adapters, tiedEmbeddings, values }: Checkpoint) {
  * Reads weights into place, and the optimiser's state if the folder has it and `weightsOnly` is false.
  * Throws `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_MISMATCH`, `CHECKPOINT_INVALID`, `ADAPTER_UNSUPPORTED`.
  */
-export async function loadCheckpoint(directory: string, checkpoint: Checkpoint, weightsOnly = false): Promise<void> {
-  const { values, optimizer, entropyControl } = checkpoint;
-  await using weights = await openIfThere(join(directory, weightsFile(checkpoint)));
+export async function loadCheckpoint(
+  directory: string,
+  parts: CheckpointParts,
+  { weightsOnly = false }: LoadOptions = {},
+): Promise<void> {
+  const { values, optimizer, entropyControl } = parts;
+  await using weights = await openIfThere(join(directory, weightsFile(parts)));
   if (!weights) {
-    throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no ${weightsFile(checkpoint)}`, {
+    throw new GradusError('CHECKPOINT_NOT_FOUND', `${directory} has no ${weightsFile(parts)}`, {
       hint: 'use the lora and trainable settings that the checkpoint was saved with',
     });
   }
-  if (checkpoint.adapters) await assertScales(directory, checkpoint.adapters);
-  await readArena(weights, values, (name) => storedName(checkpoint, name), directory);
-  const copies = tiedOutput(checkpoint);
+  if (parts.adapters) await assertScales(directory, parts.adapters);
+  await readArena(weights, values, (name) => storedName(parts, name), directory);
+  const copies = tiedOutput(parts);
   if (copies.some(({ name }) => !weights.tensors.has(name))) throw untied(directory);
   const [held, known] = [weights.tensors.size, values.layout.entries.length + copies.length];
   if (held > known) throw mismatch(`${directory} has ${held} tensors, but this configuration trains only ${known}`);

@@ -13,11 +13,11 @@ import { randomStream, streamSeed } from '../../random.ts';
 import type { Device } from '../../runtime/device.ts';
 import type { AnyTensor } from '../../runtime/tensor.ts';
 import { volume } from '../../tensor/shape.ts';
-import type { TrainableModel } from '../backend.ts';
+import type { LoadOptions, TrainableModel } from '../backend.ts';
 import { type ModelFiles, openModelFiles } from '../model-files/model-files.ts';
 import { trainsOutputLayer } from '../model-files/parameter-counts.ts';
 import { Arena, ArenaLayout } from './arena.ts';
-import { loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
+import { type CheckpointParts, loadCheckpoint, saveCheckpoint } from './checkpoint.ts';
 import { type CompileOptions, hasCustomOperators } from './compiled-graph.ts';
 import { type FrozenWeights, readFrozenWeights } from './frozen-weights.ts';
 import { kernelOptions } from './kernel-options.ts';
@@ -160,7 +160,7 @@ class OnnxRuntimeModel implements NativeModel {
   /** Loads the adapter that training starts from. Disposes of the model if that fails. */
   async startFrom(adapter: string): Promise<void> {
     try {
-      await loadCheckpoint(adapter, this.#checkpoint(), true);
+      await loadCheckpoint(adapter, this.#checkpointParts(), { weightsOnly: true });
     } catch (error) {
       this.dispose();
       throw error;
@@ -195,11 +195,11 @@ class OnnxRuntimeModel implements NativeModel {
 
   /** Writes everything that training needs to continue. Makes the folder where there is none. */
   async save(directory: string): Promise<void> {
-    await saveCheckpoint(directory, this.#checkpoint(), this.architecture.json);
+    await saveCheckpoint(directory, this.#checkpointParts(), this.architecture.json);
   }
 
-  async load(directory: string, { weightsOnly = false } = {}): Promise<void> {
-    await loadCheckpoint(directory, this.#checkpoint(), weightsOnly);
+  async load(directory: string, options?: LoadOptions): Promise<void> {
+    await loadCheckpoint(directory, this.#checkpointParts(), options);
     this.#updated = false;
     this.#version++;
   }
@@ -244,7 +244,8 @@ class OnnxRuntimeModel implements NativeModel {
     try {
       const files = await openModelFiles(modelPath);
       await readTrained(files, this.#trained, reference).finally(() => files.close());
-      if (adapter !== undefined) await loadCheckpoint(adapter, { ...this.#checkpoint(), values: reference }, true);
+      if (adapter !== undefined)
+        await loadCheckpoint(adapter, { ...this.#checkpointParts(), values: reference }, { weightsOnly: true });
       return reference;
     } catch (error) {
       reference.dispose();
@@ -319,7 +320,7 @@ class OnnxRuntimeModel implements NativeModel {
     };
   }
 
-  #checkpoint() {
+  #checkpointParts(): CheckpointParts {
     const { lora, modelPath, modelName = modelPath } = this.#options;
     return {
       values: this.#values,

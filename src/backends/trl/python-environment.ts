@@ -8,8 +8,6 @@ import { pythonFolder } from '../../workers/python-folder.ts';
 import type { WorkerOptions } from '../../workers/worker.ts';
 import { trainingProcesses } from './mapping.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Milliseconds to import PyTorch and TRL: it takes seconds on an idle machine, minutes on a busy one or from a network disk. */
 const START_LIMIT = 600_000;
 
@@ -17,7 +15,7 @@ const START_LIMIT = 600_000;
 export const TRL_FIX = 'gradus doctor --backend trl --fix';
 
 /** Each lock file has its own environment, so that an update of Gradus never runs with packages that it was not tested with. */
-function environmentFolder(environment: Environment = process.env): string {
+function environmentFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const caches = environment.XDG_CACHE_HOME ?? join(homedir(), '.cache');
   const hash = createHash('sha256');
   for (const lock of ['uv.lock', 'cpu/uv.lock']) hash.update(readFileSync(join(pythonFolder, 'trl', lock)));
@@ -25,14 +23,14 @@ function environmentFolder(environment: Environment = process.env): string {
 }
 
 /** `GRADUS_TRL_PYTHON`, or the interpreter of the environment that `doctor --fix` creates. It may not exist. */
-export function trlPython(environment: Environment = process.env): string {
+export function trlPython(environment: NodeJS.ProcessEnv = process.env): string {
   const { GRADUS_TRL_PYTHON: given } = environment;
   const path = platform() === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
   return given || join(environmentFolder(environment), ...path);
 }
 
 /** The command that creates the environment. */
-export function installCommand(environment: Environment = process.env): readonly string[] {
+export function installCommand(environment: NodeJS.ProcessEnv = process.env): readonly string[] {
   return ['python3', join(pythonFolder, 'trl', 'install.py'), environmentFolder(environment)];
 }
 
@@ -43,7 +41,7 @@ export function testedVersions(): Record<string, string> {
 }
 
 /** The worker's command: a single process, or several, started by torchrun or, with a configuration for it, by accelerate. */
-export function workerOptions(config: Config, environment: Environment = process.env): WorkerOptions {
+export function workerOptions(config: Config, environment: NodeJS.ProcessEnv = process.env): WorkerOptions {
   const { accelerate_config: file } = config.trl;
   const processes = String(trainingProcesses(config));
   const torchrun = ['-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', processes, '--module'];

@@ -9,7 +9,7 @@ import type { TrainResult } from '../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';
 import type { Cli } from '../main.ts';
-import { Progress } from '../progress.ts';
+import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
 import { withStopSignals } from '../signals.ts';
 import { sampleText } from './sample.ts';
@@ -51,7 +51,7 @@ export function demoCommand(cli: Cli): Command {
 async function runDemo({ output }: Cli, { seed, config, out = freshDirectory() }: DemoFlags) {
   const { train } = await import('../../studio/train.ts');
   const started = performance.now();
-  const progress = new Progress(output);
+  const progress = new ProgressLine(output);
   try {
     return await withStopSignals(async (signal) => {
       const result = await train(config, {

@@ -9,7 +9,7 @@ import { exitCodeOf, exitCodeOfRun } from '../exit-codes.ts';
 import { duration, interval95 } from '../formatting.ts';
 import type { Cli } from '../main.ts';
 import { describeError } from '../output.ts';
-import { Progress } from '../progress.ts';
+import { ProgressLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:
@@ -82,7 +82,7 @@ async function trainHere(cli: Cli, config: string, flags: TrainFlags) {
   const { name, out, resume, overwrite, require, preflight, yes, profile } = flags;
   const { output } = cli;
   const { train } = await import('../../studio/train.ts');
-  const progress = new Progress(output);
+  const progress = new ProgressLine(output);
   const started = performance.now();
   try {
     return await withStopSignals(async (signal) => {

@@ -5,7 +5,7 @@ import { type Example, exchange, finalText, type Reward, type Trajectory } from 
 import type { Generator } from '../../rollout-generator.ts';
 import type { SampleRecord } from '../../runs/records.ts';
 
-export interface SampleOptions {
+export interface SamplePolicyOptions {
   readonly policy: Policy;
   readonly generator: Generator;
   readonly rewardModel: RewardModel;
@@ -20,7 +20,7 @@ export interface SampleOptions {
 export async function samplePolicy(
   problems: readonly Example[],
   step: number,
-  options: SampleOptions,
+  options: SamplePolicyOptions,
 ): Promise<SampleRecord[]> {
   const { policy, generator, rewardModel, samplesPerProblem, seed, progress, signal } = options;
   const groups = await generator.generate(problems, policy, {

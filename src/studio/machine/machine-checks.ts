@@ -34,7 +34,7 @@ export interface Finding {
 
 /** What checks depend on besides the machine. */
 export interface CheckSubject {
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: NodeJS.ProcessEnv;
   /** The configuration whose model is checked. @default no model is checked */
   readonly config?: Config;
 }

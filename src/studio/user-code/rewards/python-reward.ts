@@ -2,12 +2,12 @@
 import { messageOf } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
-import type { Fault, Progress, RemoteReward, RewardData } from '../../../rewards.ts';
+import type { Progress, RemoteReward, RewardData, RewardFault } from '../../../rewards.ts';
 import { PythonCode, type PythonCodeOptions } from '../../../workers/python-code.ts';
 import { loadPythonModule, parsePython } from '../python-module.ts';
 
 interface Scored {
-  readonly scores: readonly (number | null | Fault)[];
+  readonly scores: readonly (number | null | RewardFault)[];
   readonly metrics: readonly (readonly [name: string, value: number])[];
   readonly extra: Readonly<Record<string, readonly unknown[]>>;
 }
