@@ -75,3 +75,8 @@ export function notFolder(system: string): (config: Config) => string | undefine
     return here && ggufAt(here) && `${model} is a GGUF model on this machine: name a folder of safetensors`;
   };
 }
+
+/** The samples of a problem in an evaluation: the greatest k of pass@k. */
+export function greatestK({ eval: evaluation }: Config): number {
+  return Math.max(...(evaluation?.k ?? [1]));
+}

@@ -3,9 +3,11 @@
 import { batchSizes, type MappedKey, sameNames, trlMapping } from '../../../backends/trl/mapping.ts';
 import type { Config } from '../../../config/schema.ts';
 import { valueAt } from '../../../config/values.ts';
+import { folderRows, problems } from '../folder-rows.ts';
 import {
   by,
   type Given,
+  greatestK,
   type HandoffKey,
   type HandoffRow,
   none,
@@ -17,10 +19,6 @@ import {
 
 /** Every key, those of the section `trl` among them: TRL's trainer reads them here, too. */
 type UnslothKey = Exclude<HandoffKey, 'trl'> | Extract<MappedKey, `trl.${string}`>;
-
-const data = by('the rows of `train.parquet` and `eval.parquet`');
-const prompts = by('the prompts of `train.parquet` and `eval.parquet`');
-const rewards = by('`gradus rewards serve`, which `reward.py` asks');
 
 const episodes = none('TRL samples single turns here, from texts');
 const onePolicy = none('TRL trains on every group, whatever its rewards');
@@ -48,8 +46,6 @@ const updates = (steps: number, { config }: Given) => steps * config.num_iterati
 
 /** The number of updates between two of something; all updates, so only at the end, if `every` is null. */
 const everyUpdates = (every: number | null | undefined, given: Given) => updates(every ?? given.steps, given);
-
-const greatestK = ({ eval: evaluation }: Config) => Math.max(...(evaluation?.k ?? [1]));
 
 /** An argument of `get_peft_model`, which is called for adapters alone. */
 const adapters = (name: string, value: (lora: NonNullable<Config['lora']>) => Override): HandoffRow =>
@@ -80,45 +76,18 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
     notFolder('Unsloth'),
   ),
   chat_template: to('tokenizer.chat_template', ({ chatTemplate }) => chatTemplate),
-  system_prompt: prompts,
-  few_shot: prompts,
-  prompt_column: prompts,
-  prompt_template: prompts,
+  ...folderRows,
   answer_column: by('the rewards'),
-  overlong_prompts: unless(data, '`truncate_left`', ({ overlong_prompts }) =>
+  overlong_prompts: unless(problems, '`truncate_left`', ({ overlong_prompts }) =>
     overlong_prompts === 'truncate_left' ? 'TRL does not cut prompts' : undefined,
   ),
   max_prompt_tokens: to(
     'from_pretrained.max_seq_length',
     ({ config, promptTokens }) => promptTokens + config.max_completion_length,
   ),
-  dataset: data,
-  dataset_config: data,
-  dataset_split: data,
-  columns: data,
-  filter: data,
-  train_limit: data,
-  eval_dataset: data,
-  eval_split: data,
-  eval_fraction: data,
-  taskset: { ...data, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => config.taskset === null } },
-  taskset_config: data,
+  taskset: { ...problems, writes: { 'GRPOConfig.shuffle_dataset': ({ config }) => config.taskset === null } },
   curriculum: none('TRL draws problems without regard to how often they were solved'),
 
-  reward: unless(
-    rewards,
-    'weights that change during training; `diversity`, which compares the completions of a group',
-    ({ reward }) => {
-      if (reward.some(({ weight }) => typeof weight !== 'number'))
-        return '`gradus rewards serve` is not told the step that weights could change with';
-      if (reward.some(({ name }) => name === 'diversity'))
-        return 'diversity compares the completions of a group, and `gradus rewards serve` scores each alone';
-      return undefined;
-    },
-  ),
-  reward_fn: rewards,
-  reward_timeout: rewards,
-  overlong_buffer: rewards,
   adaptive_reward_scaling: none('`gradus rewards serve` keeps no deviation of the values so far'),
   environment: episodes,
   environment_config: episodes,
@@ -199,7 +168,6 @@ export const unslothMapping: Readonly<Record<UnslothKey, HandoffRow>> = {
       'GRPOConfig.eval_steps': (given) => everyUpdates(given.config.eval?.every_steps, given),
     },
   },
-  'eval.limit': data,
   'eval.k': {
     writes: {
       'GRPOConfig.num_generations_eval': ({ config }) => greatestK(config),

@@ -7,6 +7,7 @@ import {
   oneAtATime,
   otherOrder,
 } from '../difference.ts';
+import { greatestK } from '../handoff-row.ts';
 
 export const verlDifferences: readonly Difference[] = [
   { text: 'sampling is vLLM’s, in bfloat16: the same seed gives other completions', holds: always },
@@ -38,11 +39,11 @@ export const verlDifferences: readonly Difference[] = [
   oneAtATime,
   {
     text: 'evaluations are greedy; with k above 1 they sample instead',
-    holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) === 1,
+    holds: (config) => config.eval !== null && greatestK(config) === 1,
   },
   {
     text: 'evaluations sample; there is no greedy accuracy, and best@k in place of pass@k',
-    holds: ({ eval: evaluation }) => evaluation !== null && Math.max(...evaluation.k) > 1,
+    holds: (config) => config.eval !== null && greatestK(config) > 1,
   },
   noBestCheckpoint,
   failuresAreIgnored,

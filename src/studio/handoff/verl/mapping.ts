@@ -1,7 +1,18 @@
 // What becomes of each key of a configuration when verl trains: keys of its ppo_trainer configuration, a part of the hand-off, or a refusal.
 // The table of docs/backends.md is made of it.
 import { type Config, configDefaults } from '../../../config/schema.ts';
-import { by, type Given, type HandoffKey, type HandoffRow, none, notFolder, to, unless } from '../handoff-row.ts';
+import { folderRows, problems } from '../folder-rows.ts';
+import {
+  by,
+  type Given,
+  greatestK,
+  type HandoffKey,
+  type HandoffRow,
+  none,
+  notFolder,
+  to,
+  unless,
+} from '../handoff-row.ts';
 import { clipRange, klDifference, klLossType, rolloutCorrection, verlLoss } from './losses.ts';
 
 const ACTOR = 'actor_rollout_ref.actor';
@@ -9,9 +20,6 @@ const ROLLOUT = 'actor_rollout_ref.rollout';
 const MODEL = 'actor_rollout_ref.model';
 const CORRECTION = 'algorithm.rollout_correction';
 
-const data = by('the rows of `train.parquet` and `eval.parquet`');
-const prompts = by('the prompts of `train.parquet` and `eval.parquet`');
-const rewards = by('`gradus rewards serve`, which `reward.py` asks');
 const engine = by('its engine alone');
 
 const episodes = none('verl plays single turns here; its agent loops cannot run these episodes');
@@ -30,8 +38,6 @@ const NEVER = -1;
 
 /** The number of steps between two of something; all steps, so only at the end, if `every` is null. */
 const everySteps = (every: number | null | undefined, { steps }: Given) => every ?? steps;
-
-const greatestK = ({ eval: evaluation }: Config) => Math.max(...(evaluation?.k ?? [1]));
 
 const trackerNames = { jsonl: 'file', tensorboard: 'tensorboard', mlflow: 'mlflow', wandb: 'wandb' } as const;
 
@@ -60,40 +66,13 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
     notFolder('verl'),
   ),
   chat_template: to(`${MODEL}.custom_chat_template`, ({ chatTemplate }) => chatTemplate),
-  system_prompt: prompts,
-  few_shot: prompts,
-  prompt_column: prompts,
-  prompt_template: prompts,
+  ...folderRows,
   answer_column: by('the rewards, and `ground_truth` in the parquet files'),
   overlong_prompts: by('the rows of the parquet files; with `truncate_left` verl cuts prompts, at the same side'),
   max_prompt_tokens: to('data.max_prompt_length', ({ promptTokens }) => promptTokens),
-  dataset: data,
-  dataset_config: data,
-  dataset_split: data,
-  columns: data,
-  filter: data,
-  train_limit: data,
-  eval_dataset: data,
-  eval_split: data,
-  eval_fraction: data,
-  taskset: { ...data, writes: { 'data.shuffle': ({ config }) => config.taskset === null } },
-  taskset_config: data,
+  taskset: { ...problems, writes: { 'data.shuffle': ({ config }) => config.taskset === null } },
   curriculum: none('verl draws problems without regard to how often they were solved'),
 
-  reward: unless(
-    rewards,
-    'weights that change during training; `diversity`, which compares the completions of a group',
-    ({ reward }) => {
-      if (reward.some(({ weight }) => typeof weight !== 'number'))
-        return 'verl does not tell rewards the step that weights could change with';
-      if (reward.some(({ name }) => name === 'diversity'))
-        return 'diversity compares the completions of a group, and verl scores each alone';
-      return undefined;
-    },
-  ),
-  reward_fn: rewards,
-  reward_timeout: rewards,
-  overlong_buffer: rewards,
   adaptive_reward_scaling: none('each of verl’s reward workers sees only some of the completions'),
   environment: episodes,
   environment_config: episodes,
@@ -276,7 +255,6 @@ export const verlMapping: Readonly<Record<HandoffKey, HandoffRow>> = {
   'eval.every_steps': to('trainer.test_freq', (given) =>
     given.config.eval ? everySteps(given.config.eval.every_steps, given) : NEVER,
   ),
-  'eval.limit': data,
   'eval.k': {
     writes: {
       [`${ROLLOUT}.val_kwargs.n`]: ({ config }) => greatestK(config),
