@@ -261,6 +261,15 @@ test('what owns memory is freed by `dispose()`; `[Symbol.dispose]` is only for `
   assert.deepEqual(calls, []);
 });
 
+test('members that are private are named with #; only a constructor is marked private', () => {
+  const marked = sources.flatMap((file) =>
+    [...read(file).matchAll(/^ +(?:private|protected) (?!constructor)(?:readonly )?\w+/gm)].map(
+      ([member]) => `${file} ${member.trim()}`,
+    ),
+  );
+  assert.deepEqual(marked, []);
+});
+
 const catchAll = /(^|\/)(utils?|helpers?|common|misc)\.ts$/;
 
 test('no file is a catch-all', () => {

@@ -37,38 +37,38 @@ export function isEquivalent(gold: MathNode, answer: MathNode, mode: Equivalence
 type Equation = Relation & { readonly signs: readonly '='[] };
 
 class Comparison {
-  private readonly mode: EquivalenceMode;
+  readonly #mode: EquivalenceMode;
 
   constructor(mode: EquivalenceMode) {
-    this.mode = mode;
+    this.#mode = mode;
   }
 
   areSame(goldGiven: MathNode, answerGiven: MathNode): boolean {
-    const [gold, answer] = this.withoutNames(goldGiven, answerGiven);
+    const [gold, answer] = this.#withoutNames(goldGiven, answerGiven);
     if (gold.kind === 'word' || answer.kind === 'word') return textOf(gold) !== '' && textOf(gold) === textOf(answer);
-    if (gold.kind === 'relation' && answer.kind === 'relation') return this.areSameRelations(gold, answer);
-    if (gold.kind === 'relation') return this.areSameRegions(intervalOf(gold), answer);
-    if (answer.kind === 'relation') return this.mode === 'lenient' && this.areSameRegions(intervalOf(answer), gold);
+    if (gold.kind === 'relation' && answer.kind === 'relation') return this.#areSameRelations(gold, answer);
+    if (gold.kind === 'relation') return this.#areSameRegions(intervalOf(gold), answer);
+    if (answer.kind === 'relation') return this.#mode === 'lenient' && this.#areSameRegions(intervalOf(answer), gold);
     if (gold.kind === 'matrix' || answer.kind === 'matrix') {
-      return gold.kind === answer.kind && this.areSameInOrder(itemsOf(gold), itemsOf(answer));
+      return gold.kind === answer.kind && this.#areSameInOrder(itemsOf(gold), itemsOf(answer));
     }
-    if (gold.kind === 'interval' || answer.kind === 'interval') return this.areSameRegions(gold, answer);
-    if (gold.kind === 'union' || answer.kind === 'union') return this.areSameUnions(gold, answer);
-    if (isCollection(gold) || isCollection(answer)) return this.areSameCollections(gold, answer);
-    return this.areSameExpressions(gold, answer);
+    if (gold.kind === 'interval' || answer.kind === 'interval') return this.#areSameRegions(gold, answer);
+    if (gold.kind === 'union' || answer.kind === 'union') return this.#areSameUnions(gold, answer);
+    if (isCollection(gold) || isCollection(answer)) return this.#areSameCollections(gold, answer);
+    return this.#areSameExpressions(gold, answer);
   }
 
   /** Drops the `x =` of `x = 3` if only one of the two answers has it. */
-  private withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, MathNode] {
+  #withoutNames(gold: MathNode, answer: MathNode): readonly [MathNode, MathNode] {
     const isAnswerEquation = isEquation(answer);
     if (isAnswerEquation && !isEquation(gold)) return [gold, answer.sides.at(-1)!];
     if (!isAnswerEquation && isAssignment(gold)) return [gold.sides.at(-1)!, answer];
     return [gold, answer];
   }
 
-  private areSameExpressions(gold: MathNode, answer: MathNode): boolean {
+  #areSameExpressions(gold: MathNode, answer: MathNode): boolean {
     if (isPlainNumber(gold) || isPlainNumber(answer)) {
-      const same = this.areSameNumbers(gold, answer);
+      const same = this.#areSameNumbers(gold, answer);
       if (same !== undefined) return same;
     }
     const [goldValue, answerValue] = [exactValue(gold), exactValue(answer)];
@@ -78,13 +78,13 @@ class Comparison {
   }
 
   /** Compares with a number as written: decimals to six places, and 9% as both 0.09 and 9. */
-  private areSameNumbers(gold: MathNode, answer: MathNode): boolean | undefined {
+  #areSameNumbers(gold: MathNode, answer: MathNode): boolean | undefined {
     const [goldValue, answerValue] = [exactValue(gold), exactValue(answer)];
     const [goldBare, answerBare] = [withoutPercent(gold), withoutPercent(answer)];
     if (isPercent(gold) !== isPercent(answer) && isPlainNumber(gold) && isPlainNumber(answer)) {
       const [goldCount, answerCount] = [exactValue(goldBare)!, exactValue(answerBare)!];
       const areWhole = !isDecimal(goldBare) && !isDecimal(answerBare);
-      if ((areWhole || this.mode === 'lenient') && isEqual(goldCount, answerCount)) return true;
+      if ((areWhole || this.#mode === 'lenient') && isEqual(goldCount, answerCount)) return true;
     }
     if (!isDecimal(goldBare) && !isDecimal(answerBare)) return undefined;
     if (goldValue && answerValue) return roundTo(goldValue, DECIMAL_PLACES) === roundTo(answerValue, DECIMAL_PLACES);
@@ -96,36 +96,36 @@ class Comparison {
     return Math.round(toNumber(written) * scale) === Math.round(other.re * scale);
   }
 
-  private areSameRelations(gold: Relation, answer: Relation): boolean {
+  #areSameRelations(gold: Relation, answer: Relation): boolean {
     if (isAssignment(gold) && isEquation(answer)) {
       const assigned = isAssignment(answer) ? answer : reversed(answer);
-      if (isAssignment(assigned) && this.areSameAssignments(gold, assigned)) return true;
+      if (isAssignment(assigned) && this.#areSameAssignments(gold, assigned)) return true;
       // 2x = 6 does not count as x = 3, for it has yet to be solved; but y = 1 − x and x + y = 1 are equal.
       if (variablesOf(gold.sides.at(-1)!).length === 0) return false;
     }
     if (gold.sides.length !== answer.sides.length) return false;
-    return this.arePairwiseSame(gold, answer) || this.arePairwiseSame(gold, reversed(answer));
+    return this.#arePairwiseSame(gold, answer) || this.#arePairwiseSame(gold, reversed(answer));
   }
 
   /** Equal names and equal values; `x = 1 + 2 = 3` has the value after the last sign. */
-  private areSameAssignments(gold: Relation, answer: Relation): boolean {
+  #areSameAssignments(gold: Relation, answer: Relation): boolean {
     const isSameName = haveSameValues(gold.sides[0]!, answer.sides[0]!);
     return isSameName && this.areSame(gold.sides.at(-1)!, answer.sides.at(-1)!);
   }
 
   /** Compares chains of inequalities: each difference b − a of `a < b` must equal its counterpart up to a positive factor. */
-  private arePairwiseSame(gold: Relation, answer: Relation): boolean {
+  #arePairwiseSame(gold: Relation, answer: Relation): boolean {
     return gold.signs.every((sign, i) => {
       const [goldDifference, answerDifference] = [difference(gold, i), difference(answer, i)];
       const factor = ratio(goldDifference, answerDifference);
       if (factor === undefined || sign !== answer.signs[i]) return false;
       return sign === '=' || sign === '!='
         ? true
-        : factor > 0 && (this.mode === 'lenient' || Math.abs(factor - 1) < 1e-9);
+        : factor > 0 && (this.#mode === 'lenient' || Math.abs(factor - 1) < 1e-9);
     });
   }
 
-  private areSameRegions(goldRegion: MathNode | undefined, answerRegion: MathNode): boolean {
+  #areSameRegions(goldRegion: MathNode | undefined, answerRegion: MathNode): boolean {
     const [gold, answer] = [goldRegion && asInterval(goldRegion), asInterval(answerRegion)];
     if (gold?.kind !== 'interval' || answer.kind !== 'interval') return false;
     return (
@@ -136,29 +136,29 @@ class Comparison {
     );
   }
 
-  private areSameUnions(gold: MathNode, answer: MathNode): boolean {
+  #areSameUnions(gold: MathNode, answer: MathNode): boolean {
     if (gold.kind !== 'union' || answer.kind !== 'union') return false;
-    return this.areSameInAnyOrder(gold.parts.map(asInterval), answer.parts.map(asInterval));
+    return this.#areSameInAnyOrder(gold.parts.map(asInterval), answer.parts.map(asInterval));
   }
 
-  private areSameCollections(gold: MathNode, answer: MathNode): boolean {
-    const [goldItems, answerItems] = [this.distinctItems(gold), this.distinctItems(answer)];
-    const isOrdered = this.mode === 'strict' && gold.kind === 'tuple';
-    return isOrdered ? this.areSameInOrder(goldItems, answerItems) : this.areSameInAnyOrder(goldItems, answerItems);
+  #areSameCollections(gold: MathNode, answer: MathNode): boolean {
+    const [goldItems, answerItems] = [this.#distinctItems(gold), this.#distinctItems(answer)];
+    const isOrdered = this.#mode === 'strict' && gold.kind === 'tuple';
+    return isOrdered ? this.#areSameInOrder(goldItems, answerItems) : this.#areSameInAnyOrder(goldItems, answerItems);
   }
 
   /** The items, without duplicates unless their order matters. A node that is not a collection is its own only item. */
-  private distinctItems(node: MathNode): readonly MathNode[] {
+  #distinctItems(node: MathNode): readonly MathNode[] {
     const items = itemsOf(node);
     if (node.kind === 'tuple') return items;
     return items.filter((item, i) => !items.slice(0, i).some((earlier) => this.areSame(earlier, item)));
   }
 
-  private areSameInOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
+  #areSameInOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
     return gold.length === answer.length && gold.every((item, i) => this.areSame(item, answer[i]!));
   }
 
-  private areSameInAnyOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
+  #areSameInAnyOrder(gold: readonly MathNode[], answer: readonly MathNode[]): boolean {
     if (gold.length !== answer.length) return false;
     const left = [...answer];
     return gold.every((item) => {

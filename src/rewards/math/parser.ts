@@ -46,88 +46,79 @@ function isText(tokens: readonly Token[]): boolean {
 }
 
 class Parser {
-  private readonly tokens: readonly Token[];
-  private at = 0;
-  private depth = 0;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #depth = 0;
 
   constructor(tokens: readonly Token[]) {
-    this.tokens = tokens;
+    this.#tokens = tokens;
   }
 
   parseAll(): MathNode {
-    const items = this.parseItems();
-    if (this.at < this.tokens.length) throw new NotMathematics();
+    const items = this.#parseItems();
+    if (this.#at < this.#tokens.length) throw new NotMathematics();
     return items.length === 1 ? items[0]! : { kind: 'list', items };
   }
 
   /** Items between commas or semicolons. */
-  private parseItems(): MathNode[] {
-    const items = [this.parseRelation()];
-    while (this.takeMark(',', ';')) items.push(this.parseRelation());
+  #parseItems(): MathNode[] {
+    const items = [this.#parseRelation()];
+    while (this.#takeMark(',', ';')) items.push(this.#parseRelation());
     return items;
   }
 
-  private parseRelation(): MathNode {
-    const sides = [this.parseUnion()];
+  #parseRelation(): MathNode {
+    const sides = [this.#parseUnion()];
     const signs: RelationSign[] = [];
     for (;;) {
       // `x ∈ S` means the answer S.
-      if (this.takeMark('∈')) return this.parseUnion();
-      const sign = this.peek();
+      if (this.#takeMark('∈')) return this.#parseUnion();
+      const sign = this.#peek();
       if (sign?.kind !== 'mark' || !relationSigns.has(sign.text)) break;
-      this.at++;
+      this.#at++;
       signs.push(sign.text as RelationSign);
-      sides.push(this.parseUnion());
+      sides.push(this.#parseUnion());
     }
     return signs.length === 0 ? sides[0]! : ({ kind: 'relation', sides, signs } satisfies Relation);
   }
 
-  private parseUnion(): MathNode {
-    const parts = [this.parseSum()];
-    while (this.takeMark('∪')) parts.push(this.parseSum());
+  #parseUnion(): MathNode {
+    const parts = [this.#parseSum()];
+    while (this.#takeMark('∪')) parts.push(this.#parseSum());
     return parts.length === 1 ? parts[0]! : { kind: 'union', parts };
   }
 
-  private parseSum(): MathNode {
-    let sum: MathNode;
-    if (this.takeMark('±')) {
-      const operand = this.parseProduct();
-      sum = { kind: 'set', items: [operand, operation('negate', operand)] };
-    } else {
-      sum = this.parseProduct();
-    }
+  #parseSum(): MathNode {
+    let sum = this.#takeMark('±') ? eitherSign(this.#parseProduct()) : this.#parseProduct();
     for (;;) {
-      if (this.takeMark('+')) sum = operation('add', sum, this.parseProduct());
-      else if (this.takeMark('-')) sum = operation('add', sum, operation('negate', this.parseProduct()));
-      else if (this.takeMark('±')) {
-        const operand = this.parseProduct();
-        const items = [operation('add', sum, operand), operation('add', sum, operation('negate', operand))];
-        sum = { kind: 'set', items };
-      } else return sum;
+      if (this.#takeMark('+')) sum = operation('add', sum, this.#parseProduct());
+      else if (this.#takeMark('-')) sum = operation('add', sum, operation('negate', this.#parseProduct()));
+      else if (this.#takeMark('±')) sum = eitherSign(this.#parseProduct(), sum);
+      else return sum;
     }
   }
 
-  private parseProduct(): MathNode {
-    let product = this.parseUnary();
+  #parseProduct(): MathNode {
+    let product = this.#parseUnary();
     for (;;) {
-      if (this.takeMark('*')) product = operation('multiply', product, this.parseUnary());
-      else if (this.takeMark('/')) product = operation('divide', product, this.parseUnary());
-      else if (this.startsFactor()) product = this.parseImplicitFactor(product);
+      if (this.#takeMark('*')) product = operation('multiply', product, this.#parseUnary());
+      else if (this.#takeMark('/')) product = operation('divide', product, this.#parseUnary());
+      else if (this.#startsFactor()) product = this.#parseImplicitFactor(product);
       else return product;
     }
   }
 
   /** `2x` is a product; `1\frac{1}{2}` and `1 1/2` are mixed numbers. */
-  private parseImplicitFactor(before: MathNode): MathNode {
+  #parseImplicitFactor(before: MathNode): MathNode {
     const isWhole = before.kind === 'number' && !before.isDecimal;
-    const next = this.peek()!;
+    const next = this.#peek()!;
     if (isWhole && next.kind === 'number') {
-      const part = this.parsePower();
-      if (part.kind !== 'number' || !this.takeMark('/')) throw new NotMathematics();
-      return operation('add', before, operation('divide', part, this.parsePower()));
+      const part = this.#parsePower();
+      if (part.kind !== 'number' || !this.#takeMark('/')) throw new NotMathematics();
+      return operation('add', before, operation('divide', part, this.#parsePower()));
     }
     const isFraction = next.text === '\\frac';
-    const factor = this.parsePower();
+    const factor = this.#parsePower();
     const isMixed =
       isWhole &&
       isFraction &&
@@ -137,93 +128,83 @@ class Parser {
     return operation(isMixed ? 'add' : 'multiply', before, factor);
   }
 
-  private parseUnary(): MathNode {
-    this.deeper();
-    const node = this.takeMark('-')
-      ? operation('negate', this.parseUnaryFactor())
-      : this.takeMark('+')
-        ? this.parseUnary()
-        : this.parsePower();
-    this.depth--;
-    return node;
+  #parseUnary(): MathNode {
+    return this.#nested(() => {
+      if (this.#takeMark('-')) return operation('negate', this.#parseUnaryFactor());
+      return this.#takeMark('+') ? this.#parseUnary() : this.#parsePower();
+    });
   }
 
   /** Parses a factor with its sign. In −1\frac{1}{2} the minus applies to the whole mixed number. */
-  private parseUnaryFactor(): MathNode {
-    const factor = this.parseUnary();
-    const isMixed = factor.kind === 'number' && !factor.isDecimal && this.peek()?.text === '\\frac';
-    return isMixed ? this.parseImplicitFactor(factor) : factor;
+  #parseUnaryFactor(): MathNode {
+    const factor = this.#parseUnary();
+    const isMixed = factor.kind === 'number' && !factor.isDecimal && this.#peek()?.text === '\\frac';
+    return isMixed ? this.#parseImplicitFactor(factor) : factor;
   }
 
-  private parsePower(): MathNode {
-    let base = this.parsePrimary();
+  #parsePower(): MathNode {
+    let base = this.#parsePrimary();
     for (;;) {
-      if (this.takeMark('^')) {
-        if (this.takeMark('°')) base = operation('degrees', base);
-        else if (this.peek()?.text === '{' && this.peek(1)?.text === '°' && this.peek(2)?.text === '}') {
-          this.at += 3;
+      if (this.#takeMark('^')) {
+        if (this.#takeMark('°')) base = operation('degrees', base);
+        else if (this.#peek()?.text === '{' && this.#peek(1)?.text === '°' && this.#peek(2)?.text === '}') {
+          this.#at += 3;
           base = operation('degrees', base);
-        } else base = operation('power', base, this.parseExponent());
-      } else if (this.takeMark('!')) base = operation('factorial', base);
-      else if (this.takeMark('%')) base = operation('percent', base);
-      else if (this.takeMark('°')) base = operation('degrees', base);
-      else if (this.takeMark('_')) base = this.parseSubscript(base);
+        } else base = operation('power', base, this.#parseExponent());
+      } else if (this.#takeMark('!')) base = operation('factorial', base);
+      else if (this.#takeMark('%')) base = operation('percent', base);
+      else if (this.#takeMark('°')) base = operation('degrees', base);
+      else if (this.#takeMark('_')) base = this.#parseSubscript(base);
       else return base;
     }
   }
 
-  private parseExponent(): MathNode {
-    this.deeper();
-    const exponent = this.takeMark('-') ? operation('negate', this.parsePower()) : this.parsePrimary();
-    this.depth--;
-    return exponent;
+  #parseExponent(): MathNode {
+    return this.#nested(() => (this.#takeMark('-') ? operation('negate', this.#parsePower()) : this.#parsePrimary()));
   }
 
   /** A subscript makes a name a different name. On a number it is the base, which is ignored when digits are compared. */
-  private parseSubscript(base: MathNode): MathNode {
-    const start = this.at;
-    this.parsePrimary();
+  #parseSubscript(base: MathNode): MathNode {
+    const start = this.#at;
+    this.#parsePrimary();
     if (base.kind === 'number') return base;
     if (base.kind !== 'symbol') throw new NotMathematics();
-    const index = this.tokens.slice(start, this.at).map(({ text }) => text);
+    const index = this.#tokens.slice(start, this.#at).map(({ text }) => text);
     return { kind: 'symbol', name: `${base.name}_${index.filter((text) => !/[{}]/.test(text)).join('')}` };
   }
 
-  private parsePrimary(): MathNode {
-    const token = this.tokens[this.at++];
+  #parsePrimary(): MathNode {
+    const token = this.#tokens[this.#at++];
     if (token === undefined) throw new NotMathematics();
     if (token.kind === 'number') return numberNode(token.text);
-    if (token.kind === 'name') return this.parseName(token.text);
+    if (token.kind === 'name') return this.#parseName(token.text);
     if (token.kind === 'text') return { kind: 'word', text: token.text };
     if (token.kind === 'word') throw new NotMathematics();
-    this.deeper();
-    const node = this.parseMark(token.text);
-    this.depth--;
-    return node;
+    return this.#nested(() => this.#parseMark(token.text));
   }
 
-  private parseMark(mark: string): MathNode {
+  #parseMark(mark: string): MathNode {
     switch (mark) {
       case '(':
       case '[':
-        return this.parseBrackets(mark);
+        return this.#parseBrackets(mark);
       case '\\{':
-        return this.parseSet();
+        return this.#parseSet();
       case '∅':
         return { kind: 'set', items: [] };
       case '{':
-        return this.parseGroup();
+        return this.#parseGroup();
       case '\\frac':
-        return operation('divide', this.parsePrimary(), this.parsePrimary());
+        return operation('divide', this.#parsePrimary(), this.#parsePrimary());
       case '\\binom':
-        return operation('binomial', this.parsePrimary(), this.parsePrimary());
+        return operation('binomial', this.#parsePrimary(), this.#parsePrimary());
       case '\\begin':
-        return this.parseMatrix();
+        return this.#parseMatrix();
       case '|':
       case '⌊':
       case '⌈': {
-        const inner = this.parseSum();
-        this.expect(closers[mark]!);
+        const inner = this.#parseSum();
+        this.#expect(closers[mark]!);
         return operation(operationOfFence[mark]!, inner);
       }
       default:
@@ -231,10 +212,10 @@ class Parser {
     }
   }
 
-  private parseBrackets(opener: string): MathNode {
-    if (this.takeMark(')')) return { kind: 'tuple', items: [] };
-    const items = this.parseItems();
-    const closer = this.takeMark(')', ']');
+  #parseBrackets(opener: string): MathNode {
+    if (this.#takeMark(')')) return { kind: 'tuple', items: [] };
+    const items = this.#parseItems();
+    const closer = this.#takeMark(')', ']');
     if (!closer) throw new NotMathematics();
     const [start, end] = items;
     if (items.length === 1) return start!;
@@ -246,109 +227,116 @@ class Parser {
     return { kind: 'tuple', items };
   }
 
-  private parseSet(): MathNode {
-    if (this.takeMark('\\}')) return { kind: 'set', items: [] };
-    const items = this.parseItems();
-    this.expect('\\}');
+  #parseSet(): MathNode {
+    if (this.#takeMark('\\}')) return { kind: 'set', items: [] };
+    const items = this.#parseItems();
+    this.#expect('\\}');
     return { kind: 'set', items };
   }
 
   /** Parses braces: in TeX they group, in plain text several items in braces make a set. */
-  private parseGroup(): MathNode {
-    if (this.takeMark('}')) return { kind: 'set', items: [] };
-    const items = this.parseItems();
-    this.expect('}');
+  #parseGroup(): MathNode {
+    if (this.#takeMark('}')) return { kind: 'set', items: [] };
+    const items = this.#parseItems();
+    this.#expect('}');
     return items.length === 1 ? items[0]! : { kind: 'set', items };
   }
 
-  private parseMatrix(): MathNode {
-    this.skipEnvironmentName();
+  #parseMatrix(): MathNode {
+    this.#skipEnvironmentName();
     const rows: MathNode[][] = [[]];
     for (;;) {
-      rows.at(-1)!.push(this.parseSum());
-      if (this.takeMark('&')) continue;
-      if (this.takeMark('\\\\')) {
-        if (this.peek()?.text === '\\end') break;
+      rows.at(-1)!.push(this.#parseSum());
+      if (this.#takeMark('&')) continue;
+      if (this.#takeMark('\\\\')) {
+        if (this.#peek()?.text === '\\end') break;
         rows.push([]);
       } else break;
     }
-    this.expect('\\end');
-    this.skipEnvironmentName();
+    this.#expect('\\end');
+    this.#skipEnvironmentName();
     return { kind: 'matrix', items: rows.map((items) => ({ kind: 'tuple', items })) };
   }
 
-  private skipEnvironmentName(): void {
-    this.expect('{');
-    if (!/^[pbvBV]?matrix$/.test(this.tokens[this.at++]?.text ?? '')) throw new NotMathematics();
-    this.expect('}');
+  #skipEnvironmentName(): void {
+    this.#expect('{');
+    if (!/^[pbvBV]?matrix$/.test(this.#tokens[this.#at++]?.text ?? '')) throw new NotMathematics();
+    this.#expect('}');
   }
 
-  private parseName(name: string): MathNode {
+  #parseName(name: string): MathNode {
     if (!functionNames.has(name)) return name === 'infinity' ? infinity : { kind: 'symbol', name };
-    this.deeper();
-    const node = this.parseFunction(name);
-    this.depth--;
-    return node;
+    return this.#nested(() => this.#parseFunction(name));
   }
 
-  private parseFunction(name: string): MathNode {
-    if (name === 'sqrt') return this.parseRoot();
-    const base = name === 'log' && this.takeMark('_') ? this.parsePrimary() : undefined;
-    const exponent = this.takeMark('^') ? this.parseExponent() : undefined;
-    const operands = this.parseOperands();
+  #parseFunction(name: string): MathNode {
+    if (name === 'sqrt') return this.#parseRoot();
+    const base = name === 'log' && this.#takeMark('_') ? this.#parsePrimary() : undefined;
+    const exponent = this.#takeMark('^') ? this.#parseExponent() : undefined;
+    const operands = this.#parseOperands();
     const applied = apply(name, operands, base);
     return exponent ? operation('power', applied, exponent) : applied;
   }
 
   /** `\sqrt{2}`, `\sqrt[3]{2}`, `\sqrt2`, `sqrt(2)`. */
-  private parseRoot(): MathNode {
-    if (this.takeMark('[')) {
-      const degree = this.parseSum();
-      this.expect(']');
-      return operation('root', degree, this.parsePrimary());
+  #parseRoot(): MathNode {
+    if (this.#takeMark('[')) {
+      const degree = this.#parseSum();
+      this.#expect(']');
+      return operation('root', degree, this.#parsePrimary());
     }
-    return operation('sqrt', this.parsePrimary());
+    return operation('sqrt', this.#parsePrimary());
   }
 
   /** `\sin(x)`, `\max(1, 2)`, and `\sin 2x`, where the operand is the whole product. */
-  private parseOperands(): readonly MathNode[] {
-    if (this.takeMark('(')) {
-      const items = this.parseItems();
-      this.expect(')');
+  #parseOperands(): readonly MathNode[] {
+    if (this.#takeMark('(')) {
+      const items = this.#parseItems();
+      this.#expect(')');
       return items;
     }
-    let operand = this.parseUnary();
-    while (this.startsFactor() && !functionNames.has(this.peek()!.text)) {
-      operand = operation('multiply', operand, this.parsePower());
+    let operand = this.#parseUnary();
+    while (this.#startsFactor() && !functionNames.has(this.#peek()!.text)) {
+      operand = operation('multiply', operand, this.#parsePower());
     }
     return [operand];
   }
 
-  private startsFactor(): boolean {
-    const token = this.peek();
+  #startsFactor(): boolean {
+    const token = this.#peek();
     if (token === undefined) return false;
     if (token.kind !== 'mark') return token.kind === 'number' || token.kind === 'name';
     return /^(?:[({⌊⌈]|\\(?:frac|binom|begin))$/.test(token.text);
   }
 
-  private peek(ahead = 0): Token | undefined {
-    return this.tokens[this.at + ahead];
+  #peek(ahead = 0): Token | undefined {
+    return this.#tokens[this.#at + ahead];
   }
 
-  private takeMark(...marks: string[]): string | undefined {
-    const token = this.peek();
+  #takeMark(...marks: string[]): string | undefined {
+    const token = this.#peek();
     if (token?.kind !== 'mark' || !marks.includes(token.text)) return undefined;
-    this.at++;
+    this.#at++;
     return token.text;
   }
 
-  private expect(mark: string): void {
-    if (!this.takeMark(mark)) throw new NotMathematics();
+  #expect(mark: string): void {
+    if (!this.#takeMark(mark)) throw new NotMathematics();
   }
 
-  private deeper(): void {
-    if (++this.depth > DEEPEST_NESTING) throw new NotMathematics();
+  /** Parses what lies one level deeper. */
+  #nested(parse: () => MathNode): MathNode {
+    if (++this.#depth > DEEPEST_NESTING) throw new NotMathematics();
+    const node = parse();
+    this.#depth--;
+    return node;
   }
+}
+
+/** ± operand, after a sum or alone. */
+function eitherSign(operand: MathNode, sum?: MathNode): MathNode {
+  const signed = [operand, operation('negate', operand)];
+  return { kind: 'set', items: sum ? signed.map((term) => operation('add', sum, term)) : signed };
 }
 
 function numberNode(text: string): MathNode {
