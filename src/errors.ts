@@ -81,6 +81,11 @@ function beginning(text: string): string {
   return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS)}… (${text.length} characters)`;
 }
 
+/** The text, or its first `most` characters and `…` if it is longer, to be quoted in a message. */
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 /** The kind of a value, for error messages: `undefined`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);

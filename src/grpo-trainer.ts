@@ -15,10 +15,10 @@ import {
   assertCount,
   assertExamples,
   assertGroups,
-  assertLearningRate,
   assertReported,
   assertRewards,
   assertUpdated,
+  learningRateAt,
 } from './protocol-checks.ts';
 import { streamSeed } from './random.ts';
 import { type RewardWeights, reweighed } from './reward-weights.ts';
@@ -142,7 +142,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const loaded = dataLoader.observe?.(sampled);
     rewardWeights?.observe(sampled.flatMap(({ rewards }) => rewards));
     const groups = this.#withAdvantages(sampled, weights);
-    const learningRate = this.#learningRate(step);
+    const learningRate = learningRateAt(step, this.#options.learningRate);
     const updates = await this.#update(this.#sequences(groups), learningRate, numIterations);
     clock.lap('update');
 
@@ -290,13 +290,6 @@ export class GrpoTrainer<E extends Example = Example> {
         batch = batch.map((sequence, i) => ({ ...sequence, oldLogprobs: result.logprobs[i]! }));
     }
     return metrics;
-  }
-
-  #learningRate(step: number): number {
-    const { learningRate } = this.#options;
-    const rate = typeof learningRate === 'number' ? learningRate : learningRate(step);
-    assertLearningRate(rate);
-    return rate;
   }
 }
 

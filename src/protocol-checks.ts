@@ -11,9 +11,10 @@ export function assertCount(name: string, value: number, least: number): void {
   throw invalid('OPTION_INVALID', `${name}: expected an integer of at least ${least}, got ${String(value)}`, name);
 }
 
-/** Throws `OPTION_INVALID` unless the learning rate is a finite number of at least 0. */
-export function assertLearningRate(value: number): void {
-  if (Number.isFinite(value) && value >= 0) return;
+/** The learning rate of a step. Throws `OPTION_INVALID` unless it is a finite number of at least 0. */
+export function learningRateAt(step: number, learningRate: number | ((step: number) => number)): number {
+  const value = typeof learningRate === 'number' ? learningRate : learningRate(step);
+  if (Number.isFinite(value) && value >= 0) return value;
   const message = `learningRate: expected a finite number of at least 0, got ${String(value)}`;
   throw invalid('OPTION_INVALID', message, 'learningRate');
 }

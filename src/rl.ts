@@ -141,6 +141,15 @@ export interface Reward {
   readonly metrics?: Readonly<Record<string, number>>;
 }
 
+/**
+ * 1 if a completion is correct, else 0; `null` if the decisive reward does not apply or failed.
+ * @param decisive the name of that reward
+ */
+export function correctness({ parts }: Reward, decisive: string): number | null {
+  const value = parts[decisive] ?? null;
+  return value === null ? null : Number(value >= 1);
+}
+
 /** The trajectories of one example, whose scores are compared with one another. */
 export interface Group<E extends Example = Example> {
   /** Unique in a run. */

@@ -2,7 +2,7 @@
 import type { DataLoader } from './data.ts';
 import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
-import { assertLearningRate } from './protocol-checks.ts';
+import { learningRateAt } from './protocol-checks.ts';
 import type { Example } from './rl.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
@@ -31,8 +31,7 @@ export class SupervisedTrainer<E extends Example = Example> {
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
       const start = performance.now();
       const sequences = dataLoader.next(promptsPerStep).map(sequence);
-      const rate = typeof learningRate === 'number' ? learningRate : learningRate(step);
-      assertLearningRate(rate);
+      const rate = learningRateAt(step, learningRate);
       const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
       const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
       const milliseconds = performance.now() - start;

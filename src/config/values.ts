@@ -1,6 +1,5 @@
 // Reads, sets and lists nested values by paths of keys.
-import { isObject } from '../errors.ts';
-import { shortened } from '../shortened.ts';
+import { isObject, shortened } from '../errors.ts';
 
 export type KeyPath = readonly PropertyKey[];
 

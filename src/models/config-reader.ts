@@ -1,6 +1,5 @@
 // Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
-import { GradusError } from '../errors.ts';
-import { shortened } from '../shortened.ts';
+import { GradusError, shortened } from '../errors.ts';
 import type { SlidingLayers } from './layers.ts';
 import { type RopeSettings, readRopeScaling, ropeScalings } from './rope-settings.ts';
 

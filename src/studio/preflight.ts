@@ -14,7 +14,7 @@ import { type Example, type Group, type Trajectory, wasPlayed } from '../rl.ts';
 import type { SampleRecord } from '../runs/records.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { type Check, failed, isBlocking, passed, share, threeDigits } from './checks.ts';
-import { heldOutCheck, rowChecks, templateCheck } from './data/check-data.ts';
+import { heldOutCheck, rowChecks, templateCheck } from './data/data-checks.ts';
 import { scoreGoldAnswers } from './data/gold-answers.ts';
 import { stepCount } from './data/problems.ts';
 import { sampleRecord } from './evaluation/sample-policy.ts';

@@ -4,7 +4,7 @@ import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
 import { finalText, type Group, type GroupReason } from '../rl.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
-import { goldAnswersCheck, opening } from './data/check-data.ts';
+import { goldAnswersCheck, opening } from './data/data-checks.ts';
 import { answerOf, type GoldVerdict } from './data/gold-answers.ts';
 import type { Setup } from './setup.ts';
 

@@ -1,19 +1,22 @@
 // Checks the data of a configuration before anything is sampled: prompts, their lengths, right answers, splits. Needs only the tokenizer.
 import { backendOf } from '../../backends/backends.ts';
-import type { TemplateUse } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
-import { counted } from '../../counted.ts';
-import type { Message } from '../../message.ts';
-import type { Renderer } from '../../rendering.ts';
-import type { Example, State } from '../../rl.ts';
-import { FEWEST_PROBLEMS } from '../../runs/verdict.ts';
-import { shortened } from '../../shortened.ts';
-import { type Check, failed, passed, share } from '../checks.ts';
+import type { Example } from '../../rl.ts';
+import type { Check } from '../checks.ts';
 import { openings, openTask } from '../task.ts';
-import type { OpenReward } from '../user-code/rewards/open-rewards.ts';
-import { answerOf, type GoldVerdict, scoreGoldAnswers } from './gold-answers.ts';
+import { goldEpisodes } from '../user-code/environments/check-environment.ts';
+import {
+  duplicatePromptsCheck,
+  goldAnswersCheck,
+  heldOutCheck,
+  leakageCheck,
+  promptLengthCheck,
+  rowChecks,
+  templateCheck,
+} from './data-checks.ts';
+import { scoreGoldAnswers } from './gold-answers.ts';
 import { type LengthDistribution, promptLengths } from './length-distribution.ts';
-import { type Problems, promptColumns } from './problems.ts';
+import type { Problems } from './problems.ts';
 
 export interface DataCheck {
   readonly checks: readonly Check[];
@@ -30,7 +33,6 @@ const OPENED_EPISODES = 500;
 
 /** Checks the data of a configuration. Throws if the data, the rewards or the tokenizer cannot be opened. */
 export async function checkData(config: Config): Promise<DataCheck> {
-  const { goldEpisodes } = await import('../user-code/environments/check-environment.ts');
   const task = await openTask(config);
   const problems = problemsToOpen(task.problems, config);
   const backend = await backendOf(config);
@@ -64,243 +66,4 @@ function problemsToOpen(problems: Problems, { environment }: Config): Problems {
   if (environment === null) return problems;
   const { train, eval: heldOut } = problems;
   return { train: train.slice(0, OPENED_EPISODES), eval: heldOut.slice(0, OPENED_EPISODES) };
-}
-
-type Prompt = (row: Example) => readonly Message[];
-
-/** The markers that chat templates write between messages. A prompt that contains one has had a template applied to it already. */
-const marker = /<\|[^|\s]+\|>|\[\/?INST\]|<(start|end)_of_turn>/;
-
-/** Prompts that are rendered to see whether they differ: the first two that do suffice. */
-const COMPARED_PROMPTS = 100;
-
-/** Checks that the model's chat template, if it has one, is applied to prompts exactly once, and that prompts differ once it is. */
-export function templateCheck(
-  template: TemplateUse,
-  rows: readonly Example[],
-  opening: (row: Example) => State,
-  renderer: Renderer,
-): Check {
-  const id = 'chat_template';
-  if (template === 'applied' && areRenderedAlike(rows.slice(0, COMPARED_PROMPTS).map(opening), renderer)) {
-    const hint = 'the template must write messages: set chat_template to one that does, or to none for plain text';
-    return failed(
-      id,
-      'error',
-      'different prompts become the same text: the model would not see what it is asked',
-      hint,
-    );
-  }
-  const marked =
-    template === 'applied' && rows.some((row) => opening(row).messages.some(({ content }) => marker.test(content)));
-  if (marked) {
-    const hint = 'give the plain text of the prompt: the template is applied here';
-    return failed(id, 'warning', 'prompts hold the markers of a chat template already, which is applied to them', hint);
-  }
-  if (template === 'ignored') {
-    const hint = 'set chat_template: auto, unless the model is to continue plain text';
-    return failed(id, 'warning', 'the model has a chat template, but prompts are plain text', hint);
-  }
-  return passed(id, template === 'applied' ? 'applied to every prompt' : 'the model has none: prompts are plain text');
-}
-
-/** Whether different prompts are all rendered to the same ids. */
-function areRenderedAlike(states: readonly State[], renderer: Renderer): boolean {
-  const different = new Map(states.map((state) => [JSON.stringify(state.messages), state]));
-  if (different.size < 2) return false;
-  let first: string | undefined;
-  for (const state of different.values()) {
-    const ids = renderer.render(state).ids.join();
-    first ??= ids;
-    if (ids !== first) return false;
-  }
-  return true;
-}
-
-/**
- * Judges how a reward scored the right answers.
- * @param tolerated the fraction of rollouts whose reward may fail in training
- */
-export function goldAnswersCheck({ reward, column, compares, rows, ...counts }: GoldVerdict, tolerated: number): Check {
-  const id = `gold_answers/${reward}`;
-  const { full, zero, failed: errors, example } = counts;
-  if (full === rows) return passed(id, `all ${rows} gold answers score 1`);
-  const { prompt, answer, score, error } = example!;
-  const shown = `${JSON.stringify(answer.slice(-60))}, the answer to ${JSON.stringify(opening(prompt))}: ${error ?? `scores ${score}`}`;
-  const remedy =
-    answer.trim() === ''
-      ? `filter: {${column}: {matches: '\\S'}} leaves such rows out`
-      : 'try wordings with gradus rewards test';
-  const hint = `see ${shown}; ${remedy}`;
-  if (errors === rows) return failed(id, 'error', `the reward fails on all ${rows} gold answers`, hint);
-  if (compares && errors / rows > tolerated) {
-    return failed(id, 'error', `the reward fails on ${share(errors, rows)} gold answers`, hint);
-  }
-  if (zero === rows) {
-    return failed(id, compares ? 'error' : 'warning', `none of ${rows} gold answers scores above 0`, hint);
-  }
-  if (!compares && errors === 0) return passed(id, `${share(full, rows)} gold answers score 1, ${zero} score 0`);
-  return failed(id, 'warning', `${share(rows - full, rows)} gold answers score below 1, ${errors} of them fail`, hint);
-}
-
-/** What rows tell by themselves: whether prompts are empty, hold their answers or do not tell what is asked, whether answers are nearly all the same. */
-export function rowChecks(
-  rows: readonly Example[],
-  rewards: readonly OpenReward[],
-  prompt: Prompt,
-  config: Config,
-): readonly Check[] {
-  return [
-    emptyPromptsCheck(rows, prompt, config),
-    ...answeredPromptsCheck(rows, prompt, config),
-    ...disputedPromptsCheck(rows, prompt, config),
-    ...usualAnswerCheck(rows, rewards),
-  ];
-}
-
-/** The beginning of a prompt, by which its row can be found. */
-export function opening(prompt: string): string {
-  return shortened(prompt.trim(), 40);
-}
-
-function emptyPromptsCheck(rows: readonly Example[], prompt: Prompt, config: Config): Check {
-  const id = 'prompt_empty';
-  const empty = rows.filter((row) => prompt(row).at(-1)!.content.trim() === '').length;
-  if (empty === 0) return passed(id, 'no prompt is empty');
-  return failed(
-    id,
-    empty / rows.length > config.max_error_fraction ? 'error' : 'warning',
-    `${share(empty, rows.length)} prompts are empty`,
-    `correct prompt_column, or leave these rows out: filter: {${promptColumns(config)[0] ?? 'COLUMN'}: {matches: '\\S'}}`,
-  );
-}
-
-/** A conversation whose last turn is the assistant's holds the answer, as data for supervised learning does. Nothing if there is none. */
-function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt_column }: Config): Check[] {
-  const answered = rows.filter((row) => prompt(row).at(-1)!.role === 'assistant').length;
-  if (answered === 0) return [];
-  const detail = `${share(answered, rows.length)} prompts end with a turn of the assistant: the model sees the answer before it is asked`;
-  const hint = `leave that turn out: prompt_column: ${prompt_column}.0.content and answer_column: ${prompt_column}.1.content name one turn each`;
-  return [failed('prompt_answered', 'warning', detail, hint)];
-}
-
-/** The fraction of rows whose prompt has several answers up to which data may be careless, or answers be worded in several ways. */
-const TOLERATED_DISPUTES = 0.1;
-
-/** A prompt with several answers lacks what tells its rows apart: a template without the question, or a column of something else. */
-function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
-  if (taskset !== null) return [];
-  const groups = [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
-  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
-  const disputed = groups.filter((same) => answersTo(same).size > 1);
-  const count = disputed.reduce((sum, same) => sum + same.length, 0);
-  if (count <= TOLERATED_DISPUTES * rows.length) return [];
-  const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
-  const hint = 'see that the prompt shows all that is asked: prompt_column, prompt_template';
-  return [failed('prompt_disputed', 'warning', detail, hint)];
-}
-
-/** The fraction of equal answers from which a model does well without reading the question. */
-const USUAL_FRACTION = 0.8;
-
-/** Whether nearly all answers are the same, as with labels of which one is frequent: whoever always gives it is nearly always right. */
-function usualAnswerCheck(rows: readonly Example[], rewards: readonly OpenReward[]): Check[] {
-  const decisive = rewards.find(({ judges }) => judges === 'answer');
-  if (!decisive) return [];
-  const answers = rows.map((row) => answerOf(row, decisive)).filter((answer) => answer !== undefined);
-  const counts = [...Map.groupBy(answers, (answer) => answer)].map(([answer, same]) => [answer, same.length] as const);
-  const [usual, count] = counts.reduce((most, next) => (next[1] > most[1] ? next : most), ['', 0]);
-  if (counts.length < 2 || count < USUAL_FRACTION * answers.length) return [];
-  const detail = `${share(count, answers.length)} right answers are ${JSON.stringify(usual.slice(0, 40))}: always giving it is right as often`;
-  return [
-    failed('usual_answer', 'warning', detail, 'take rows with that answer out, or judge accuracy against that share'),
-  ];
-}
-
-/** Repeated prompts of a task set are not an error: it may have fewer different problems than a run needs. */
-function duplicatePromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check {
-  const id = 'prompt_duplicates';
-  const byPrompt = Map.groupBy(rows, (row) => wholeOf(prompt(row)));
-  const different = byPrompt.size;
-  const repeated = share(rows.length - different, rows.length);
-  if (different === rows.length) return passed(id, 'every training prompt occurs once');
-  if (taskset !== null)
-    return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
-  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
-  const disputed = [...byPrompt.values()].filter((same) => answersTo(same).size > 1).length;
-  return failed(
-    id,
-    'warning',
-    `${repeated} training prompts occur before${disputed === 0 ? '' : `, ${counted(disputed, 'prompt')} with different answers`}`,
-    'take repeated rows out: they count double',
-  );
-}
-
-/** Looks for held-out prompts among training prompts and few-shot examples, also for ones that differ only in case, spaces or punctuation. */
-function leakageCheck(problems: Problems, prompt: Prompt, { taskset, few_shot }: Config): Check {
-  const id = 'leakage';
-  const { train, eval: heldOut, leftOut = 0 } = problems;
-  if (heldOut.length === 0) return passed(id, 'nothing is held out');
-  const shown = [...train.map((row) => textOf(prompt(row))), ...few_shot.map(({ content }) => content.trim())];
-  const among = (texts: readonly string[], form: (text: string) => string) => {
-    const known = new Set(texts.map(form));
-    return heldOut.filter((row) => known.has(form(textOf(prompt(row))))).length;
-  };
-  const leaked = among(shown, (text) => text);
-  const detail = `${share(leaked, heldOut.length)} held-out prompts are trained on or shown as examples`;
-  // A task set may have too few different problems to hold some of them out.
-  if (leaked > 0 && taskset !== null) return passed(id, `${detail}: the task set has no others`);
-  const apart = 'take them out of one of the two, or give an eval_dataset with others';
-  if (leaked > 0) return failed(id, 'error', detail, apart);
-  const alike = taskset === null ? among(shown, withoutPunctuation) : 0;
-  if (alike > 0) {
-    return failed(id, 'warning', `${share(alike, heldOut.length)} held-out prompts are nearly those trained on`, apart);
-  }
-  const note =
-    leftOut > 0 ? `, for which ${counted(leftOut, 'row')} ${leftOut === 1 ? 'is' : 'are'} left out of training` : '';
-  return passed(id, `none of ${heldOut.length} held-out prompts is trained on${note}`);
-}
-
-/** Whether evaluations ask enough problems for a verdict; nothing if nothing is held out, where it rests on the training reward. */
-export function heldOutCheck({ eval: heldOut }: Problems, config: Config): Check[] {
-  const id = 'held_out';
-  const asked = heldOut.length;
-  if (config.eval === null || asked === 0) return [];
-  if (asked >= FEWEST_PROBLEMS) return [passed(id, `evaluations ask ${counted(asked, 'held-out problem')}`)];
-  const detail = `evaluations ask ${counted(asked, 'held-out problem')}: with fewer than ${FEWEST_PROBLEMS} every verdict is inconclusive`;
-  const more = config.eval.limit <= asked ? 'raise eval.limit' : 'hold out more: eval_fraction or eval_dataset';
-  return [failed(id, 'warning', detail, more)];
-}
-
-function withoutPunctuation(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/["'.,;:!?]+(?=\s|$)/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
-}
-
-function promptLengthCheck({ max, prompts }: LengthDistribution, room: number, { overlong_prompts }: Config): Check {
-  const id = 'prompt_length';
-  if (room < 1) {
-    const detail = 'max_completion_length leaves no room for a prompt in the context';
-    return failed(id, 'error', detail, 'lower max_completion_length');
-  }
-  if (max <= room) return passed(id, `the longest of ${counted(prompts, 'prompt')} has ${max} tokens, ${room} fit`);
-  const fate = { error: 'training refuses them', drop: 'they are left out', truncate_left: 'their beginning is cut' };
-  return failed(
-    id,
-    overlong_prompts === 'error' ? 'error' : 'warning',
-    `the longest prompt has ${max} tokens, ${room} fit: ${fate[overlong_prompts]}`,
-    'overlong_prompts: drop leaves such rows out, truncate_left cuts their beginning; or lower max_completion_length',
-  );
-}
-
-function textOf(messages: readonly Message[]): string {
-  return messages.at(-1)!.content.trim();
-}
-
-/** Conversations may end alike, as with "Go on.", and ask different things. */
-function wholeOf(messages: readonly Message[]): string {
-  return JSON.stringify(messages.map(({ role, content }) => [role, content.trim()]));
 }

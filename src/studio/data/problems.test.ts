@@ -8,7 +8,8 @@ import { loadConfigObject } from '../../config/load.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { loadRows } from './data-files.ts';
-import { loadProblems, promptOf } from './problems.ts';
+import { loadProblems } from './problems.ts';
+import { promptOf } from './row-prompt.ts';
 import { saveRows } from './save-rows.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-problems-'));

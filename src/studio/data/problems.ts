@@ -1,4 +1,4 @@
-// The problems of a configuration: those to train on, those held out, and the prompt of each.
+// The problems of a configuration: those to train on, in which order, and those held out.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { rowKeys, stagesOf } from '../../config/stages.ts';
@@ -7,19 +7,16 @@ import { curriculum } from '../../curriculum.ts';
 import { type DataLoader, sequentialExamples, shuffledExamples } from '../../data.ts';
 import type { Environment } from '../../environment.ts';
 import { nameIn } from '../../envs/by-column.ts';
-import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
 import type { Taskset } from '../../envs/taskset.ts';
 import { tasksets } from '../../envs/tasksets.ts';
 import { GradusError } from '../../errors.ts';
-import type { Message } from '../../message.ts';
 import { existingNames, named } from '../../nearest.ts';
 import { shuffled, streamSeed } from '../../random.ts';
-import type { Example, Group } from '../../rl.ts';
+import { correctness, type Example, type Group } from '../../rl.ts';
 import { mean } from '../../statistics.ts';
-import { isCorrect } from '../evaluation/evaluate-policy.ts';
 import { type ProgramValues, programRows } from '../program-values.ts';
 import { assertColumns, type LoadRowsOptions, loadRows, splitRows } from './data-files.ts';
-import { rowMessages } from './row-messages.ts';
+import { conversationIn, promptColumns } from './row-prompt.ts';
 
 /** The maximum number of problems of a task set, since all are made at the start and kept in memory. */
 const MOST_PROBLEMS = 4_000_000;
@@ -218,7 +215,7 @@ export function problemLoader(config: Config, rows: readonly Example[], decisive
 }
 
 function solvedFraction({ rewards }: Group, decisive: string): number | null {
-  const correct = rewards.map((reward) => isCorrect(reward, decisive)).filter((value) => value !== null);
+  const correct = rewards.map((reward) => correctness(reward, decisive)).filter((value) => value !== null);
   return correct.length > 0 ? mean(correct) : null;
 }
 
@@ -226,38 +223,6 @@ function solvedFraction({ rewards }: Group, decisive: string): number | null {
 export function stepCount(config: Config, { train }: Problems): number {
   const { num_train_epochs: epochs, max_steps, prompts_per_step } = config;
   return epochs === null ? max_steps! : Math.max(1, Math.ceil((epochs * train.length) / prompts_per_step));
-}
-
-/**
- * Returns the function that makes the conversation with which a problem starts: the system prompt, the few-shot examples, and the prompt of the
- * row, which is a text or a list of messages.
- */
-export function promptOf(config: Config): (row: Example) => readonly Message[] {
-  const { system_prompt, few_shot } = config;
-  const { prompt_column, prompt_template } = config;
-  const rowPrompt = (row: Example): readonly Message[] =>
-    conversationIn(row, config) ?? [
-      { role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) },
-    ];
-  const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
-  // Cached, since every completion of a group needs it.
-  const known = new WeakMap<Example, readonly Message[]>();
-  return (row) => {
-    const messages = known.get(row) ?? [...system, ...few_shot, ...rowPrompt(row)];
-    known.set(row, messages);
-    return messages;
-  };
-}
-
-/** The messages that the column holds in data sets of conversations; undefined in others. */
-function conversationIn(
-  row: Example,
-  { prompt_template, prompt_column }: Config,
-  where?: string,
-): readonly Message[] | undefined {
-  const value = row[prompt_column];
-  if (prompt_template !== null || typeof value !== 'object' || value === null) return undefined;
-  return rowMessages(value, prompt_column, where);
 }
 
 /** The columns that environments need: if there are several, each row names its own. */
@@ -268,8 +233,4 @@ function environmentColumns({ environment, environment_column }: Config): string
 function assertEnvironments(rows: readonly Example[], { environment, environment_column }: Config): void {
   if (environment === null || typeof environment === 'string') return;
   for (const row of rows) nameIn(row, environment_column, Object.keys(environment));
-}
-
-export function promptColumns({ prompt_template, prompt_column }: Config): string[] {
-  return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
 }

@@ -5,7 +5,7 @@ import { meanMetrics } from '../../logging.ts';
 import type { Policy } from '../../policy.ts';
 import { streamSeed } from '../../random.ts';
 import type { Progress, RewardModel } from '../../rewards.ts';
-import type { Example, Reward, Trajectory } from '../../rl.ts';
+import { correctness, type Example, type Reward, type Trajectory } from '../../rl.ts';
 import type { Generator, RolloutOptions } from '../../rollout-generator.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
 import { mean } from '../../statistics.ts';
@@ -69,19 +69,18 @@ export async function evaluatePolicy(
   const sampled = await answer(problems, { temperature }, samples, options);
   if (signal?.aborted) return undefined;
 
-  const correctness = (group: readonly Scored[]) =>
-    known(group.map(({ reward }) => isCorrect(reward, rewardNames[0]!)));
-  const perProblem = sampled.map((group) => meanOrNull(correctness(group)));
+  const judged = (group: readonly Scored[]) => known(group.map(({ reward }) => correctness(reward, rewardNames[0]!)));
+  const perProblem = sampled.map((group) => meanOrNull(judged(group)));
   const perProblemReward = sampled.map((group) => meanOrNull(known(group.map(({ reward }) => reward.score))));
   const estimates: Record<string, { values: readonly number[]; interval: (values: readonly number[]) => Interval }> = {
-    'eval/accuracy': { values: greedy.flatMap(correctness), interval: proportionInterval },
+    'eval/accuracy': { values: greedy.flatMap(judged), interval: proportionInterval },
     'eval/reward': { values: known(greedy.flat().map(({ reward }) => reward.score)), interval: rewardInterval },
     'eval/sampled_accuracy': { values: known(perProblem), interval: proportionInterval },
     'eval/sampled_reward': { values: known(perProblemReward), interval: rewardInterval },
     ...Object.fromEntries(
       k.map((count) => [
         `eval/pass@${count}`,
-        { values: sampled.map(correctness).flatMap((judged) => passAt(count, judged)), interval: proportionInterval },
+        { values: sampled.map(judged).flatMap((correct) => passAt(count, correct)), interval: proportionInterval },
       ]),
     ),
   };
@@ -102,15 +101,6 @@ export async function evaluatePolicy(
     per_problem: perProblem,
     per_problem_reward: perProblemReward,
   };
-}
-
-/**
- * 1 if a completion is correct, else 0; `null` if the decisive reward does not apply or failed.
- * @param decisive the name of that reward
- */
-export function isCorrect({ parts }: Reward, decisive: string): number | null {
-  const value = parts[decisive] ?? null;
-  return value === null ? null : Number(value >= 1);
 }
 
 /** Plays and scores episodes; returns a group of them for each problem, or fewer groups if it is cancelled. */

@@ -7,7 +7,8 @@ import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { writeParquet } from '../../formats/parquet-writer.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
-import { type Problems, promptOf } from '../data/problems.ts';
+import type { Problems } from '../data/problems.ts';
+import { promptOf } from '../data/row-prompt.ts';
 import { copyCode } from './code-folders.ts';
 import type { HandoffTarget } from './handoff-target.ts';
 

@@ -6,8 +6,9 @@ import { openModelText } from '../../backends/open-renderer.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
-import { type Problems, promptOf } from '../data/problems.ts';
+import type { Problems } from '../data/problems.ts';
 import { fitPrompts } from '../data/prompt-lengths.ts';
+import { promptOf } from '../data/row-prompt.ts';
 import { openTask } from '../task.ts';
 import { promptTemplate } from './prompt-template.ts';
 

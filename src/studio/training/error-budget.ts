@@ -1,7 +1,6 @@
 // Ends a run in which too many rollouts or rewards fail. A few failures are data; many are a bug that training would hide.
-import { GradusError } from '../../errors.ts';
+import { GradusError, shortened } from '../../errors.ts';
 import type { Example, Group } from '../../rl.ts';
-import { shortened } from '../../shortened.ts';
 
 const WINDOW_STEPS = 10;
 

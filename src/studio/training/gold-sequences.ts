@@ -1,11 +1,10 @@
 // Turns gold answers into training sequences, in the format of the policy's own completions, for supervised stages.
 import type { Stage } from '../../config/stages.ts';
 import { formatPrompt } from '../../envs/prompt-template.ts';
-import { GradusError } from '../../errors.ts';
+import { GradusError, shortened } from '../../errors.ts';
 import type { TrainingSequence } from '../../model.ts';
 import type { Example } from '../../rl.ts';
-import { shortened } from '../../shortened.ts';
-import { promptOf } from '../data/problems.ts';
+import { promptOf } from '../data/row-prompt.ts';
 import { openConfiguredText } from '../model-text.ts';
 import type { Setup } from '../setup.ts';
 

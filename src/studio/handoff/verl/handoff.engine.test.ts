@@ -10,7 +10,7 @@ import { askVerl } from '../../../../test/verl.ts';
 import { openModelText } from '../../../backends/open-renderer.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { Config, ConfigInput } from '../../../config/schema.ts';
-import { promptOf } from '../../data/problems.ts';
+import { promptOf } from '../../data/row-prompt.ts';
 import { openTask } from '../../task.ts';
 import { serveRewards } from '../../user-code/rewards/serve-rewards.ts';
 import { handOff } from '../handoff.ts';

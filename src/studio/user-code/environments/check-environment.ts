@@ -1,6 +1,8 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
+
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
+import { shortened } from '../../../errors.ts';
 import { meanMetrics } from '../../../logging.ts';
 import type { Message } from '../../../message.ts';
 import type { Policy } from '../../../policy.ts';
@@ -16,7 +18,6 @@ import {
   type Trajectory,
 } from '../../../rl.ts';
 import { RolloutGenerator } from '../../../rollout-generator.ts';
-import { shortened } from '../../../shortened.ts';
 import { mean } from '../../../statistics.ts';
 import { type Check, failed, passed, share, threeDigits } from '../../checks.ts';
 import { rolloutOptions } from '../../setup.ts';

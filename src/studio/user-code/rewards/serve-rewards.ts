@@ -1,13 +1,12 @@
 // Scores completions that other programs sampled, one question after another: `gradus rewards serve` for programs.
 import { z } from 'zod';
 import { milliseconds } from '../../../config/durations.ts';
-import type { Config } from '../../../config/schema.ts';
+import { type Config, uncompiled } from '../../../config/schema.ts';
 import { GradusError, messageOf } from '../../../errors.ts';
-import type { Message } from '../../../message.ts';
 import { weightedRewards } from '../../../rewards/weighted-rewards.ts';
-import type { Trajectory } from '../../../rl.ts';
-import { promptOf } from '../../data/problems.ts';
-import { isCorrect } from '../../evaluation/evaluate-policy.ts';
+import { correctness } from '../../../rl.ts';
+import { promptOf } from '../../data/row-prompt.ts';
+import { givenCompletion } from './given-completion.ts';
 import { openRewards } from './open-rewards.ts';
 
 const question = z.strictObject({
@@ -56,9 +55,11 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
     async answer({ id, row, completion, completion_ids }) {
       const head = { schema: 'rewards.score/1', id } as const;
       try {
-        const [verdict] = await model.score(row, [trajectoryOf(prompt(row), completion, completion_ids)]);
+        const message = { role: 'assistant', content: completion } as const;
+        const given = givenCompletion(prompt(row), message, completion_ids);
+        const [verdict] = await model.score(row, [given]);
         const { score, parts, errors } = verdict!;
-        const correct = isCorrect(verdict!, rewards[0]!.name);
+        const correct = correctness(verdict!, rewards[0]!.name);
         return { ...head, score, correct, rewards: parts, ...(errors && { errors }) };
       } catch (error) {
         // The row lacks what its prompt is made of.
@@ -67,12 +68,6 @@ export async function serveRewards(config: Config): Promise<RewardServer> {
       }
     },
   };
-}
-
-function trajectoryOf(prompt: readonly Message[], content: string, completionIds: readonly number[]): Trajectory {
-  const action = { message: { role: 'assistant' as const, content } };
-  const tokens = { promptIds: [], completionIds, logprobs: [] };
-  return { steps: [{ state: { messages: prompt }, action, tokens }], stopReason: 'completed' };
 }
 
 /** The most questions that are answered at the same time. */
@@ -108,7 +103,7 @@ function parseQuestion(line: string): RewardQuestion {
   } catch {
     throw invalid('it is not JSON');
   }
-  const { data, error } = question.safeParse(value, { jitless: true });
+  const { data, error } = question.safeParse(value, uncompiled);
   if (data) return data;
   const [issue] = error.issues;
   throw invalid(`${issue!.path.join('.') || 'it'}: ${issue!.message}`);

@@ -1,0 +1,42 @@
+// The prompt of a row, as the configuration says.
+import type { Config } from '../../config/schema.ts';
+import { formatPrompt, templateColumns } from '../../envs/prompt-template.ts';
+import type { Message } from '../../message.ts';
+import type { Example } from '../../rl.ts';
+import { rowMessages } from './row-messages.ts';
+
+/**
+ * Returns the function that makes the conversation with which a problem starts: the system prompt, the few-shot examples, and the prompt of the
+ * row, which is a text or a list of messages.
+ */
+export function promptOf(config: Config): (row: Example) => readonly Message[] {
+  const { system_prompt, few_shot, prompt_column, prompt_template } = config;
+  const rowPrompt = (row: Example): readonly Message[] =>
+    conversationIn(row, config) ?? [
+      { role: 'user', content: formatPrompt(prompt_template ?? `{${prompt_column}}`, row) },
+    ];
+  const system: Message[] = system_prompt === null ? [] : [{ role: 'system', content: system_prompt }];
+  // Cached, since every completion of a group needs it.
+  const known = new WeakMap<Example, readonly Message[]>();
+  return (row) => {
+    const messages = known.get(row) ?? [...system, ...few_shot, ...rowPrompt(row)];
+    known.set(row, messages);
+    return messages;
+  };
+}
+
+/** The messages that the column holds in data sets of conversations; undefined in others. */
+export function conversationIn(
+  row: Example,
+  { prompt_template, prompt_column }: Config,
+  where?: string,
+): readonly Message[] | undefined {
+  const value = row[prompt_column];
+  if (prompt_template !== null || typeof value !== 'object' || value === null) return undefined;
+  return rowMessages(value, prompt_column, where);
+}
+
+/** The columns that the prompt of a row is made of. */
+export function promptColumns({ prompt_template, prompt_column }: Config): string[] {
+  return prompt_template === null ? [prompt_column] : templateColumns(prompt_template);
+}
