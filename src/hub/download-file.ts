@@ -1,5 +1,5 @@
 // Downloads one file from the hub into the cache, continues interrupted downloads, and checks the hash that the hub gives.
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -65,51 +65,62 @@ export async function downloadFile(download: FileDownload): Promise<void> {
 
 /** Downloads the missing bytes and returns the hash of the file. */
 async function fill(download: FileDownload, partial: string): Promise<string> {
-  const { settings, subject, file, onBytes, signal } = download;
-  let hash = newHash(file);
+  const { file, onBytes } = download;
+  const hash = newHash(file);
   const there = await stat(partial).catch(() => undefined);
-  let position = there && there.size <= file.size ? there.size : 0;
+  const position = there && there.size <= file.size ? there.size : 0;
   if (position > 0) for await (const chunk of createReadStream(partial, { end: position - 1 })) hash.update(chunk);
   const handle = await open(partial, constants.O_RDWR | constants.O_CREAT);
-  let furthest = position;
   try {
     onBytes(position);
-    for (let attempt = 1; position < file.size; attempt++) {
-      const { body, from } = await bytesFrom(download, position);
-      if (from !== position) {
-        hash = newHash(file);
-        position = from;
-      }
-      try {
-        for await (const chunk of body) {
-          await writeAll(handle, chunk, position);
-          hash.update(chunk);
-          position += chunk.length;
-          if (position > furthest) attempt = 1;
-          furthest = Math.max(furthest, position);
-          onBytes(position);
-          // A file that is longer than the hub says is damaged, which its hash will show.
-          if (position > file.size) break;
-        }
-        if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
-      } catch (error) {
-        throwIfCancelled(signal);
-        if (attempt >= ATTEMPTS || isOfFiles(error))
-          throw isOfFiles(error) ? error : unreachable(settings, subject, error);
-        await pause(settings, attempt, 0, signal);
-      }
-    }
+    const complete = await receive(download, handle, { position, hash });
     await handle.truncate(file.size);
     // Blobs are never verified again, so the bytes must have reached the disk before the blob gets its name.
     await handle.sync();
+    return complete.digest('hex');
   } finally {
     await handle.close();
   }
-  return hash.digest('hex');
+}
+
+/** How much of a file there is. */
+interface Held {
+  /** The number of bytes that are there. */
+  readonly position: number;
+  /** Their hash so far. */
+  readonly hash: Hash;
+}
+
+/** Writes the bytes from a position on, over as many connections as it takes while each brings something new. Returns the hash of all bytes. */
+async function receive(download: FileDownload, handle: FileHandle, { position, hash }: Held): Promise<Hash> {
+  const { settings, subject, file, onBytes, signal } = download;
+  let furthest = position;
+  for (let attempt = 1; position < file.size; attempt++) {
+    const { body, from } = await bytesFrom(download, position);
+    if (from !== position) [position, hash] = [from, newHash(file)];
+    try {
+      for await (const chunk of body) {
+        await writeAll(handle, chunk, position);
+        hash.update(chunk);
+        position += chunk.length;
+        if (position > furthest) [attempt, furthest] = [1, position];
+        onBytes(position);
+        // A file that is longer than the hub says is damaged, which its hash will show.
+        if (position > file.size) break;
+      }
+      if (position < file.size) throw new Error(`the connection ended at byte ${position} of ${file.size}`);
+    } catch (error) {
+      throwIfCancelled(signal);
+      if (isOfFiles(error)) throw error;
+      if (attempt >= ATTEMPTS) throw unreachable(settings, subject, error);
+      await pause(settings, attempt, 0, signal);
+    }
+  }
+  return hash;
 }
 
 /** Git's hash of a file includes a header with its length. */
-function newHash({ hash, size }: HubFile) {
+function newHash({ hash, size }: HubFile): Hash {
   return hash.length === 64 ? createHash('sha256') : createHash('sha1').update(`blob ${size}\0`);
 }
 

@@ -6,7 +6,7 @@ export function interpretCachedAttention(
   { heads, keyValueHeads, scale, window = Number.POSITIVE_INFINITY }: AttentionHeads,
   operands: readonly Value[],
 ): Value[] {
-  const [query, key, value_, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
+  const [query, key, value, keyCache, valueCache, lastPositions, cos, sin] = operands as Value[];
   const batch = lastPositions!.shape[0]!;
   const steps = query!.shape[0]! / batch;
   const longest = keyCache!.shape[2]!;
@@ -15,8 +15,8 @@ export function interpretCachedAttention(
     checkIndex(Math.max(0, lastPositions!.data[row]! - steps + 1) + step, longest);
   const positions = fill([batch, steps], ([row, step]) => positionOf(row!, step!));
   const perRow = ({ shape: [, width], data }: Value) => ({ shape: [batch, steps, width!], data });
-  const rotatedQuery = rotate(perRow(query!), positions, cos!, sin!, heads, false);
-  const rotatedKey = rotate(perRow(key!), positions, cos!, sin!, keyValueHeads, false);
+  const rotatedQuery = rotate(perRow(query!), positions, cos!, sin!, { heads });
+  const rotatedKey = rotate(perRow(key!), positions, cos!, sin!, { heads: keyValueHeads });
   const keys = { shape: keyCache!.shape, data: keyCache!.data.slice() };
   const values = { shape: valueCache!.shape, data: valueCache!.data.slice() };
   const at = strides(keys.shape);
@@ -26,7 +26,7 @@ export function interpretCachedAttention(
         const slot = dot([row, Math.floor(i / width), positionOf(row, step), i % width], at);
         const source = (row * steps + step) * keyValueHeads * width + i;
         keys.data[slot] = rotatedKey.data[source]!;
-        values.data[slot] = value_!.data[source]!;
+        values.data[slot] = value!.data[source]!;
       }
     }
   }
@@ -54,13 +54,13 @@ export function interpretCachedAttention(
 
 export function interpretSegmentAttention(
   { scale, ...sharing }: AttentionHeads,
-  [query, key, value_, segments]: readonly Value[],
+  [query, key, value, segments]: readonly Value[],
 ): Value {
   const output = { shape: query!.shape, data: new Float64Array(query!.data.length) };
   for (const { at, keys } of attentionRows(query!, segments!, sharing)) {
     const weights = attentionWeights(query!, key!, at, keys, scale);
-    for (const [i, key] of keys.entries())
-      for (let d = 0; d < key.width; d++) output.data[at + d]! += weights[i]! * value_!.data[key.at + d]!;
+    for (const [i, other] of keys.entries())
+      for (let d = 0; d < other.width; d++) output.data[at + d]! += weights[i]! * value!.data[other.at + d]!;
   }
   return output;
 }
@@ -69,28 +69,35 @@ export function interpretSegmentAttentionGradient(
   { scale, ...sharing }: AttentionHeads,
   operands: readonly Value[],
 ): Value[] {
-  const [query, key, value_, segments, gradient] = operands as [Value, Value, Value, Value, Value];
-  const [dq, dk, dv] = [query, key, value_].map(({ shape, data }) => ({
+  const [query, key, value, segments, gradient] = operands as [Value, Value, Value, Value, Value];
+  const [dq, dk, dv] = [query, key, value].map(({ shape, data }) => ({
     shape,
     data: new Float64Array(data.length),
   }));
   for (const { at, keys } of attentionRows(query, segments, sharing)) {
     const weights = attentionWeights(query, key, at, keys, scale);
-    const along = keys.map((key) => inner(gradient, at, value_, key));
+    const along = keys.map((other) => inner(gradient, at, value, other));
     const mean = along.reduce((sum, a, i) => sum + a * weights[i]!, 0);
-    for (const [i, key_] of keys.entries()) {
+    for (const [i, other] of keys.entries()) {
       const score = scale * weights[i]! * (along[i]! - mean);
-      for (let d = 0; d < key_.width; d++) {
-        dq!.data[at + d]! += score * key.data[key_.at + d]!;
-        dk!.data[key_.at + d]! += score * query.data[at + d]!;
-        dv!.data[key_.at + d]! += weights[i]! * gradient.data[at + d]!;
+      for (let d = 0; d < other.width; d++) {
+        dq!.data[at + d]! += score * key.data[other.at + d]!;
+        dk!.data[other.at + d]! += score * query.data[at + d]!;
+        dv!.data[other.at + d]! += weights[i]! * gradient.data[at + d]!;
       }
     }
   }
   return [dq!, dk!, dv!];
 }
 
-export function rotate(x: Value, positions: Value, cos: Value, sin: Value, heads: number, inverse: boolean): Value {
+/** Turns the two halves of each head by the angles of its position, or back if `inverse`. */
+export function rotate(
+  x: Value,
+  positions: Value,
+  cos: Value,
+  sin: Value,
+  { heads, inverse = false }: { readonly heads: number; readonly inverse?: boolean },
+): Value {
   const width = x.shape[2]! / heads;
   const half = width / 2;
   return fill(x.shape, ([row, step, i]) => {

@@ -200,8 +200,7 @@ const kernels: Kernel = {
       (a, w) => a * w,
     );
   },
-  rotary: ({ attributes: { heads, inverse } }, [x, positions, cos, sin]) =>
-    rotate(x!, positions!, cos!, sin!, heads, inverse),
+  rotary: ({ attributes }, [x, positions, cos, sin]) => rotate(x!, positions!, cos!, sin!, attributes),
   cachedAttention: ({ attributes }, operands) => interpretCachedAttention(attributes, operands),
   segmentAttention: ({ attributes }, operands) => interpretSegmentAttention(attributes, operands),
   segmentAttentionGradient: ({ attributes }, operands) => interpretSegmentAttentionGradient(attributes, operands),

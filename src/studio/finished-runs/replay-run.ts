@@ -72,7 +72,7 @@ export async function replayRun(
   { reward: name, rewardConfig = {}, steps }: ReplayOptions,
 ): Promise<Replay> {
   const directory = findRun(run);
-  const reward = await rewardByName(name, rewardConfig, true);
+  const reward = await rewardByName(name, rewardConfig, { conversational: true });
   const model = weightedRewards([reward]);
   const rescored: Rescored[][] = [];
   for (const step of stepsOf(directory).slice(-(steps ?? 0))) {

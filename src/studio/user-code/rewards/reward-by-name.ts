@@ -11,12 +11,12 @@ import { shippedRewards } from './shipped-rewards.ts';
  * Throws `REWARD_UNKNOWN`, `CONFIG_INVALID` and `REWARD_LOAD_FAILED`.
  * @param name of a reward that ships, or `FILE:NAME` of a function of the user's
  * @param config settings of one that ships
- * @param conversational whether a function in Python gets messages, or else texts
+ * @param options.conversational whether a function in Python gets messages, or else texts
  */
 export async function rewardByName(
   name: string,
   config: Readonly<Record<string, unknown>>,
-  conversational: boolean,
+  { conversational }: { readonly conversational: boolean },
 ): Promise<NamedReward> {
   const processes = rewardProcessPool(1);
   if (Object.hasOwn(shippedRewards, name)) {

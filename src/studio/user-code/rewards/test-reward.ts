@@ -54,7 +54,7 @@ const TOLERANCE = 1e-6;
 export async function testReward(options: TestRewardOptions): Promise<RewardTest> {
   const rows = await loadRows(options.input);
   const conversational = rows.every(({ completion }) => Array.isArray(completion));
-  const reward = await rewardByName(options.reward, options.rewardConfig ?? {}, conversational);
+  const reward = await rewardByName(options.reward, options.rewardConfig ?? {}, { conversational });
   const cases = rows.map((row, index) => parseCase(row, index, options.input));
   const rewardModel = weightedRewards([reward]);
   const verdicts = [];
