@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { main } from '../src/cli/main.ts';
 import { readMetrics, readRun } from '../src/runs/read-run.ts';
-import { onlyObject } from './gradus.ts';
+import { gradusHere, onlyObject } from './gradus.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-background-'));
@@ -47,11 +46,8 @@ type Answer = Record<string, unknown> & {
   readonly error?: { readonly code: string };
 };
 
-/** The command in this process, which starts faster. */
 async function gradus(line: string): Promise<{ code: number; answer: Answer }> {
-  let stdout = '';
-  const stream = { write: (text: string) => (stdout += text) };
-  const code = await main([...line.split(' '), '--json'], { stdout: stream, stderr: { write: () => {} } });
+  const { code, stdout } = await gradusHere([...line.split(' '), '--json']);
   return { code, answer: onlyObject(stdout) as Answer };
 }
 

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { stringify } from 'yaml';
-import { main } from '../src/cli/main.ts';
-import { type Finished, gradus, onlyObject } from './gradus.ts';
+import { type Finished, gradus, onlyObject, gradusHere as run } from './gradus.ts';
 import { tinyConfig } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-cli-'));
@@ -20,18 +19,6 @@ process.env.HF_HUB_OFFLINE = '1';
 /** The command as a process of its own. */
 const spawned = (args: readonly string[], onStderr?: Parameters<typeof gradus>[1]['onStderr']) =>
   gradus(args, { cwd: folder, ...(onStderr && { onStderr }) });
-
-/** The same in this process, which starts faster. */
-async function run(args: readonly string[]): Promise<Finished> {
-  const texts = { stdout: '', stderr: '' };
-  const stream = (name: keyof typeof texts) => ({
-    write: (text: string) => {
-      texts[name] += text;
-    },
-  });
-  const code = await main(args, { stdout: stream('stdout'), stderr: stream('stderr') });
-  return { code, ...texts };
-}
 
 function writeConfig(name: string, changes: Record<string, unknown> = {}): string {
   writeFileSync(join(folder, name), stringify({ ...config, ...changes }));

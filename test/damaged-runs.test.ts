@@ -15,9 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { main } from '../src/cli/main.ts';
 import { train } from '../src/studio/train.ts';
-import { onlyObject } from './gradus.ts';
+import { gradusHere, onlyObject } from './gradus.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-damaged-'));
 const config = {
@@ -36,18 +35,12 @@ after(() => rmSync(folder, { recursive: true }));
 
 /** What a command line answers, in this process. */
 async function gradus(...argv: readonly string[]) {
-  const texts = { stdout: '', stderr: '' };
-  const into = (name: 'stdout' | 'stderr') => ({
-    write: (text: string) => {
-      texts[name] += text;
-    },
-  });
-  const code = await main([...argv, '--json'], { stdout: into('stdout'), stderr: into('stderr') });
-  assert.doesNotMatch(texts.stderr, /^ +at /m);
+  const { code, stdout, stderr } = await gradusHere([...argv, '--json']);
+  assert.doesNotMatch(stderr, /^ +at /m);
   return {
     code,
-    stderr: texts.stderr,
-    result: onlyObject(texts.stdout) as { ok: boolean; error?: { code: string; message: string } },
+    stderr,
+    result: onlyObject(stdout) as { ok: boolean; error?: { code: string; message: string } },
   };
 }
 

@@ -7,13 +7,13 @@ import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import type { ListedCommand } from '../src/cli/command-list.ts';
 import { guideTopics, readGuide } from '../src/cli/commands/agent-docs.ts';
-import { main } from '../src/cli/main.ts';
 import { readPackageFile } from '../src/cli/package-files.ts';
 import { loadConfigObject } from '../src/config/load.ts';
 import type { State } from '../src/index.ts';
 import { loadEnvironment } from '../src/studio/user-code/environments/load-environment.ts';
 import { loadPythonEnvironment } from '../src/studio/user-code/environments/python-environment.ts';
 import { testReward } from '../src/studio/user-code/rewards/test-reward.ts';
+import { gradusHere } from './gradus.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-guides-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -24,12 +24,7 @@ const texts: Readonly<Record<string, string>> = {
 };
 
 async function stdoutOf(...args: string[]): Promise<string> {
-  let stdout = '';
-  const write = (text: string) => {
-    stdout += text;
-  };
-  await main(args, { stdout: { write }, stderr: { write: () => {} } });
-  return stdout;
+  return (await gradusHere(args)).stdout;
 }
 
 function blocks(text: string, language: string): string[] {

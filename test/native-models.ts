@@ -40,6 +40,13 @@ export function openModel(options: Partial<NativeModelOptions> = {}): Promise<Na
   });
 }
 
+/** The same with the committed adapter, whose weights say something. */
+export async function openAdapted(options?: Partial<NativeModelOptions>): Promise<NativeModel & Disposable> {
+  const model = await openModel(options);
+  await model.load(fixturePath('tiny-llama-a', 'adapter'));
+  return Object.assign(model, { [Symbol.dispose]: () => model.dispose() });
+}
+
 /** Distinct only in their numbers: for each prompt length, completions of these lengths; every fifth token is not trained on. */
 export function randomSequences(groups: Readonly<Record<number, readonly number[]>>, vocabulary = 60, seed = 0) {
   const random = randomStream(seed);

@@ -1,6 +1,7 @@
 // Advantages: TRL's own, what they do not depend on, and groups that teach nothing.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertNear } from '../../test/assert-close.ts';
 import { readVectors } from '../studio/conformance/conformance.ts';
 import {
   type AdvantageBaseline,
@@ -23,13 +24,6 @@ interface Case {
 }
 
 const cases = readVectors<Case[]>('advantages');
-
-function assertNear(actual: readonly number[], expected: readonly number[], tolerance: number, what: string): void {
-  assert.equal(actual.length, expected.length, what);
-  for (const [i, number] of expected.entries()) {
-    assert.ok(Math.abs(actual[i]! - number) <= tolerance, `${what}: element ${i} is ${actual[i]}, not ${number}`);
-  }
-}
 
 // The advantages of several objectives are compared in studio/conformance/conformance.ts.
 test("advantages and statistics are TRL's, or what their definition says", () => {

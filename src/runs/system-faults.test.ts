@@ -5,8 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { onlyObject } from '../../test/gradus.ts';
-import { main } from '../cli/main.ts';
+import { gradusHere, onlyObject } from '../../test/gradus.ts';
 import { systemError } from './system-faults.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-system-'));
@@ -14,9 +13,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 /** What a command line answers, in this process. */
 async function gradus(...argv: readonly string[]) {
-  let stdout = '';
-  const stream = { write: (text: string) => (stdout += text) };
-  const code = await main([...argv, '--json'], { stdout: stream, stderr: { write: () => {} } });
+  const { code, stdout } = await gradusHere([...argv, '--json']);
   return { code, error: onlyObject(stdout).error as { code: string; hint: string; path: string } };
 }
 

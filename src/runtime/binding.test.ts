@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { assertNear } from '../../test/assert-close.ts';
 import { floatModel, floats, matmulModel, noise } from '../../test/onnx-models.ts';
 import { encodeModel } from '../tensor/onnx-protobuf.ts';
 import { size } from '../tensor/shape.ts';
@@ -15,13 +16,6 @@ const scalar = (name: string, value: number) => ({
   shape: [],
   data: new Uint8Array(Float32Array.of(value).buffer),
 });
-
-function assertClose(actual: Float32Array, expected: readonly number[], tolerance: number): void {
-  assert.equal(actual.length, expected.length);
-  for (const [i, value] of actual.entries()) {
-    assert.ok(Math.abs(value - expected[i]!) <= tolerance, `element ${i}: ${value}, not ${expected[i]}`);
-  }
-}
 
 describe('run', () => {
   test('what was let go of is freed, and must be bound anew', () => {
@@ -78,10 +72,10 @@ describe('run', () => {
       .input('w', floats([inner, columns], w))
       .output('y', y);
     await binding.run();
-    assertClose(y.buffer.data, expected, 1e-5);
+    assertNear(y.buffer.data, expected, 1e-5);
     y.buffer.data.fill(0);
     binding.runSync();
-    assertClose(y.buffer.data, expected, 1e-5);
+    assertNear(y.buffer.data, expected, 1e-5);
   });
 
   test('integers, booleans and scalars', () => {
@@ -206,9 +200,9 @@ test('AdamW updates parameters and moments in place', () => {
       expected.p[i]! -= rate * (update + decay * expected.p[i]!);
     }
   }
-  assertClose(p.buffer.data, expected.p, 1e-6);
-  assertClose(m.buffer.data, expected.m, 1e-6);
-  assertClose(v.buffer.data, expected.v, 1e-6);
+  assertNear(p.buffer.data, expected.p, 1e-6);
+  assertNear(m.buffer.data, expected.m, 1e-6);
+  assertNear(v.buffer.data, expected.v, 1e-6);
 });
 
 describe('at the same time', () => {

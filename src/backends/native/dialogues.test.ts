@@ -5,23 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, openModel, readJson } from '../../../test/native-models.ts';
+import { fixturePath, openAdapted, readJson } from '../../../test/native-models.ts';
 import { converse } from '../../dialogue.ts';
 import { cacheBytesPerToken } from '../../models/layers.ts';
 import type { Completion, Dialogue, Policy, SamplingOptions } from '../../policy.ts';
 import { randomStream } from '../../random.ts';
 import { Decoding } from './decoding-session.ts';
-import type { NativeModel, NativeModelOptions } from './native-model.ts';
 import { RowBatch } from './row-batch.ts';
 
 const options: SamplingOptions = { maxTokens: 9, stopIds: new Set([2, 3, 4, 5]) };
-
-/** A model whose adapters say something. */
-async function adapted(overrides: Partial<NativeModelOptions> = {}): Promise<NativeModel & Disposable> {
-  const model = await openModel(overrides);
-  await model.load(fixturePath('tiny-llama-a', 'adapter'));
-  return Object.assign(model, { [Symbol.dispose]: () => model.dispose() });
-}
 
 /** Up to four turns, each of which begins with all that was read and said; all that was said. */
 async function* talk(index: number, wait?: () => Promise<void>): Dialogue<Completion[]> {
@@ -66,7 +58,7 @@ function watchReading(t: TestContext) {
 
 for (const cacheBudget of [2 ** 30, 20_000, 1]) {
   test(`turns say what they say when everything is read again, with ${cacheBudget} bytes for caches`, async () => {
-    using model = await adapted({ memory: { cacheBudget } });
+    using model = await openAdapted({ memory: { cacheBudget } });
     const policy = model.policy();
     const expected = await held(inStep(policy), talks());
     const kept = await held(policy, talks());
@@ -77,7 +69,7 @@ for (const cacheBudget of [2 ** 30, 20_000, 1]) {
 }
 
 test('a later turn reads only what is new', async (t) => {
-  using model = await adapted();
+  using model = await openAdapted();
   const reading = watchReading(t);
   const [said] = await held(model.policy(), [talk(1)]);
   const [first, ...later] = reading().filter(({ width }) => width > 1);
@@ -88,7 +80,7 @@ test('a later turn reads only what is new', async (t) => {
 });
 
 test('answers that come at other times change nothing, to the last bit', async () => {
-  using model = await adapted({ memory: { cacheBudget: 40_000 } });
+  using model = await openAdapted({ memory: { cacheBudget: 40_000 } });
   const expected = await held(model.policy(), talks());
   for (const seed of [1, 2]) {
     const random = randomStream(seed);
@@ -98,7 +90,7 @@ test('answers that come at other times change nothing, to the last bit', async (
 });
 
 test('dialogues are answered while others are still sampled', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const events: string[] = [];
   async function* asking(name: string, turns: number, maxTokens: number): Dialogue<void> {
     for (let turn = 0; turn < turns; turn++) {
@@ -127,7 +119,7 @@ test('memory is bounded, and rows say what they say where it is not', async (t) 
   const requests = lengths.map((maxTokens, i) => ({ promptIds: [1, 30 + (i % 4), 31], seed: i, maxTokens }));
   const sampling = { maxTokens: 350, stopIds: new Set<number>() };
   const modelPath = longContext(t);
-  using free = await adapted({ modelPath });
+  using free = await openAdapted({ modelPath });
   const expected = await free.policy().sample(requests, sampling);
   const cacheBudget = tokens * cacheBytesPerToken(free.architecture.config);
 
@@ -139,7 +131,7 @@ test('memory is bounded, and rows say what they say where it is not', async (t) 
     return ended;
   });
   const reading = watchReading(t);
-  using model = await adapted({ modelPath, memory: { cacheBudget } });
+  using model = await openAdapted({ modelPath, memory: { cacheBudget } });
   const completions = await model.policy().sample(requests, sampling);
   assert.deepEqual(
     completions.map((completion) => completion.ids),

@@ -1,6 +1,7 @@
 // One GRPO step against PyTorch: loss, metrics, every adapter's gradient, and the values after AdamW.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertAgrees } from '../../../test/assert-close.ts';
 import { largestDifference, most } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, readJson } from '../../../test/native-models.ts';
 import { openLearner } from '../../../test/open-learner.ts';
@@ -70,9 +71,7 @@ for (const { name, modelPath, skip } of steps) {
       assert.ok(largestDifference(logprobs.flat(), all) <= 1e-5);
       // TRL's entropy is a mean over tokens too.
       const known = { ...expected.metrics, loss: expected.loss, kl: expected.kl };
-      for (const [metric, value] of Object.entries(known)) {
-        assert.ok(Math.abs(metrics[metric]! - value) <= 1e-6 + 1e-4 * Math.abs(value), `${metric}: ${metrics[metric]}`);
-      }
+      for (const [metric, value] of Object.entries(known)) assertAgrees([metrics[metric]!], [value], metric);
       const differences = opened.layout.entries.map(({ name: matrix }) =>
         gradientDifference(gradients.values(matrix), expected.gradients[peftName(matrix)]!),
       );

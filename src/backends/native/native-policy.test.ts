@@ -5,23 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
-import { fixturePath, openModel } from '../../../test/native-models.ts';
+import { fixturePath, openAdapted } from '../../../test/native-models.ts';
 import { bytesSource } from '../../formats/byte-source.ts';
 import { openSafetensors, writeSafetensors } from '../../formats/safetensors.ts';
 import { type Completion, type SampleRequest, type SamplingOptions, stopAtText } from '../../policy.ts';
 import { shuffled } from '../../random.ts';
-import type { NativeModel, NativeModelOptions } from './native-model.ts';
+import type { NativeModel } from './native-model.ts';
 
 const options: SamplingOptions = { maxTokens: 12, stopIds: new Set([2]) };
 const prompts = [[1], [1, 17, 42, 5], [1, 17, 42, 5], [1, 30, 8, 8, 51, 23, 11, 9, 4], [1, 6, 7]];
 const requests = prompts.map((promptIds, i): SampleRequest => ({ promptIds, seed: 100 + i }));
-
-/** A model whose adapters say something. */
-async function adapted(overrides: Partial<NativeModelOptions> = {}): Promise<NativeModel & Disposable> {
-  const model = await openModel(overrides);
-  await model.load(fixturePath('tiny-llama-a', 'adapter'));
-  return Object.assign(model, { [Symbol.dispose]: () => model.dispose() });
-}
 
 /** Log-probabilities that the model gives each token of its vocabulary before each token of a completion: [position][token]. */
 async function distributions(
@@ -67,7 +60,7 @@ const distributionsOf: Record<string, Partial<SamplingOptions>> = {
 
 for (const [name, sampling] of Object.entries(distributionsOf)) {
   test(`log-probabilities are those of the model at that temperature, before what filters take away: ${name}`, async () => {
-    using model = await adapted();
+    using model = await openAdapted();
     const wanted = { ...options, ...sampling };
     const completions = await model.policy().sample(requests.slice(0, 2), wanted);
     for (const [i, completion] of completions.entries()) {
@@ -87,7 +80,7 @@ for (const [name, sampling] of Object.entries(distributionsOf)) {
 }
 
 test('many completions of one prompt follow the distribution', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const count = 4000;
   const same = Array.from({ length: count }, (_, seed) => ({ promptIds: prompts[1]!, seed }));
   const sampling = { ...options, maxTokens: 1, temperature: 0.8, topP: 0.9 };
@@ -103,7 +96,7 @@ test('many completions of one prompt follow the distribution', async () => {
 });
 
 test('a completion depends on its own seed and prompt, not on its neighbours, their order, waves, or what else is sampled', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const expected = await model.policy().sample(requests, options);
   const alone = await Promise.all(requests.map((request) => model.policy().sample([request], options)));
   assert.deepEqual(ids(alone.flat()), ids(expected));
@@ -114,7 +107,7 @@ test('a completion depends on its own seed and prompt, not on its neighbours, th
   assert.deepEqual(ids(mixed.slice(0, order.length)), ids(order.map((i) => expected[i]!)));
 
   for (const cacheBudget of [1, 20_000]) {
-    using small = await adapted({ memory: { cacheBudget } });
+    using small = await openAdapted({ memory: { cacheBudget } });
     const waves = await small.policy().sample(requests, options);
     assert.deepEqual(ids(waves), ids(expected));
     assert.ok(
@@ -130,7 +123,7 @@ test('a completion depends on its own seed and prompt, not on its neighbours, th
 const ids = (completions: readonly Completion[]) => completions.map((completion) => completion.ids);
 
 test('greedy takes the likeliest token, whatever the seed, with certainty', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const [completion] = await model.policy().sample([requests[1]!], { ...options, temperature: 0, topP: 0.5 });
   const rows = await distributions(model, requests[1]!, completion!);
   assert.deepEqual(
@@ -141,7 +134,7 @@ test('greedy takes the likeliest token, whatever the seed, with certainty', asyn
 });
 
 test('completions end at stop tokens, at texts, at their own limit, or where the context ends', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const policy = model.policy();
   const request = requests[1]!;
   const sample = async (changes: Partial<SamplingOptions>, maxTokens?: number) => {
@@ -183,7 +176,7 @@ test('completions end at stop tokens, at texts, at their own limit, or where the
 });
 
 test('cancelling ends completions with what they have', async () => {
-  using model = await adapted({ memory: { cacheBudget: 20_000 } });
+  using model = await openAdapted({ memory: { cacheBudget: 20_000 } });
   const controller = new AbortController();
   let asked = 0;
   const stopWhen = () => {
@@ -206,7 +199,7 @@ test('cancelling ends completions with what they have', async () => {
 });
 
 test('prompts that cannot be continued are errors', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const policy = model.policy();
   const sample = (length: number) => policy.sample([{ promptIds: new Array(length).fill(1), seed: 0 }], options);
   await assert.rejects(sample(0), { name: 'GradusError', code: 'PROMPT_EMPTY' });
@@ -217,7 +210,7 @@ test('prompts that cannot be continued are errors', async () => {
 });
 
 test('a prompt with tokens that the model does not have is an error that names one', async () => {
-  using model = await adapted();
+  using model = await openAdapted();
   const { vocabularySize } = model.architecture.config;
   const sample = (id: number) => model.policy().sample([{ promptIds: [1, id], seed: 0 }], options);
   await assert.rejects(sample(vocabularySize), {
@@ -243,7 +236,7 @@ async function spoiled(t: TestContext, tensor: string, value: number): Promise<N
     return { name, shape, data: name === tensor ? data.fill(value, 0, 1) : data };
   });
   writeFileSync(path, writeSafetensors(await Promise.all(tensors)));
-  return adapted({ modelPath: folder });
+  return openAdapted({ modelPath: folder });
 }
 
 for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -262,7 +255,7 @@ for (const value of [Number.NaN, Number.POSITIVE_INFINITY]) {
 }
 
 test('if an update spoilt the model, what is drawn is left to the next update, which refuses it with its batch', async (t) => {
-  using model = await adapted();
+  using model = await openAdapted();
   const [{ ids, logprobs }] = (await model.policy().sample(requests.slice(0, 1), options)) as [Completion];
   const sequence = { promptIds: prompts[0]!, completionIds: ids, mask: ids.map(() => true), advantage: 1 };
   const updated = (samplerLogprobs: readonly number[]) =>

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { assertAgrees } from '../../../test/assert-close.ts';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, LOSS, openModel, readJson } from '../../../test/native-models.ts';
 import { type LearnerSetup, openLearner } from '../../../test/open-learner.ts';
@@ -65,10 +66,8 @@ for (const [name, { skip, sequences, setup }] of Object.entries(cases)) {
         await cpu.learner.gradient(sequences, cpu.values, cpu.gradients),
         await gpu.learner.gradient(sequences, gpu.values, gpu.gradients),
       ];
-      for (const [metric, value] of Object.entries(here.metrics)) {
-        const difference = Math.abs(there.metrics[metric]! - value);
-        assert.ok(difference <= 1e-6 + 1e-4 * Math.abs(value), `step ${step}, ${metric}: ${there.metrics[metric]}`);
-      }
+      for (const [metric, value] of Object.entries(here.metrics))
+        assertAgrees([there.metrics[metric]!], [value], `step ${step}, ${metric}`);
       assert.ok(largestDifference(there.logprobs.flat(), here.logprobs.flat()) <= 1e-4);
       gpu.gradients.download();
       const difference = largestDifference(gpu.gradients.buffer.data, cpu.gradients.buffer.data);

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { assertAgrees } from '../../../../test/assert-close.ts';
 import { type Config, configDefaults } from '../../../config/schema.ts';
 import { codeOf } from '../../../errors.ts';
 import type { LossSettings } from '../../../grpo/loss-settings.ts';
@@ -91,23 +92,14 @@ before(() => {
   unsloth = JSON.parse(told);
 });
 
-/** Within the tolerance for oracles. */
-function assertClose(actual: readonly number[], expected: readonly number[], what: string): void {
-  assert.equal(actual.length, expected.length, what);
-  for (const [i, value] of expected.entries()) {
-    const off = Math.abs(actual[i]! - value);
-    assert.ok(off <= 1e-6 + 1e-4 * Math.abs(value), `${what}: element ${i} is ${actual[i]}, not ${value}`);
-  }
-}
-
 test('losses and gradients of Unsloth are those of TRL', () => {
   assert.equal(unsloth.trl, TRL_VERSION);
   for (const [i, { name, vector }] of compared.entries()) {
     const { loss, gradient, entropy_gradient } = unsloth.losses[i]!;
-    assertClose([loss], [vector.loss], name);
-    assertClose(gradient.flat(), vector.gradient.flat(), `${name}: gradient`);
+    assertAgrees([loss], [vector.loss], name);
+    assertAgrees(gradient.flat(), vector.gradient.flat(), `${name}: gradient`);
     if (vector.entropy_gradient)
-      assertClose(entropy_gradient!.flat(), vector.entropy_gradient.flat(), `${name}: gradient of the entropy`);
+      assertAgrees(entropy_gradient!.flat(), vector.entropy_gradient.flat(), `${name}: gradient of the entropy`);
   }
 });
 

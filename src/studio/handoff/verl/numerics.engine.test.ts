@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { assertAgrees } from '../../../../test/assert-close.ts';
 import { askVerl } from '../../../../test/verl.ts';
 import { type Config, configDefaults } from '../../../config/schema.ts';
 import { codeOf } from '../../../errors.ts';
@@ -172,22 +173,13 @@ before(() => {
   });
 });
 
-/** Within the tolerance for oracles. */
-function assertClose(actual: readonly number[], expected: readonly number[], what: string): void {
-  assert.equal(actual.length, expected.length, what);
-  for (const [i, value] of expected.entries()) {
-    const off = Math.abs(actual[i]! - value);
-    assert.ok(off <= 1e-6 + 1e-4 * Math.abs(value), `${what}: element ${i} is ${actual[i]}, not ${value}`);
-  }
-}
-
 test('losses and gradients of verl are those of TRL and ours', () => {
   for (const [i, { name, expected }] of compared.entries()) {
     const { loss, gradient, entropy_gradient } = answer.losses[i]!;
-    assertClose([loss], [expected.loss], name);
-    assertClose(gradient.flat(), expected.gradient.flat(), `${name}: gradient`);
+    assertAgrees([loss], [expected.loss], name);
+    assertAgrees(gradient.flat(), expected.gradient.flat(), `${name}: gradient`);
     if (expected.entropy_gradient)
-      assertClose(entropy_gradient.flat(), expected.entropy_gradient.flat(), `${name}: entropy`);
+      assertAgrees(entropy_gradient.flat(), expected.entropy_gradient.flat(), `${name}: entropy`);
   }
 });
 
@@ -213,13 +205,13 @@ test('advantages differ by what is added to the deviation alone', () => {
     const deviation = Math.sqrt(group.reduce((sum, score) => sum + (score - mean) ** 2, 0) / 3);
     return group.map(() => deviation);
   });
-  assertClose(
+  assertAgrees(
     scaled.map((advantage, i) => advantage * (deviations[i]! + 1e-6)),
     ours.map((advantage, i) => advantage * (deviations[i]! + 1e-4)),
     'scaled',
   );
-  assertClose(centred, groupAdvantages(groups, { scaleRewards: 'none' }).flat(), 'centred');
-  assertClose(
+  assertAgrees(centred, groupAdvantages(groups, { scaleRewards: 'none' }).flat(), 'centred');
+  assertAgrees(
     others,
     groupAdvantages(groups, { scaleRewards: 'none', baseline: 'leave_one_out' }).flat(),
     'leave one out',
@@ -229,7 +221,7 @@ test('advantages differ by what is added to the deviation alone', () => {
 test('learning rates are the same in every step', () => {
   for (const [i, { type, warmup_ratio, steps }] of schedules.entries()) {
     const rate = learningRateSchedule({ learning_rate: 1, lr_scheduler_type: type, warmup_ratio, max_steps: steps });
-    assertClose(
+    assertAgrees(
       answer.rates[i]!,
       Array.from({ length: steps }, (_, step) => rate(step)),
       type,
