@@ -15,7 +15,7 @@ import {
   type TrainingSequence,
 } from '../src/index.ts';
 import { architectureOf } from '../src/models/families.ts';
-import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
+import { characterTokenizerJson } from './character-tokenizer.ts';
 
 const folder = join(import.meta.dirname, 'model');
 const seed = 0;

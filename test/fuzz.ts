@@ -1,5 +1,6 @@
 // Damaged files of every kind that is read from outside: each is read or refused with one clear error, soon, and in little memory.
 import { readFileSync } from 'node:fs';
+import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 import { limitedTemplate } from '../src/backends/limited-template.ts';
 import { parseConfigText } from '../src/config/config-text.ts';
 import { loadConfigObject } from '../src/config/load.ts';
@@ -18,7 +19,6 @@ import { architectureOf } from '../src/models/families.ts';
 import { peftSettings } from '../src/models/peft.ts';
 import { createChatTemplate } from '../src/renderers/chat-template.ts';
 import { parseCsv } from '../src/studio/data/csv-rows.ts';
-import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
 import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 import { hermes } from '../src/tools/hermes.ts';
 import { llama3 } from '../src/tools/llama3.ts';

@@ -1,11 +1,11 @@
 // OpenAI's client of a model that says given words, so that tests decide what it calls.
 import OpenAI from 'openai';
+import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 import type { Policy } from '../src/policy.ts';
 import { chatRenderer } from '../src/renderers/chat-renderer.ts';
 import { createChatTemplate } from '../src/renderers/chat-template.ts';
 import { openAiApp } from '../src/server/openai/openai-app.ts';
 import { ServedModel } from '../src/server/openai/served-model.ts';
-import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
 import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 
 const alphabet = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('');

@@ -1,7 +1,7 @@
 // A random two-layer Llama with a character-level tokenizer, as a folder on disk: small enough to train in a test, bound to nothing.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { characterTokenizerJson } from '../src/tokenizers/character-tokenizer.ts';
+import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
 
 const fixtures = join(import.meta.dirname, '..', 'src', 'models', 'fixtures');
 

@@ -1,9 +1,9 @@
 // The small Llamas that start the benchmark's tasks: each learnt its task from a teacher who is right too seldom.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { descriptions, type Lesson, pretrain } from '../../demo/pretrain.ts';
 import { countdown, type Example, type RandomStream, randomStream, sort, streamSeed } from '../../src/index.ts';
-import { characterTokenizerJson } from '../../src/tokenizers/character-tokenizer.ts';
 
 interface Teaching {
   /** Every character of the task's questions and answers. */

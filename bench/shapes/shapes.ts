@@ -3,12 +3,12 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { bfloat16 } from '../../src/formats/element-types.ts';
 import { safetensorsHeader } from '../../src/formats/safetensors.ts';
 import { architectureOf } from '../../src/models/families.ts';
 import { randomStream } from '../../src/random.ts';
 import { volume } from '../../src/tensor/shape.ts';
-import { characterTokenizerJson } from '../../src/tokenizers/character-tokenizer.ts';
 import { median, watched } from '../watched.ts';
 
 const root = join(import.meta.dirname, '..', '..');

@@ -2,7 +2,7 @@
 // `node demo/calculator/pretrain.ts` takes a few minutes. The weights in the repository are frozen: examples/tool-calculator.ts starts from them.
 import { join } from 'node:path';
 import { arithmetic, type RandomStream, randomStream, streamSeed } from '../../src/index.ts';
-import { characterTokenizerJson } from '../../src/tokenizers/character-tokenizer.ts';
+import { characterTokenizerJson } from '../character-tokenizer.ts';
 import { descriptions, type Lesson, pretrain } from '../pretrain.ts';
 
 const lessonCount = 96_000;

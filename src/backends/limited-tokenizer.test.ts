@@ -1,7 +1,7 @@
 // Tokenizers with regular expressions that end, and with one that does not.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { createTokenizer } from '../tokenizers/tokenizer.ts';
 import { limitedTokenizer } from './limited-tokenizer.ts';
 

@@ -1,8 +1,8 @@
 // Renderers that cannot go on with a conversation are found before training.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import type { Message } from '../message.ts';
-import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
 import { createTokenizer } from '../tokenizers/tokenizer.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import type { Message } from '../message.ts';
-import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { chatRenderer } from './chat-renderer.ts';
 import { createChatTemplate } from './chat-template.ts';

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
 import { GradusError } from '../errors.ts';
 import type { Message } from '../message.ts';
 import { randomStream } from '../random.ts';
 import type { Renderer } from '../rendering.ts';
 import { RolloutGenerator } from '../rollout-generator.ts';
-import { characterTokenizerJson } from '../tokenizers/character-tokenizer.ts';
 import { createTokenizer, type Tokenizer } from '../tokenizers/tokenizer.ts';
 import { trainingSequence } from '../training-sequence.ts';
 import { chatRenderer } from './chat-renderer.ts';

@@ -5,10 +5,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { characterTokenizerJson } from '../../demo/character-tokenizer.ts';
 import { awkwardTexts } from '../../test/awkward-texts.ts';
 import { seededIntegers } from '../../test/mutations.ts';
 import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
-import { characterTokenizerJson } from './character-tokenizer.ts';
 import { createTokenizer } from './tokenizer.ts';
 
 const root = join(import.meta.dirname, '..', '..');

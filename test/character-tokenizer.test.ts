@@ -1,8 +1,8 @@
 // The character-level tokenizer: one id a character, special tokens first.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { characterTokenizerJson } from './character-tokenizer.ts';
-import { createTokenizer } from './tokenizer.ts';
+import { characterTokenizerJson } from '../demo/character-tokenizer.ts';
+import { createTokenizer } from '../src/tokenizers/tokenizer.ts';
 
 test('maps characters one to one', () => {
   const json = characterTokenizerJson('0123456789+= é😀', ['<pad>', '<end>']);

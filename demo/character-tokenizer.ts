@@ -1,4 +1,4 @@
-// Makes the tokenizer.json of a character-level tokenizer, with the same ids here and in Python's `tokenizers`.
+// The character-level tokenizer of the models that are made here, in the demo, tests and benchmarks: its tokenizer.json.
 
 /**
  * Byte-pair encoding without merges. The special tokens get the ids from 0, then every character of `alphabet` is a token.
