@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { GradusError } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
+import type { Cli } from './cli.ts';
 import { commandUsage, listCommands, OVERVIEW } from './command-list.ts';
 import { emitDownloads, showDownloads } from './download-progress.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -10,19 +11,6 @@ import { Output, type Stream } from './output.ts';
 import { ownName } from './own-name.ts';
 import { ownStdout } from './own-stdout.ts';
 import { watchForNoAnswer } from './unanswered.ts';
-
-/** What every command receives. */
-export interface Cli {
-  readonly output: Output;
-  /** Opens standard input. */
-  readonly stdin: () => Readable;
-  /** The whole command line, without the program's name. */
-  readonly argv: readonly string[];
-  /** Wraps the work of a command, which returns the exit code, as commander's action. */
-  action<A extends unknown[]>(
-    work: (...args: A) => Promise<ExitCode | undefined> | ExitCode | undefined,
-  ): (...args: A) => Promise<void>;
-}
 
 export interface Streams {
   /** @default nothing */

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 
 const EXAMPLES = `Examples:

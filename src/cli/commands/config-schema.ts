@@ -1,6 +1,6 @@
 // gradus config-schema: prints the JSON Schema of configurations, for editors and agents.
 import { Command } from 'commander';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus config-schema > gradus.schema.json

@@ -1,8 +1,8 @@
 // gradus conformance: recomputes losses and advantages on this machine, and compares them with TRL's numbers.
 import { Command } from 'commander';
 import type { ConformanceReport } from '../../studio/conformance/conformance.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus conformance

@@ -1,7 +1,7 @@
 // gradus dashboard: serves a page that shows runs.
 import { Command } from 'commander';
 import { portNumber } from '../arguments.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 import { serveUntilStopped } from '../signals.ts';
 
 const EXAMPLES = `Examples:

@@ -4,7 +4,7 @@ import { counted } from '../../counted.ts';
 import type { DataCheck } from '../../studio/data/check-data.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus data check grpo.yaml

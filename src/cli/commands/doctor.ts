@@ -3,8 +3,8 @@ import { Command, Option } from 'commander';
 import type { Config } from '../../config/schema.ts';
 import type { CheckResult, DoctorOptions, DoctorResult } from '../../studio/machine/doctor.ts';
 import { given } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus doctor

@@ -5,8 +5,8 @@ import { threeDigits } from '../../studio/checks.ts';
 import type { EnvironmentCheck, PlayerReport } from '../../studio/user-code/environments/check-environment.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus env check envs/hotel.ts:HotelEnv

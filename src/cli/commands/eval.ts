@@ -2,8 +2,8 @@
 import { Command, Option } from 'commander';
 import type { EvaluateResult } from '../../studio/evaluate.ts';
 import { collect, given, nonNegativeNumber, positiveInteger, sampleSizes } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
 import { interval95 } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { changedLine, evaluationLine } from '../progress.ts';
 import { withStopSignals } from '../signals.ts';
 

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { ExportOptions } from '../../studio/finished-runs/export.ts';
 import { given } from '../arguments.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus export latest --merge --out my-model

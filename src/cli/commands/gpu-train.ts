@@ -1,8 +1,8 @@
 // gradus gpu-train: explains the ways to train a configuration on a GPU; it starts and spends nothing.
 import { Command } from 'commander';
 import type { GpuPathResult, GpuPlace } from '../../studio/machine/gpu-path.ts';
+import type { Cli } from '../cli.ts';
 import type { ExitCode } from '../exit-codes.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus gpu-train grpo.yaml

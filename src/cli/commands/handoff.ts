@@ -4,7 +4,7 @@ import { counted } from '../../counted.ts';
 import type { HandoffResult } from '../../studio/handoff/handoff.ts';
 import type { HandoffSystem } from '../../studio/handoff/handoff-targets.ts';
 import { collect, given } from '../arguments.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus handoff grpo.yaml --to unsloth --out unsloth-run

@@ -2,9 +2,9 @@
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
+import type { Cli } from '../cli.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus help train

@@ -6,7 +6,7 @@ import { GradusError, isObject } from '../../errors.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 import { isCheckoutScript } from '../own-name.ts';
 import { packagePath, readPackageFile } from '../package-files.ts';
 

@@ -4,9 +4,9 @@ import { cancelled } from '../../errors.ts';
 import type { PreflightReport } from '../../studio/preflight.ts';
 import { collect } from '../arguments.ts';
 import { checkError, checkLines } from '../check-lines.ts';
+import type { Cli } from '../cli.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { oneLine } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Completions that are shown. */

@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import type { PresetName } from '../../config/presets.ts';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 
 const EXAMPLES = `Examples:
   gradus presets

@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import { counted } from '../../counted.ts';
 import type { Replay } from '../../studio/finished-runs/replay-run.ts';
 import { given, positiveInteger } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { rewardSettings } from '../reward-settings.ts';
 
 const EXAMPLES = `Examples:

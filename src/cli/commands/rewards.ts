@@ -2,8 +2,8 @@
 import { Command } from 'commander';
 import type { z } from 'zod';
 import type { RewardTest } from '../../studio/user-code/rewards/test-reward.ts';
+import type { Cli } from '../cli.ts';
 import { table } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { rewardSettings } from '../reward-settings.ts';
 
 const LIST_EXAMPLES = `Examples:

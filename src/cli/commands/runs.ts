@@ -1,6 +1,6 @@
 // gradus runs: the group of commands about run directories and runs in the background.
 import { Command } from 'commander';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 import { compareCommand } from './runs/compare.ts';
 import { diagnoseCommand } from './runs/diagnose.ts';
 import { listCommand } from './runs/list.ts';

@@ -11,9 +11,9 @@ import {
   probability,
   wholeNumber,
 } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
 import { conversationLine } from '../conversation-line.ts';
 import { oneLine } from '../formatting.ts';
-import type { Cli } from '../main.ts';
 import { withStopSignals } from '../signals.ts';
 
 const EXAMPLES = `Examples:

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import { existingNames } from '../../nearest.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus schema                    their names

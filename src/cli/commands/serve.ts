@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { GradusError } from '../../errors.ts';
 import type { ServeOptions } from '../../server/serve.ts';
 import { given, portNumber } from '../arguments.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 import { describeError } from '../output.ts';
 import { serveUntilStopped } from '../signals.ts';
 

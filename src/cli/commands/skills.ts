@@ -6,7 +6,7 @@ import { GradusError } from '../../errors.ts';
 import { replaceFile } from '../../runs/files.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { systemError } from '../../runs/system-faults.ts';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 import { readPackageFile } from '../package-files.ts';
 
 const EXAMPLES = `Examples:

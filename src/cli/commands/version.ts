@@ -1,6 +1,6 @@
 // gradus version: prints the installed versions.
 import { Command } from 'commander';
-import type { Cli } from '../main.ts';
+import type { Cli } from '../cli.ts';
 
 const EXAMPLES = `Examples:
   gradus version

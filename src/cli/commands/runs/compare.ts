@@ -4,8 +4,8 @@ import { counted } from '../../../counted.ts';
 import { GradusError } from '../../../errors.ts';
 import { signedDifference } from '../../../runs/verdict.ts';
 import type { Comparison } from '../../../studio/finished-runs/compare-runs.ts';
+import type { Cli } from '../../cli.ts';
 import { interval95, oneLine, table } from '../../formatting.ts';
-import type { Cli } from '../../main.ts';
 
 const EXAMPLES = `Examples:
   gradus runs compare first second

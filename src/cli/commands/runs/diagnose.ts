@@ -4,7 +4,7 @@ import { counted } from '../../../counted.ts';
 import type { InspectedRun } from '../../../studio/finished-runs/inspect-run.ts';
 import type { PreflightWarning } from '../../../studio/finished-runs/preflight-warnings.ts';
 import { alertLine } from '../../alert-line.ts';
-import type { Cli } from '../../main.ts';
+import type { Cli } from '../../cli.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:

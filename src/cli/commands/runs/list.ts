@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import { counted } from '../../../counted.ts';
 import { messageOf } from '../../../errors.ts';
 import type { RunSummary } from '../../../studio/finished-runs/inspect-run.ts';
+import type { Cli } from '../../cli.ts';
 import { oneLine, table } from '../../formatting.ts';
-import type { Cli } from '../../main.ts';
 
 const EXAMPLES = `Examples:
   gradus runs list

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { RunRecord, TrackedPlaceRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
-import type { Cli } from '../../main.ts';
+import type { Cli } from '../../cli.ts';
 import { evaluationLine } from '../../progress.ts';
 import { rewardLine } from '../../reward-line.ts';
 import { runArgument } from './run-argument.ts';

@@ -4,8 +4,8 @@ import { GradusError } from '../../../errors.ts';
 import type { RolloutRecord } from '../../../runs/records.ts';
 import { alertLine } from '../../alert-line.ts';
 import { nonNegativeNumber, positiveInteger } from '../../arguments.ts';
+import type { Cli } from '../../cli.ts';
 import { oneLine } from '../../formatting.ts';
-import type { Cli } from '../../main.ts';
 import { evaluationLine } from '../../progress.ts';
 import { runArgument } from './run-argument.ts';
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { shellWord } from '../../../shell-word.ts';
 import { nonNegativeNumber } from '../../arguments.ts';
-import type { Cli } from '../../main.ts';
+import type { Cli } from '../../cli.ts';
 import { runArgument } from './run-argument.ts';
 
 const EXAMPLES = `Examples:
