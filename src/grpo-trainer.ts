@@ -93,6 +93,15 @@ export interface StepsOptions {
 /** The weights of the parts of rewards, by their names. */
 type Weights = Readonly<Record<string, number>>;
 
+/** What the parts of a step share. */
+interface RunningStep {
+  /** Counted from 0. */
+  readonly step: number;
+  readonly weights: Weights | undefined;
+  readonly clock: Stopwatch;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** A group whose fate is decided, but whose advantages are not yet computed. */
 type SampledGroup<E extends Example> = Omit<GroupOutcome<E>, 'advantages'>;
 
@@ -134,7 +143,7 @@ export class GrpoTrainer<E extends Example = Example> {
     const clock = stopwatch();
     const before = dataLoader.state;
     const weights = rewardWeights?.at(step);
-    const sampled = await this.#sampleGroups(step, weights, clock, signal);
+    const sampled = await this.#sampleGroups({ step, weights, clock, signal });
     if (!sampled) {
       dataLoader.state = before;
       return undefined;
@@ -163,12 +172,8 @@ export class GrpoTrainer<E extends Example = Example> {
   }
 
   /** Samples the groups of a step, and replacements for groups that teach nothing; `undefined` if the signal ended it. */
-  async #sampleGroups(
-    step: number,
-    weights: Weights | undefined,
-    clock: Stopwatch,
-    signal: AbortSignal | undefined,
-  ): Promise<SampledGroup<E>[] | undefined> {
+  async #sampleGroups(running: RunningStep): Promise<SampledGroup<E>[] | undefined> {
+    const { step, weights } = running;
     const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
     const { maskTruncated, multiObjective } = this.#options;
     const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
@@ -177,7 +182,7 @@ export class GrpoTrainer<E extends Example = Example> {
     for (let round = 0; missing > 0; round++) {
       const examples = dataLoader.next(missing);
       assertExamples(examples, missing);
-      const scored = await this.#rollOutAndScore(examples, step, round, clock, signal);
+      const scored = await this.#rollOutAndScore(examples, round, running);
       if (!scored) return undefined;
       missing = 0;
       for (const [i, example] of examples.entries()) {
@@ -197,10 +202,8 @@ export class GrpoTrainer<E extends Example = Example> {
   /** The trajectories and rewards of each example. A group is scored as soon as it is complete, while others are still being sampled. */
   async #rollOutAndScore(
     examples: readonly E[],
-    step: number,
     round: number,
-    clock: Stopwatch,
-    signal: AbortSignal | undefined,
+    { step, clock, signal }: RunningStep,
   ): Promise<Pick<GroupOutcome<E>, 'trajectories' | 'rewards'>[] | undefined> {
     const { model, generator, rewardModel, maxSteps, numGenerations, seed } = this.#options;
     const score = (i: number, group: readonly Trajectory[]) =>
