@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { writeTinyChatModel, writeTinyModel } from '../../../../test/tiny-model.ts';
+import { assertRefused, handoffConfig, writeHandoffInputs } from '../../../../test/handoffs.ts';
+import { writeTinyModel } from '../../../../test/tiny-model.ts';
 import { loadConfigFile, loadConfigObject } from '../../../config/load.ts';
 import type { ConfigInput } from '../../../config/schema.ts';
 import { readParquet } from '../../../formats/parquet.ts';
@@ -13,7 +14,7 @@ import { handOff } from '../handoff.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gradus-handoff-'));
 after(() => rmSync(folder, { recursive: true }));
-writeTinyChatModel(join(folder, 'chat'));
+writeHandoffInputs(folder);
 writeTinyModel(join(folder, 'plain'));
 mkdirSync(join(folder, 'gguf'));
 writeFileSync(join(folder, 'gguf', 'tiny.gguf'), '');
@@ -26,27 +27,12 @@ writeFileSync(join(folder, 'rewards', 'one.ts'), 'export const one = 1;\n');
 writeFileSync(join(folder, 'rewards', 'other.py'), 'def score(completions, **_):\n    return [0.0]\n');
 writeFileSync(join(folder, 'rewards', '.env'), 'SECRET=1\n');
 writeFileSync(join(folder, 'rewards', 'node_modules', 'big.js'), '');
-writeFileSync(
-  join(folder, 'data.jsonl'),
-  Array.from(
-    { length: 20 },
-    (_, i) => `${JSON.stringify({ question: `${i} + 1?`, answer: i + 1, deep: [{ i }] })}\n`,
-  ).join(''),
-);
 
-const base: ConfigInput = {
-  model: './chat',
-  dataset: './data.jsonl',
-  system_prompt: 'Be brief.',
-  reward: 'numeric_match',
-  max_steps: 4,
-  max_completion_length: 16,
-};
 let count = 0;
 
 async function handedOver(changes: ConfigInput = {}) {
   const out = join(folder, `out-${count++}`);
-  const result = await handOff(loadConfigObject({ ...base, ...changes } as ConfigInput, [], folder), {
+  const result = await handOff(loadConfigObject({ ...handoffConfig, ...changes } as ConfigInput, [], folder), {
     to: 'verl',
     out,
   });
@@ -129,7 +115,7 @@ test('keys become verl’s keys', async () => {
 });
 
 test('what verl has no counterpart of is one error that names every key', async () => {
-  const refused: readonly [ConfigInput, string, RegExp][] = [
+  await assertRefused(handedOver, [
     [
       { lr_scheduler_type: 'linear', lora: { dropout: 0.1 }, min_p: 0.1 },
       'min_p',
@@ -151,14 +137,7 @@ test('what verl has no counterpart of is one error that names every key', async 
     [{ reward: { name: 'numeric_match', weight: { from: 0, to: 1, steps: 2 } } }, 'reward', /the step/],
     [{ max_steps: undefined, stages: [{ name: 'a', steps: 2 }] } as ConfigInput, 'stages', /one configuration/],
     [{ model: 'org/model@main' }, 'model', /without a revision/],
-  ];
-  for (const [changes, path, message] of refused) {
-    await assert.rejects(handedOver(changes), (error: { code: string; path: string; message: string }) => {
-      assert.deepEqual([error.code, error.path], ['HANDOFF_UNSUPPORTED', path], error.message);
-      assert.match(error.message, message);
-      return true;
-    });
-  }
+  ]);
   await assert.rejects(handedOver({ prompts_per_step: 19 }), { code: 'DATASET_TOO_SMALL' });
   await assert.rejects(handedOver({ model: './gguf' }), {
     code: 'HANDOFF_UNSUPPORTED',
@@ -202,7 +181,7 @@ test('a hand-off may lie beside the reward functions that it copies, but never h
   const place = join(folder, 'beside');
   mkdirSync(join(place, 'deep'), { recursive: true });
   writeFileSync(join(place, 'mine.ts'), 'export const score = () => [1];\n');
-  const config = loadConfigObject({ ...base, reward_fn: join(place, 'mine.ts:score') }, [], folder);
+  const config = loadConfigObject({ ...handoffConfig, reward_fn: join(place, 'mine.ts:score') }, [], folder);
   for (const out of [join(place, 'out'), join(place, 'deep', 'out')]) {
     await handOff(config, { to: 'verl', out });
     await handOff(config, { to: 'verl', out, overwrite: true });
@@ -213,7 +192,8 @@ test('a hand-off may lie beside the reward functions that it copies, but never h
 
 test('an earlier hand-off is written over only where that is said, and what verl wrote stays', async () => {
   const { out } = await handedOver();
-  const again = (overwrite: boolean) => handOff(loadConfigObject(base, [], folder), { to: 'verl', out, overwrite });
+  const again = (overwrite: boolean) =>
+    handOff(loadConfigObject(handoffConfig, [], folder), { to: 'verl', out, overwrite });
   mkdirSync(join(out, 'checkpoints'));
   writeFileSync(join(out, 'train.parquet'), '');
   await assert.rejects(again(false), { code: 'HANDOFF_EXISTS' });
@@ -221,7 +201,7 @@ test('an earlier hand-off is written over only where that is said, and what verl
   assert.equal((await rowsOf(out, 'train')).length, 18);
   assert.ok(existsSync(join(out, 'checkpoints')));
   await assert.rejects(
-    handOff(loadConfigObject(base, [], folder), { to: 'verl', out: join(folder, 'rewards'), overwrite: true }),
+    handOff(loadConfigObject(handoffConfig, [], folder), { to: 'verl', out: join(folder, 'rewards'), overwrite: true }),
     {
       code: 'HANDOFF_EXISTS',
     },
