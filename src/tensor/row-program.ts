@@ -120,16 +120,16 @@ class Values {
       case 'expand':
         return x;
       case 'reduceSum':
-        return this.#sum('sum', x);
+        return this.#fold('sum', x);
       case 'reduceMean':
         return this.#mean(x);
       case 'reduceMax':
-        return this.#sum('largest', x);
+        return this.#fold('largest', x);
       case 'rmsNorm':
         return this.#make('mul', [this.#normal(x, node), weight]);
       case 'logSumExp': {
-        const most = this.#sum('largest', x);
-        const total = this.#sum('sum', this.#make('exp', [this.#make('sub', [x, most])]));
+        const most = this.#fold('largest', x);
+        const total = this.#fold('sum', this.#make('exp', [this.#make('sub', [x, most])]));
         return this.#make('add', [this.#make('log', [total]), most]);
       }
       default:
@@ -144,10 +144,10 @@ class Values {
   }
 
   #mean(x: Value): Value {
-    return this.#make('div', [this.#sum('sum', x), this.#constant(this.width)]);
+    return this.#make('div', [this.#fold('sum', x), this.#constant(this.width)]);
   }
 
-  #sum(operation: 'sum' | 'largest', x: Value): Value {
+  #fold(operation: 'sum' | 'largest', x: Value): Value {
     return this.#make(operation, [x.wide ? x : this.#new('copy', [x], true)]);
   }
 
