@@ -2,7 +2,7 @@
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
 import { multiObjectiveAdvantages } from '../grpo/advantages.ts';
-import { finalText, type Group, type GroupReason } from '../rl.ts';
+import { correctness, finalText, type Group, type GroupReason } from '../rl.ts';
 import { type Check, failed, passed, share, threeDigits } from './checks.ts';
 import { goldAnswersCheck, opening } from './data/data-checks.ts';
 import { answerOf, type GoldVerdict } from './data/gold-answers.ts';
@@ -130,9 +130,10 @@ function comparedScores(groups: readonly Group[], { config, rewardNames, rewardW
   const isNormalized = config.multi_objective_aggregation === 'normalize_then_sum';
   const compared = isNormalized ? multiObjectiveAdvantages(scores, objectives) : scores;
   return groups.map(({ rewards }, g) =>
-    rewards.flatMap(({ score, parts }, i) =>
-      score === null ? [] : [{ score: compared[g]![i]!, isRight: (parts[rewardNames[0]!] ?? 0) >= 1 }],
-    ),
+    rewards.flatMap((reward, i) => {
+      const isRight = correctness(reward, rewardNames[0]!) === 1;
+      return reward.score === null ? [] : [{ score: compared[g]![i]!, isRight }];
+    }),
   );
 }
 

@@ -1,5 +1,4 @@
 // Checks an environment without a model: it is played with the right answers, empty answers, random text and malformed tool calls.
-
 import type { Config } from '../../../config/schema.ts';
 import type { Turns } from '../../../environment.ts';
 import { shortened } from '../../../errors.ts';
@@ -10,6 +9,7 @@ import { randomStream, streamSeed } from '../../../random.ts';
 import type { Renderer } from '../../../rendering.ts';
 import {
   type Action,
+  correctness,
   type Example,
   exchange,
   type Reward,
@@ -218,7 +218,7 @@ function shown({ example }: Played): string {
 }
 
 function isRight({ reward }: Played, { rewardNames }: Task): boolean {
-  return (reward.parts[rewardNames[0]!] ?? 0) >= 1;
+  return correctness(reward, rewardNames[0]!) === 1;
 }
 
 function goldCheck(played: readonly Played[], task: Task): Check {
