@@ -1,6 +1,7 @@
 // A client for the part of MLflow's REST API that tracking needs (https://mlflow.org/docs/latest/api_reference/rest-api.html).
 import { GradusError, messageWithCause } from '../errors.ts';
 import { RefusedError } from './outbox.ts';
+import type { EnvironmentVariables } from './tracker.ts';
 
 /** Address and credentials, from the variables that MLflow's own client reads. */
 export interface MlflowSettings {
@@ -188,7 +189,7 @@ function faultOf(status: number, text: string): { reason: string; message: strin
  * Reads `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`, `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`.
  * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`.
  */
-export function mlflowSettings(environment: NodeJS.ProcessEnv): MlflowSettings {
+export function mlflowSettings(environment: EnvironmentVariables): MlflowSettings {
   const { MLFLOW_TRACKING_URI: uri, MLFLOW_TRACKING_TOKEN: token } = environment;
   const { MLFLOW_TRACKING_USERNAME: user, MLFLOW_TRACKING_PASSWORD: password = '' } = environment;
   if (!uri) {

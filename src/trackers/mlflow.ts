@@ -14,7 +14,7 @@ import {
   mlflowSettings,
 } from './mlflow-client.ts';
 import { Outbox } from './outbox.ts';
-import type { StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
+import type { EnvironmentVariables, StartedTracker, TrackedEnd, TrackedRun, Tracker } from './tracker.ts';
 
 /** The longest value of a parameter that all versions of the server accept. */
 const LONGEST_VALUE = 500;
@@ -25,7 +25,7 @@ const statuses = { completed: 'FINISHED', stopped: 'KILLED', failed: 'FAILED' } 
  * Throws `MLFLOW_URI_MISSING`, `MLFLOW_URI_INVALID`, `MLFLOW_UNREACHABLE`, `MLFLOW_REFUSED`, `MLFLOW_EXPERIMENT_INVALID`, `CREDENTIALS_REFUSED`.
  */
 export async function connectMlflow(
-  environment: NodeJS.ProcessEnv,
+  environment: EnvironmentVariables,
   signal?: AbortSignal,
 ): Promise<(run: TrackedRun) => Promise<StartedTracker>> {
   const client = new MlflowClient(mlflowSettings(environment));

@@ -39,12 +39,14 @@ export interface TrackedEnd {
   readonly files: readonly string[];
 }
 
+/** From which trackers read addresses and credentials. A type of ours, since programs may have no types of Node's. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
+
 /**
  * Checks that a tracker can be reached, before anything expensive is opened, and returns a function that starts to track a run.
  * Throws a `GradusError` if it cannot.
- * @param environment has addresses and credentials
  */
-export type ConnectTracker = (environment: NodeJS.ProcessEnv, signal?: AbortSignal) => Promise<StartTracking>;
+export type ConnectTracker = (environment: EnvironmentVariables, signal?: AbortSignal) => Promise<StartTracking>;
 
 /** Throws a `GradusError` if it fails. */
 export type StartTracking = (run: TrackedRun) => Promise<StartedTracker>;
