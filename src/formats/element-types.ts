@@ -39,7 +39,11 @@ export const float16: WritableElementType = {
     const values = halves();
     for (let i = 0; i < into.length; i++) into[i] = values[bytes[2 * i]! | (bytes[2 * i + 1]! << 8)]!;
   },
-  encode: (values) => bytesOf(Uint16Array.from(values, halfBits)),
+  encode(values) {
+    const rounded = new Uint16Array(values.length);
+    for (let i = 0; i < rounded.length; i++) rounded[i] = halfBits(values[i]!);
+    return bytesOf(rounded);
+  },
 };
 
 export const bfloat16: WritableElementType = {
@@ -53,9 +57,12 @@ export const bfloat16: WritableElementType = {
   // Ties go to the even one, and NaN stays NaN.
   encode(values) {
     const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-    const rounded = Uint16Array.from(bits, (float, i) =>
-      Number.isNaN(values[i]!) ? (float >>> 16) | 0x40 : (float + 0x7fff + ((float >>> 16) & 1)) >>> 16,
-    );
+    const rounded = new Uint16Array(values.length);
+    for (let i = 0; i < bits.length; i++) {
+      const float = bits[i]!;
+      const isNotANumber = (float & 0x7fffffff) > 0x7f800000;
+      rounded[i] = isNotANumber ? (float >>> 16) | 0x40 : (float + 0x7fff + ((float >>> 16) & 1)) >>> 16;
+    }
     return bytesOf(rounded);
   },
 };
