@@ -160,6 +160,19 @@ test('a model in GGUF is exported as GGUF with what the file says of its tokeniz
   assert.equal(after['general.license'], 'mit');
 });
 
+test('a chat template of the configuration goes with the model', async () => {
+  const chat_template = at('shout.jinja');
+  writeFileSync(chat_template, "{% for message in messages %}{{ message['content'] | upper }}{% endfor %}");
+  const changes = { model: at('from-gguf'), chat_template, max_steps: 1, eval: null, lora };
+  await train({ ...config, ...changes } as ConfigInput, { out: at('templated') });
+  const state = { messages: [{ role: 'user', content: 'abba' }] } as const;
+  const { ids } = (await openRenderer(at('from-gguf'), chat_template)).render(state);
+  for (const format of ['merged', 'gguf'] as const) {
+    await exportRun(at('templated'), { out: at(`templated-${format}`), format });
+    assert.deepEqual((await openRenderer(at(`templated-${format}`), 'auto')).render(state).ids, ids, format);
+  }
+});
+
 test('a model that llama.cpp would compute in another way is not written as GGUF', async () => {
   mkdirSync(at('qwen'));
   const qwen = tinyConfig(at('qwen'), 'tiny-qwen3-untied'); // has biases

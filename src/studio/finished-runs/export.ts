@@ -147,7 +147,7 @@ async function writeFiles(target: string, exported: Exported): Promise<void> {
 /** A complete model as a folder for transformers. */
 async function writeMerged(
   target: string,
-  { modelPath, checkpoint, dtype }: Exported,
+  { modelPath, checkpoint, config, dtype }: Exported,
   base: string,
   gguf: Readonly<Record<string, unknown>> | undefined,
 ): Promise<void> {
@@ -158,6 +158,10 @@ async function writeMerged(
     writeFileSync(join(target, name), readFileSync(join(base, name)));
   }
   if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
+  if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
+    // The template that the model has learnt with: for transformers the file goes before that of tokenizer_config.json.
+    writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
+  }
   writeGenerationConfig(target);
 }
 
