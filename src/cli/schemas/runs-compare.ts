@@ -18,7 +18,7 @@ const heldOut = z.strictObject({
     .string()
     .exactOptional()
     .describe(
-      'why the difference says nothing of the runs: one was last evaluated before its last step, or their rewards or environments differ, such as a file that was changed between them',
+      'why the difference says nothing of the runs: one was last evaluated before its last step, or their rewards, environments or held-out data differ, such as a file that was changed between them',
     ),
   paired: z
     .boolean()

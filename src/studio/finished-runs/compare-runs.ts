@@ -62,6 +62,10 @@ const heldOutKeys = [
   'max_prompt_tokens',
 ] as const satisfies readonly (keyof Config)[];
 
+/** Of what problems they are drawn: of those that are trained on, or of a data set of their own. */
+const trainedOn = ['dataset', 'dataset_config', 'dataset_split', 'eval_split', 'taskset', 'taskset_config'] as const;
+const heldOutApart = ['eval_dataset', 'eval_split'] as const;
+
 /** Those of them that refer to files. */
 const references = ['dataset', 'eval_dataset', 'environment'] as const satisfies readonly (keyof Config)[];
 
@@ -115,7 +119,7 @@ function heldOutComparison(against: InspectedRun, run: InspectedRun): HeldOutCom
   if (!difference) return undefined;
   const learning = classifyProblems(difference.interval, ACCURACY_MARGIN, difference.problems);
   const caveat = sameMeasure
-    ? (earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
+    ? (otherPopulation(against, run) ?? earlyEvaluation(against, theirs) ?? earlyEvaluation(run, ours))
     : 'what counts as correct is not the same: their first rewards or environments differ';
   const names = { improved: 'better', regressed: 'worse', flat: 'same', inconclusive: 'inconclusive' } as const;
   return {
@@ -148,6 +152,17 @@ function contentOf(run: InspectedRun, value: unknown): unknown {
     path === file || path.startsWith(`${file}/`) ? [hash] : [],
   );
   return hashes.length > 0 ? [name, ...hashes] : value;
+}
+
+/** The caveat for runs whose held-out problems are drawn from different ones: one set may be easier. Another draw of the same ones is none. */
+function otherPopulation(a: InspectedRun, b: InspectedRun): string | undefined {
+  if (!a.config || !b.config) return undefined;
+  const named = (config: Config) => (config.eval_dataset === null ? trainedOn : heldOutApart);
+  const keys = new Set([...named(a.config), ...named(b.config), 'columns', 'filter'] as const);
+  const differing = [...keys].filter(
+    (key) => !isDeepStrictEqual(contentOf(a, a.config![key]), contentOf(b, b.config![key])),
+  );
+  return differing.length === 0 ? undefined : `the held-out problems are not of one kind: ${differing.join(', ')}`;
 }
 
 /** The caveat for a run whose last weights were not evaluated, because it was stopped, failed, or still trains. */
