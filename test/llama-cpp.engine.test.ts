@@ -124,14 +124,14 @@ describe('logits', { skip }, () => {
   const missing = !existsSync(python) && 'python/.venv is not there: run `make test-engines`';
   const ids = [1, 5, 9, 3, 22, 17, 6, 8, 14, 2, 29, 4];
   /** llama.cpp rounds what it multiplies with weights of a type: to halves, bfloat16, or blocks of eight bits. Ours multiply in float32. */
-  const bounds: Readonly<Record<string, number>> = { F32: 1e-4, F16: 2e-3, BF16: 2e-2 };
+  const bounds: Readonly<Record<string, number>> = { F32: 1e-4, F16: 1e-2, BF16: 5e-2 };
   /** It looks up GELU in a table of halves. */
   const roundedGelu = 2e-3;
 
   test('of made-up models of every family and type', { skip: missing }, async (t) => {
     const models = join(folder, 'models');
     const names = makeParityModels(2, models).filter((name) => existsSync(join(models, name, 'model.gguf')));
-    assert.equal(names.length, 4 * 11);
+    assert.equal(names.length, 7 * 11);
     for (const name of names) {
       await t.test(name, async () => {
         const path = join(models, name, 'model.gguf');

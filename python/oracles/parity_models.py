@@ -2,7 +2,7 @@
 #
 # Usage: parity_models.py SEED OUT. Each folder of OUT, `<family>-<format>`, is a model with golden.json, adapter/ and gradients.json as
 # fixtures/tiny_models.py writes them. Sizes, biases, ties, windows, heads and their groups are drawn at random; in GGUF rows are 256 wide, which
-# K-quants need, and so they are in `<family>-wide`, which custom operators compute, of families that GGUF files are not read of, and of Gemma.
+# K-quants need, and so they are in `<family>-wide`, which custom operators compute, of families whose GGUF files cannot say all, such as Gemma's.
 import sys
 from pathlib import Path
 
@@ -20,7 +20,15 @@ from gguf import MODEL_ARCH, GGMLQuantizationType as Type
 from transformers import AutoConfig, AutoModelForCausalLM
 
 FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "gemma3_text", "smollm3", "olmo2", "granite"]
-ARCHITECTURES = {"llama": MODEL_ARCH.LLAMA, "qwen2": MODEL_ARCH.QWEN2, "qwen3": MODEL_ARCH.QWEN3, "gemma3_text": MODEL_ARCH.GEMMA3}
+ARCHITECTURES = {
+    "llama": MODEL_ARCH.LLAMA,
+    "qwen2": MODEL_ARCH.QWEN2,
+    "qwen3": MODEL_ARCH.QWEN3,
+    "gemma3_text": MODEL_ARCH.GEMMA3,
+    "smollm3": MODEL_ARCH.SMOLLM3,
+    "olmo2": MODEL_ARCH.OLMO2,
+    "granite": MODEL_ARCH.GRANITE,
+}
 GGUF_TYPES = [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1, Type.Q5_0, Type.Q5_1, Type.Q4_K, Type.Q5_K, Type.Q6_K]
 
 
@@ -97,9 +105,7 @@ def write_folder(family, dtype, random, wide=False):
 
 def write_gguf(family, type, random):
     folder = f"{family}-{type.name}"
-    config = random_config(family, random, wide=True)
-    if family == "gemma3_text":
-        config = gguf_models.as_gguf_says(config)
+    config = gguf_models.as_gguf_says(random_config(family, random, wide=True))
     gguf_models.WIDE = gguf_models.NARROW = iter(lambda: type, None)
     (out / folder).mkdir(parents=True)
     model = AutoModelForCausalLM.from_config(config).float().eval()
