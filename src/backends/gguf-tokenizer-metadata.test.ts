@@ -1,0 +1,60 @@
+// What GGUF says of a tokenizer is what its tokenizer.json does to the texts that the model sees.
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { sharedPath, skipWithoutShared } from '../../test/shared.ts';
+import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
+import { createTokenizer } from '../tokenizers/tokenizer.ts';
+import { ggufTokenizerMetadata } from './gguf-tokenizer-metadata.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gradus-gguf-tokenizer-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A model's folder with nothing but a tokenizer of ../shared, changed. */
+function changed(model: string, description: object, config: object): string {
+  const path = join(folder, `${model}-changed`);
+  mkdirSync(path, { recursive: true });
+  const files = { 'tokenizer.json': description, 'tokenizer_config.json': config };
+  for (const [name, changes] of Object.entries(files)) {
+    const original = JSON.parse(readFileSync(sharedPath(`models/${model}`, name)!, 'utf8'));
+    writeFileSync(join(path, name), JSON.stringify({ ...original, ...changes }));
+  }
+  return path;
+}
+
+test('a space that only the beginning of a text gets is none after the first token of a chat', {
+  skip: skipWithoutShared('models/stories260K'),
+}, async () => {
+  const pre_tokenizer = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'first', split: false };
+  const chat_template = '{{ bos_token }}{% for message in messages %}{{ message.content }}{% endfor %}';
+  const model = changed('stories260K', { normalizer: null, pre_tokenizer }, { chat_template });
+  const metadata = await ggufTokenizerMetadata(model, 'auto', 512);
+  assert.equal(metadata['tokenizer.ggml.add_space_prefix'], false);
+  const { description, config } = ggufTokenizer(metadata);
+  const json = (name: string) => JSON.parse(readFileSync(join(model, name), 'utf8'));
+  const [ours, own] = [
+    createTokenizer(description, config),
+    createTokenizer(json('tokenizer.json'), json('tokenizer_config.json')),
+  ];
+  for (const text of ['<s>Once upon', '<s> Once', '<s>  a</s>b</s> c'])
+    assert.deepEqual(ours.encode(text), own.encode(text));
+  // A text of its own begins with a space, except if it has one: SentencePiece in GGUF adds a second one.
+  await assert.rejects(ggufTokenizerMetadata(model, 'none', 512), { code: 'EXPORT_IMPOSSIBLE' });
+});
+
+test('a DeepSeek distilled into a Qwen has Qwen’s words without its normalisation', {
+  skip: skipWithoutShared('models/smollm2-135m-instruct'),
+}, async () => {
+  const Regex = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+  const split = { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false };
+  const byteLevel = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
+  const pre_tokenizer = { type: 'Sequence', pretokenizers: [split, byteLevel] };
+  const model = changed(
+    'smollm2-135m-instruct',
+    { normalizer: { type: 'Sequence', normalizers: [] }, pre_tokenizer },
+    {},
+  );
+  assert.equal((await ggufTokenizerMetadata(model, 'auto', 49152))['tokenizer.ggml.pre'], 'deepseek-r1-qwen');
+});
