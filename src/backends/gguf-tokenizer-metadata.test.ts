@@ -58,3 +58,12 @@ test('a DeepSeek distilled into a Qwen has Qwen’s words without its normalisat
   );
   assert.equal((await ggufTokenizerMetadata(model, 'auto', 49152))['tokenizer.ggml.pre'], 'deepseek-r1-qwen');
 });
+
+test('all three tokens that end a completion of Llama 3 do so in GGUF', {
+  skip: skipWithoutShared('models/stories260K'),
+}, async () => {
+  const model = changed('stories260K', {}, {});
+  writeFileSync(join(model, 'generation_config.json'), JSON.stringify({ eos_token_id: [2, 300, 301] }));
+  const metadata = await ggufTokenizerMetadata(model, 'auto', 512);
+  assert.deepEqual(ggufTokenizer(metadata).endIds, [2, 300, 301]);
+});

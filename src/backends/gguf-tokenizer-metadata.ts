@@ -23,11 +23,13 @@ export async function ggufTokenizerMetadata(
   const template = { ...(templateSource !== undefined && { 'tokenizer.chat_template': templateSource }) };
   if (!description) return { ...tokenizerPart(await readGgufMetadata(ggufAt(modelPath)!)), ...template };
   const { bosId, eosId, padId, roleTokens } = tokenizer;
-  const [first, ...others] = [...new Set([...(eosId === undefined ? [] : [eosId]), ...renderer.stopIds])];
+  // The end of a text, of a turn, and of a message: each of them ends what llama.cpp generates.
+  const [eos, eot, eom] = new Set([...(eosId === undefined ? [] : [eosId]), ...renderer.stopIds]);
   const ids = {
     bos: bosId,
-    eos: first,
-    eot: others[0],
+    eos,
+    eot,
+    eom,
     padding: padId,
     unknown: roleTokens.unk_token === undefined ? undefined : tokenizer.idOf(roleTokens.unk_token),
   };

@@ -6,7 +6,7 @@ export interface GgufTokenizer {
   readonly description: Readonly<Record<string, unknown>>;
   /** The contents of a tokenizer_config.json: tokens by their roles, and the chat template. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Tokens that end a turn or a text. */
+  /** Tokens that end a text, a turn or a message. */
   readonly endIds: readonly number[];
 }
 
@@ -86,7 +86,7 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   const isSentencePiece = model === 'llama';
   if (!isSentencePiece && model !== 'gpt2') throw unsupported(`it is of kind ${JSON.stringify(model)}`);
   const addsBos = key('add_bos_token') ?? (isSentencePiece || wordRules.get(String(key('pre')))?.addsBos === true);
-  const ends = [key('eos_token_id'), key('eot_token_id')];
+  const ends = ['eos', 'eot', 'eom'].map((end) => key(`${end}_token_id`));
   return {
     description: {
       version: '1.0',
