@@ -26,7 +26,7 @@ const tokens = ['<unk>', '<s>', '</s>', 'a', 'b', 'ab', ...characters, '<x>', '<
 export async function writeGgufModel(path: string): Promise<void> {
   const files = await openModelFiles(fixturePath('tiny-llama-a'));
   const { config, parameters, json } = files.architecture;
-  const builder = new GgufBuilder().header(parameters.length, 17);
+  const builder = new GgufBuilder().header(parameters.length, 18);
   const pair = (key: string, type: number) => builder.string(key).uint32(type);
   const text = (key: string, value: string) => pair(key, types.string).string(value);
   const whole = (key: string, value: number) => pair(key, types.uint32).uint32(value);
@@ -44,6 +44,7 @@ export async function writeGgufModel(path: string): Promise<void> {
   text('tokenizer.chat_template', "{% for message in messages %}<s>{{ message['content'] }}{% endfor %}");
   whole('tokenizer.ggml.bos_token_id', 1);
   whole('tokenizer.ggml.eos_token_id', 2);
+  whole('tokenizer.ggml.eot_token_id', 5 + characters.length + 1);
   pair('tokenizer.ggml.tokens', types.array).uint32(types.string).uint64(tokens.length);
   for (const token of tokens) builder.string(token);
   pair('tokenizer.ggml.token_type', types.array).uint32(types.int32).uint64(tokens.length);

@@ -157,12 +157,12 @@ async function writeMerged(
     // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
     writeFileSync(join(target, name), readFileSync(join(base, name)));
   }
-  if (gguf && !existsSync(join(target, 'tokenizer.json'))) writeTokenizer(target, gguf);
+  const ends = gguf && !existsSync(join(target, 'tokenizer.json')) ? writeTokenizer(target, gguf) : [];
   if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
     // The template that the model has learnt with: for transformers the file goes before that of tokenizer_config.json.
     writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
   }
-  writeGenerationConfig(target);
+  writeGenerationConfig(target, ends);
 }
 
 /** A complete model as one file for llama.cpp. */
@@ -195,26 +195,34 @@ function impossible(message: string, hint: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
 }
 
-/** The tokenizer of a GGUF file, as files for transformers. */
-function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
-  const { description, config } = ggufTokenizer(metadata);
+/** The tokenizer of a GGUF file, as files for transformers. Returns the tokens that end a completion, which are not in them. */
+function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): readonly number[] {
+  const { description, config, endIds } = ggufTokenizer(metadata);
   for (const [name, value] of Object.entries({
     'tokenizer.json': description,
     'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', ...config },
   })) {
     writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
   }
+  return endIds;
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-/** Writes a generation_config.json if the base model has none: the tokens that begin and end a text, from config.json. */
-function writeGenerationConfig(folder: string): void {
+/**
+ * Writes a generation_config.json if the base model has none: the tokens that begin and end a text, from config.json.
+ * @param ends all tokens that end a completion, where config.json has only one
+ */
+function writeGenerationConfig(folder: string, ends: readonly number[]): void {
   const path = join(folder, 'generation_config.json');
   if (existsSync(path)) return;
   const config: Record<string, unknown> = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8'));
   const names = ['bos_token_id', 'eos_token_id', 'pad_token_id'].filter((name) => config[name] != null);
-  const generation = { ...Object.fromEntries(names.map((name) => [name, config[name]])), do_sample: true };
+  const generation = {
+    ...Object.fromEntries(names.map((name) => [name, config[name]])),
+    ...(ends.length > 1 && { eos_token_id: ends }),
+    do_sample: true,
+  };
   writeFileSync(path, `${JSON.stringify(generation, null, 2)}\n`);
 }
 
