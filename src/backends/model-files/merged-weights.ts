@@ -1,6 +1,7 @@
 // The weights of a checkpoint as those of a complete model: the base with the adapter merged in, or what full fine-tuning made of it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { GradusError } from '../../errors.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../../hub/adapter-files.ts';
 import type { Architecture } from '../../models/families.ts';
 import type { ParameterSpec } from '../../models/layers.ts';
@@ -20,6 +21,7 @@ export interface MergedSource {
 
 export interface MergedWeights extends AsyncDisposable {
   readonly architecture: Architecture;
+  /** Throws `EXPORT_IMPOSSIBLE` if a number is not finite: a model with one computes nothing else. */
   read(parameter: ParameterSpec): Promise<Float32Array>;
 }
 
@@ -38,6 +40,7 @@ export async function openMergedWeights({ modelPath, checkpoint }: MergedSource)
       const values = new Float32Array(volume(parameter.shape));
       await files.read(parameter, values);
       await trained?.apply(parameter.name, values);
+      assertFinite(values, parameter.name);
       return values;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -62,6 +65,13 @@ async function openTrained(folder: string, parameters: readonly ParameterSpec[])
     },
     [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
   };
+}
+
+function assertFinite(values: Float32Array, name: string): void {
+  if (values.every(Number.isFinite)) return;
+  throw new GradusError('EXPORT_IMPOSSIBLE', `${name} has a number that is NaN or infinite`, {
+    hint: 'export an earlier checkpoint (--checkpoint); if they all have it, the base model has: download it again',
+  });
 }
 
 /** weight [out, in] += scale · B A */

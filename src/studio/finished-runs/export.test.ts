@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -184,6 +185,20 @@ test('a model that llama.cpp would compute in another way is not written as GGUF
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), format: 'gguf' }), letters);
   const dtype = { code: 'EXPORT_IMPOSSIBLE', message: /not q8_0/, hint: /--format gguf/ };
   await assert.rejects(exportRun(at('adapted'), { out: at('no-gguf'), dtype: 'q8_0' }), dtype);
+});
+
+test('a model with a number that is none is not exported', async () => {
+  cpSync(at('from-gguf'), at('infinite'), { recursive: true });
+  const changes = { model: at('infinite'), max_steps: 1, eval: null, lora };
+  await train({ ...config, ...changes } as ConfigInput, { out: at('of-infinite') });
+  const weights = join(at('infinite'), 'model.safetensors');
+  const bytes = readFileSync(weights);
+  bytes.writeFloatLE(Number.NaN, bytes.length - 4);
+  writeFileSync(weights, bytes);
+  for (const format of ['merged', 'gguf'] as const) {
+    const refused = { code: 'EXPORT_IMPOSSIBLE', message: /NaN or infinite/, hint: /--checkpoint/ };
+    await assert.rejects(exportRun(at('of-infinite'), { out: at('no-number'), format, dtype: 'bfloat16' }), refused);
+  }
 });
 
 test('options of a program are checked', async () => {
