@@ -26,6 +26,19 @@ test('a GGUF file alone renders as it does beside its tokenizer.json', {
   assert.deepEqual([...inside.renderer.stopIds], [2]);
 });
 
+test('a GGUF file says which tokens end a completion, and has the chat template, of a tokenizer.json that lies alone beside it', {
+  skip: skipWithoutShared('models'),
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gradus-gguf-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const name of [file, 'tokenizer.json']) symlinkSync(join(smol, name), join(folder, name));
+  const state = { messages: [{ role: 'user', content: 'What is 2 + 3?' }] } as const;
+  const [alone, whole] = [await openModelText(folder, 'auto'), await openModelText(smol, 'auto')];
+  assert.deepEqual(alone.renderer.render(state), whole.renderer.render(state));
+  assert.deepEqual([...alone.renderer.stopIds], [2]);
+  assert.deepEqual(alone.tokenizer.roleTokens, whole.tokenizer.roleTokens);
+});
+
 test('where there is no model there is no renderer', async () => {
   await assert.rejects(openRenderer('no-such-model', 'none'), { name: 'GradusError', code: 'MODEL_NOT_FOUND' });
 });

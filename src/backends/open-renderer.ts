@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GradusError, messageOf } from '../errors.ts';
-import { ggufTokenizer } from '../formats/gguf-tokenizer.ts';
+import { type GgufTokenRoles, ggufTokenizer, ggufTokenRoles } from '../formats/gguf-tokenizer.ts';
 import { chatRenderer } from '../renderers/chat-renderer.ts';
 import { createChatTemplate } from '../renderers/chat-template.ts';
 import { plainRenderer } from '../renderers/plain-renderer.ts';
@@ -70,17 +70,24 @@ interface FoundTokenizer {
 
 async function openTokenizer(modelPath: string, folder: string): Promise<FoundTokenizer> {
   const description = readJson(folder, 'tokenizer.json');
-  if (description) {
-    const config = readJson(folder, 'tokenizer_config.json') ?? {};
-    const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
-    return { tokenizer: limitedTokenizer(tokenizer, description), description, endIds: [] };
-  }
   const gguf = ggufAt(modelPath);
+  if (description) {
+    // A GGUF file tells the roles of tokens and the template where nothing but a tokenizer.json lies beside it.
+    const inside = gguf === undefined ? undefined : await rolesInside(gguf);
+    const config = readJson(folder, 'tokenizer_config.json') ?? inside?.config ?? {};
+    const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
+    return { tokenizer: limitedTokenizer(tokenizer, description), description, endIds: inside?.endIds ?? [] };
+  }
   if (gguf) return tokenizerInside(gguf).catch((error) => Promise.reject(fileError(error, gguf)));
   throw new GradusError('TOKENIZER_NOT_FOUND', `${folder} has no tokenizer.json`, {
     hint: 'put the tokenizer files of the model beside its weights',
     path: 'model',
   });
+}
+
+async function rolesInside(path: string): Promise<GgufTokenRoles> {
+  const metadata = await readGgufMetadata(path).catch((error) => Promise.reject(fileError(error, path)));
+  return ggufTokenRoles(metadata);
 }
 
 async function tokenizerInside(path: string): Promise<FoundTokenizer> {

@@ -1,11 +1,14 @@
 // Makes a tokenizer.json and a tokenizer_config.json, which GGUF files do not have, from a model's metadata.
 import { FormatError } from './format-error.ts';
 
-export interface GgufTokenizer {
+export interface GgufTokenizer extends GgufTokenRoles {
   /** The contents of a tokenizer.json. */
   readonly description: Readonly<Record<string, unknown>>;
+}
+
+export interface GgufTokenRoles {
   /** The contents of a tokenizer_config.json: tokens by their roles, and the chat template. */
-  readonly config: Readonly<Record<string, unknown>>;
+  readonly config: Readonly<Record<string, string>>;
   /** Tokens that end a text, a turn or a message. */
   readonly endIds: readonly number[];
 }
@@ -73,34 +76,39 @@ export function ggufTokenizer(metadata: Metadata): GgufTokenizer {
   if (tokens.length === 0) throw invalid('it has no tokens');
   if (new Set(tokens).size < tokens.length) throw invalid('it has a token twice');
   const kinds = numbers(key('token_type'), tokens.length, 'token_type');
-  const role = (name: string) => {
-    const id = key(`${name}_token_id`);
-    return typeof id === 'number' ? tokens[id] : undefined;
-  };
-  const roles = {
-    bos_token: role('bos'),
-    eos_token: role('eos'),
-    unk_token: role('unknown'),
-    pad_token: role('padding'),
-  };
+  const { config, endIds } = ggufTokenRoles(metadata);
+  const { bos_token: bos, unk_token: unknown } = config;
   const isSentencePiece = model === 'llama';
   if (!isSentencePiece && model !== 'gpt2') throw unsupported(`it is of kind ${JSON.stringify(model)}`);
   const addsBos = key('add_bos_token') ?? (isSentencePiece || wordRules.get(String(key('pre')))?.addsBos === true);
-  const ends = ['eos', 'eot', 'eom'].map((end) => key(`${end}_token_id`));
   return {
     description: {
       version: '1.0',
       added_tokens: addedTokens(tokens, kinds),
-      ...(isSentencePiece ? sentencePiece(metadata, tokens, roles.unk_token) : bytePairs(metadata, tokens)),
-      post_processor: addsBos && roles.bos_token ? beginWith(roles.bos_token, tokens.indexOf(roles.bos_token)) : null,
+      ...(isSentencePiece ? sentencePiece(metadata, tokens, unknown) : bytePairs(metadata, tokens)),
+      post_processor: addsBos && bos !== undefined ? beginWith(bos, tokens.indexOf(bos)) : null,
     },
-    config: {
-      ...Object.fromEntries(Object.entries(roles).filter(([, token]) => token !== undefined)),
-      ...(typeof metadata['tokenizer.chat_template'] === 'string' && {
-        chat_template: metadata['tokenizer.chat_template'],
-      }),
-    },
-    endIds: [...new Set(ends)].filter((id) => typeof id === 'number'),
+    config,
+    endIds,
+  };
+}
+
+/** What a file says of its tokens, whether its tokenizer can be read or not; nothing if it has none. */
+export function ggufTokenRoles(metadata: Metadata): GgufTokenRoles {
+  const tokens = metadata['tokenizer.ggml.tokens'];
+  const id = (name: string) => {
+    const value = metadata[`tokenizer.ggml.${name}_token_id`];
+    return typeof value === 'number' ? value : undefined;
+  };
+  const roles = { bos_token: id('bos'), eos_token: id('eos'), unk_token: id('unknown'), pad_token: id('padding') };
+  const named = Object.entries(roles).flatMap(([role, value]) => {
+    const token: unknown = Array.isArray(tokens) && value !== undefined ? tokens[value] : undefined;
+    return typeof token === 'string' ? [[role, token]] : [];
+  });
+  const template = metadata['tokenizer.chat_template'];
+  return {
+    config: { ...Object.fromEntries(named), ...(typeof template === 'string' && { chat_template: template }) },
+    endIds: [...new Set(['eos', 'eot', 'eom'].map(id))].filter((end) => end !== undefined),
   };
 }
 

@@ -117,6 +117,16 @@ test('a model in GGUF is exported with the tokenizer that is in it', async () =>
   assert.deepEqual(after.stopIds, before.stopIds);
   assert.match(readFileSync(join(out, 'README.md'), 'utf8'), /^license: mit$/m);
 
+  writeFileSync(at('tokenizer.json'), readFileSync(join(out, 'tokenizer.json')));
+  await exportRun(at('of-gguf'), { out: at('from-both') });
+  rmSync(at('tokenizer.json'));
+  const both = await openRenderer(at('from-both'), 'auto');
+  assert.deepEqual(
+    [both.render(state), both.stopIds],
+    [before.render(state), before.stopIds],
+    'a file alone beside it',
+  );
+
   await exportRun(at('of-gguf'), { out: at('gguf-adapter'), format: 'peft' });
   const loads = `from_pretrained(${JSON.stringify(folder)}, gguf_file="tiny.gguf")`;
   assert.ok(readFileSync(join(at('gguf-adapter'), 'README.md'), 'utf8').includes(loads), 'as transformers wants it');

@@ -11,7 +11,7 @@ import { loadConfigObject } from '../../config/load.ts';
 import type { Config, ConfigInput } from '../../config/schema.ts';
 import { counted } from '../../counted.ts';
 import { GradusError } from '../../errors.ts';
-import { ggufTokenizer } from '../../formats/gguf-tokenizer.ts';
+import { ggufTokenizer, ggufTokenRoles } from '../../formats/gguf-tokenizer.ts';
 import type { GgufMetadata } from '../../formats/gguf-writer.ts';
 import { adapterFiles } from '../../hub/adapter-files.ts';
 import { type HubId, parseHubId } from '../../hub/hub-id.ts';
@@ -157,12 +157,12 @@ async function writeMerged(
     // Written, not copied: a base that may only be read has files that may only be read, and the export is the user's own.
     writeFileSync(join(target, name), readFileSync(join(base, name)));
   }
-  const ends = gguf && !existsSync(join(target, 'tokenizer.json')) ? writeTokenizer(target, gguf) : [];
+  if (gguf) writeTokenizer(target, gguf);
   if (config.chat_template !== 'auto' && config.chat_template !== 'none') {
     // The template that the model has learnt with: for transformers the file goes before that of tokenizer_config.json.
     writeFileSync(join(target, 'chat_template.jinja'), readFileSync(config.chat_template));
   }
-  writeGenerationConfig(target, ends);
+  writeGenerationConfig(target, gguf ? ggufTokenRoles(gguf).endIds : []);
 }
 
 /** A complete model as one file for llama.cpp. */
@@ -195,16 +195,14 @@ function impossible(message: string, hint: string): GradusError {
   return new GradusError('EXPORT_IMPOSSIBLE', message, { hint });
 }
 
-/** The tokenizer of a GGUF file, as files for transformers. Returns the tokens that end a completion, which are not in them. */
-function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): readonly number[] {
-  const { description, config, endIds } = ggufTokenizer(metadata);
-  for (const [name, value] of Object.entries({
-    'tokenizer.json': description,
-    'tokenizer_config.json': { tokenizer_class: 'PreTrainedTokenizerFast', ...config },
-  })) {
+/** The tokenizer of a GGUF file, as files for transformers, as far as they did not lie beside it. */
+function writeTokenizer(folder: string, metadata: Readonly<Record<string, unknown>>): void {
+  const write = (name: string, value: object) =>
     writeFileSync(join(folder, name), `${JSON.stringify(value, null, 2)}\n`);
+  if (!existsSync(join(folder, 'tokenizer.json'))) write('tokenizer.json', ggufTokenizer(metadata).description);
+  if (!existsSync(join(folder, 'tokenizer_config.json'))) {
+    write('tokenizer_config.json', { tokenizer_class: 'PreTrainedTokenizerFast', ...ggufTokenRoles(metadata).config });
   }
-  return endIds;
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
