@@ -37,6 +37,9 @@ test('a GGUF file says which tokens end a completion, and has the chat template,
   assert.deepEqual(alone.renderer.render(state), whole.renderer.render(state));
   assert.deepEqual([...alone.renderer.stopIds], [2]);
   assert.deepEqual(alone.tokenizer.roleTokens, whole.tokenizer.roleTokens);
+  writeFileSync(join(folder, 'tokenizer_config.json'), '{}');
+  const { renderer } = await openModelText(folder, 'none');
+  assert.deepEqual([...renderer.stopIds], [], 'a tokenizer_config.json beside it that names none has the last word');
 });
 
 test('where there is no model there is no renderer', async () => {

@@ -73,8 +73,9 @@ async function openTokenizer(modelPath: string, folder: string): Promise<FoundTo
   const gguf = ggufAt(modelPath);
   if (description) {
     // A GGUF file tells the roles of tokens and the template where nothing but a tokenizer.json lies beside it.
-    const inside = gguf === undefined ? undefined : await rolesInside(gguf);
-    const config = readJson(folder, 'tokenizer_config.json') ?? inside?.config ?? {};
+    const beside = readJson(folder, 'tokenizer_config.json');
+    const inside = gguf === undefined || beside ? undefined : await rolesInside(gguf);
+    const config = beside ?? inside?.config ?? {};
     const tokenizer = createTokenizer(description, config, readJson(folder, 'special_tokens_map.json') ?? {});
     return { tokenizer: limitedTokenizer(tokenizer, description), description, endIds: inside?.endIds ?? [] };
   }
