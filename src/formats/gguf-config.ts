@@ -14,6 +14,13 @@ const huggingFaceTypes = {
   granite: { model_type: 'granite', architectures: ['GraniteForCausalLM'] },
 } as const satisfies Record<GgufArchitecture, object>;
 
+/** The architecture under which GGUF has models of a `model_type`; `undefined` if it is none that is read. */
+export function architectureOfType(modelType: string): GgufArchitecture | undefined {
+  const stored = modelType === 'mistral' ? 'llama' : modelType;
+  const known = Object.keys(huggingFaceTypes) as GgufArchitecture[];
+  return known.find((name) => huggingFaceTypes[name].model_type === stored);
+}
+
 /** The keys of a config.json that decide what the model computes. */
 export interface GgufConfig extends Partial<Gemma3Layers>, Partial<GraniteFactors> {
   readonly model_type: (typeof huggingFaceTypes)[GgufArchitecture]['model_type'];

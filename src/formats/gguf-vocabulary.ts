@@ -39,7 +39,9 @@ export function ggufVocabularies(description: Readonly<Record<string, unknown>>,
     }));
   }
   const listed = tokenList(description, size, () => NORMAL);
-  return [...wordRules.keys()].map((pre) => ({
+  // Of several names for the same rules the first will do.
+  const kinds = [...wordRules].filter(([, rules], i, all) => all.findIndex(([, other]) => other === rules) === i);
+  return kinds.map(([pre]) => ({
     'tokenizer.ggml.model': 'gpt2',
     'tokenizer.ggml.pre': pre,
     ...listed,

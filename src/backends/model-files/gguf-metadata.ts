@@ -1,23 +1,12 @@
 // What a GGUF file says of a model besides its weights and its tokenizer: the inverse of formats/gguf-config.ts.
 import { GradusError } from '../../errors.ts';
 import type { GgufArchitecture } from '../../formats/gguf-architectures.ts';
+import { architectureOfType } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf } from '../../models/families.ts';
 import type { ModelConfig } from '../../models/layers.ts';
 import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
-
-/** By `model_type`. llama.cpp reads a Mistral as a Llama. */
-const architectures: Readonly<Record<string, GgufArchitecture>> = {
-  llama: 'llama',
-  mistral: 'llama',
-  qwen2: 'qwen2',
-  qwen3: 'qwen3',
-  gemma3_text: 'gemma3',
-  smollm3: 'smollm3',
-  olmo2: 'olmo2',
-  granite: 'granite',
-};
 
 /** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */
 const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
@@ -28,7 +17,7 @@ const withBiases: readonly GgufArchitecture[] = ['llama', 'qwen2', 'granite'];
  */
 export function ggufModelMetadata(json: Readonly<Record<string, unknown>>): GgufMetadata {
   const { config } = architectureOf(json);
-  const architecture = architectures[config.modelType]!;
+  const architecture = architectureOfType(config.modelType)!;
   assertKnown(config, architecture, json);
   const { sliding } = config;
   const isGemma = architecture === 'gemma3';
