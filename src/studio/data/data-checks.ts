@@ -132,15 +132,23 @@ function answeredPromptsCheck(rows: readonly Example[], prompt: Prompt, { prompt
   return [failed('prompt_answered', 'warning', detail, hint)];
 }
 
+/** The rows of each prompt. */
+function byPrompt(rows: readonly Example[], prompt: Prompt): Example[][] {
+  return [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
+}
+
+/** The prompts, each as its rows, of which the rows do not agree on the answer. */
+function withSeveralAnswers(prompts: readonly Example[][], answerColumn: string): Example[][] {
+  return prompts.filter((rows) => new Set(rows.map((row) => JSON.stringify(row[answerColumn]))).size > 1);
+}
+
 /** The fraction of rows whose prompt has several answers up to which data may be careless, or answers be worded in several ways. */
 const TOLERATED_DISPUTES = 0.1;
 
 /** A prompt with several answers lacks what tells its rows apart: a template without the question, or a column of something else. */
 function disputedPromptsCheck(rows: readonly Example[], prompt: Prompt, { taskset, answer_column }: Config): Check[] {
   if (taskset !== null) return [];
-  const groups = [...Map.groupBy(rows, (row) => wholeOf(prompt(row))).values()];
-  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
-  const disputed = groups.filter((same) => answersTo(same).size > 1);
+  const disputed = withSeveralAnswers(byPrompt(rows, prompt), answer_column);
   const count = disputed.reduce((sum, same) => sum + same.length, 0);
   if (count <= TOLERATED_DISPUTES * rows.length) return [];
   const detail = `${share(count, rows.length)} prompts are also those of rows with other answers, such as ${JSON.stringify(opening(textOf(prompt(disputed[0]![0]!))))}`;
@@ -172,14 +180,13 @@ export function duplicatePromptsCheck(
   { taskset, answer_column }: Config,
 ): Check {
   const id = 'prompt_duplicates';
-  const byPrompt = Map.groupBy(rows, (row) => wholeOf(prompt(row)));
-  const different = byPrompt.size;
+  const groups = byPrompt(rows, prompt);
+  const different = groups.length;
   const repeated = share(rows.length - different, rows.length);
   if (different === rows.length) return passed(id, 'every training prompt occurs once');
   if (taskset !== null)
     return passed(id, `the task set has ${counted(different, 'problem')} for ${counted(rows.length, 'row')}`);
-  const answersTo = (same: readonly Example[]) => new Set(same.map((row) => JSON.stringify(row[answer_column])));
-  const disputed = [...byPrompt.values()].filter((same) => answersTo(same).size > 1).length;
+  const disputed = withSeveralAnswers(groups, answer_column).length;
   return failed(
     id,
     'warning',
