@@ -90,8 +90,10 @@ export function quoted(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }
 
+type NumberArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array | BigUint64Array;
+
 /** A view of the bytes of an array of numbers. */
-export function bytesOf({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array {
+export function bytesOf({ buffer, byteOffset, byteLength }: NumberArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 

@@ -60,9 +60,7 @@ function tagged(value: GgufValue): Uint8Array {
   if (typeof value === 'number') return joinBytes([uint32(types.uint32), uint32(value)]);
   if ('float32' in value) return joinBytes([uint32(types.float32), bytesOf(Float32Array.of(value.float32))]);
   const [, type] = arrayTypes.find(([Constructor]) => value instanceof Constructor) ?? [undefined, types.string];
-  const elements = isTexts(value)
-    ? joinBytes(value.map(text))
-    : new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  const elements = isTexts(value) ? joinBytes(value.map(text)) : bytesOf(value);
   return joinBytes([uint32(types.array), uint32(type), uint64(value.length), elements]);
 }
 
@@ -75,5 +73,5 @@ function text(value: string): Uint8Array {
   return joinBytes([uint64(bytes.length), bytes]);
 }
 
-const uint32 = (value: number): Uint8Array => new Uint8Array(Uint32Array.of(value).buffer);
-const uint64 = (value: number): Uint8Array => new Uint8Array(BigUint64Array.of(BigInt(value)).buffer);
+const uint32 = (value: number): Uint8Array => bytesOf(Uint32Array.of(value));
+const uint64 = (value: number): Uint8Array => bytesOf(BigUint64Array.of(BigInt(value)));

@@ -4,6 +4,7 @@ import { type ByteSource, readExactly } from './byte-source.ts';
 import {
   bfloat16,
   byteLengthOf,
+  bytesOf,
   dataView,
   type ElementType,
   float16,
@@ -177,7 +178,7 @@ export function safetensorsParts(
     return { ...tensor, dtype: tensor.data instanceof Float32Array ? ('F32' as const) : ('I32' as const) };
   });
   const { bytes, order } = safetensorsHeader(described, metadata);
-  return [bytes, ...order.map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength))];
+  return [bytes, ...order.map(({ data }) => bytesOf(data))];
 }
 
 /** By UTF-16 code units: the same on every machine, unlike `localeCompare`. */
