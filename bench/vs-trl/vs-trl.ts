@@ -53,6 +53,7 @@ const { values: flags } = parseArgs({
     steps: { type: 'string', default: '5' },
     models: { type: 'string', default: modelsFolder },
     full: { type: 'boolean', default: false },
+    dtypes: { type: 'string', default: 'bf16,fp32' },
     data: { type: 'string', default: join(root, '..', 'shared', 'data', 'gsm8k') },
     help: { type: 'boolean', default: false },
   },
@@ -64,6 +65,7 @@ ${Object.entries(cases)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
   --full    train all weights instead of adapters
+  --dtypes  those of TRL, by default bf16,fp32; where the processor has no instructions for bfloat16, TRL takes minutes for a step in it
   --models  the folder that holds smollm2-135m-instruct; --data  the one with GSM8K's train.jsonl`;
 
 export async function benchmarkVsTrl(): Promise<void> {
@@ -90,8 +92,8 @@ export async function benchmarkVsTrl(): Promise<void> {
           runOurs(task, endless, folder, { rollout_dtype: 'int8', matmul_precision: 'medium' }),
         [`gradus, int8 rollouts, memory_budget ${least}`]: () =>
           runOurs(task, endless, folder, { rollout_dtype: 'int8', memory_budget: least }),
-        'TRL 1.16, bfloat16': () => runTrl(task, peers.bf16, 'bf16'),
-        'TRL 1.16, float32': () => runTrl(task, peers.fp32, 'fp32'),
+        ...(flags.dtypes.includes('bf16') && { 'TRL 1.16, bfloat16': () => runTrl(task, peers.bf16, 'bf16') }),
+        ...(flags.dtypes.includes('fp32') && { 'TRL 1.16, float32': () => runTrl(task, peers.fp32, 'fp32') }),
       };
       const seconds = ({ stepSeconds }: Measurement) => `${median(stepSeconds).toFixed(2)} s`;
       console.log(`### ${task.title}\n\n${report(await inTurn(Number(flags.rounds), systems, seconds))}`);
