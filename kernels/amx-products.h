@@ -8,10 +8,8 @@
 // of a right operand have pairs of its rows: transposed, as numbers of 32 bits, these are tiles of its columns.
 #pragma once
 
-#include <immintrin.h>
 #include <string.h>
 #include "unit.h"
-#include "vectors.h"
 
 enum { TILE = 512 }; // numbers
 
@@ -80,7 +78,7 @@ static inline Tile read_pairs(const float *from, long stride, long rows, long co
   return tile;
 }
 
-static inline void store(const Tile *tile, int low, Packed *into) {
+static inline void store_tile(const Tile *tile, int low, Packed *into) {
   for (int row = 0; row < 16; row++) _mm512_store_si512(into + 32 * row, tile->high[row]);
   for (int row = 0; low && row < 16; row++) _mm512_store_si512(into + HIGH + 32 * row, tile->low[row]);
 }
@@ -93,7 +91,7 @@ static inline void pack(const float *from, long stride, int along, int is_right,
                       : read_pairs(from + 16 * half, stride, depth, width - 16 * half, scale);
     if (along == is_right) transpose(tile.high);
     if (along == is_right && size == WHOLE) transpose(tile.low);
-    store(&tile, size == WHOLE, into + half * TILE);
+    store_tile(&tile, size == WHOLE, into + half * TILE);
   }
 }
 

@@ -101,29 +101,29 @@ static void multiply_depth(const Attention *a, const Part *part, long head, cons
 }
 
 /** Which of the 16 columns from `column` are keys that the row with this index in its segment attends to. */
-static inline __mmask16 attended(const Attention *a, const Part *part, long row, long column) {
+static inline Mask attended(const Attention *a, const Part *part, long row, long column) {
   const long own = column - part->prefix_blocks * BLOCK;
-  const __mmask16 keys = mask_of(own >= 0 ? row + 1 - own : part->prefix_count - column);
+  const Mask keys = mask_of(own >= 0 ? row + 1 - own : part->prefix_count - column);
   if (!a->window) return keys;
   const long position = own >= 0 ? part->prefix_count + own : column, first = part->prefix_count + row + 1 - a->window;
-  return keys & ~mask_of(first - position);
+  return but_not(keys, mask_of(first - position));
 }
 
 /** Replaces a row of scores by exponentials, 0 where it does not attend, and returns their sum. */
 static float soften(const Attention *a, const Part *part, long row, float *scores) {
   const long columns = part->blocks * BLOCK;
-  __m512 highest = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps();
+  Vector highest = all(-INFINITY), sum = all(0);
   for (long column = 0; column < columns; column += 16)
-    highest = _mm512_mask_max_ps(highest, attended(a, part, row, column), highest, _mm512_loadu_ps(scores + column));
-  const __m512 shift = _mm512_set1_ps(_mm512_reduce_max_ps(highest));
+    highest = choose(attended(a, part, row, column), maximum(highest, load(scores + column)), highest);
+  const Vector shift = all(most_of(highest));
   for (long column = 0; column < columns; column += 16) {
-    const __mmask16 mask = attended(a, part, row, column);
-    __m512 weight = _mm512_setzero_ps();
-    if (mask) weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_loadu_ps(scores + column), shift)));
-    _mm512_storeu_ps(scores + column, weight);
-    sum = _mm512_add_ps(sum, weight);
+    const Mask mask = attended(a, part, row, column);
+    Vector weight = all(0);
+    if (!is_empty(mask)) weight = only(mask, exponential(minus(load(scores + column), shift)));
+    store(scores + column, weight);
+    sum = plus(sum, weight);
   }
-  return _mm512_reduce_add_ps(sum);
+  return sum_of(sum);
 }
 
 /** Cuts pieces off a task's memory. The first pass, without memory, only counts. */
@@ -173,20 +173,18 @@ static void attend(const Attention *a, const Part *part, long head, long row, lo
 
 /** A row's weights, from exponentials, and the gradients of its scores, from those of its weights. */
 static void differentiate(long columns, float sum, float scale, float *weights, float *gradients) {
-  __m512 along = _mm512_setzero_ps();
+  Vector along = all(0);
   scale_row(weights, columns, 1 / sum);
   for (long column = 0; column < columns; column += 16) {
     // Where weights are 0, what gradients hold may be anything.
-    const __m512 weight = _mm512_loadu_ps(weights + column);
-    const __mmask16 mask = _mm512_cmp_ps_mask(weight, _mm512_setzero_ps(), _CMP_NEQ_UQ);
-    const __m512 gradient = _mm512_maskz_loadu_ps(mask, gradients + column);
-    along = _mm512_fmadd_ps(weight, gradient, along);
-    _mm512_storeu_ps(gradients + column, gradient);
+    const Vector weight = load(weights + column), gradient = only(unequal(weight, all(0)), load(gradients + column));
+    along = times_plus(weight, gradient, along);
+    store(gradients + column, gradient);
   }
-  const __m512 mean = _mm512_set1_ps(_mm512_reduce_add_ps(along));
+  const Vector mean = all(sum_of(along));
   for (long column = 0; column < columns; column += 16) {
-    const __m512 weight = _mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(weights + column));
-    _mm512_storeu_ps(gradients + column, _mm512_mul_ps(weight, _mm512_sub_ps(_mm512_loadu_ps(gradients + column), mean)));
+    const Vector weight = times(all(scale), load(weights + column));
+    store(gradients + column, times(weight, minus(load(gradients + column), mean)));
   }
 }
 
@@ -254,12 +252,12 @@ static void attention_task(void *data, size_t index) {
 /** Adds sums for a segment's keys, 16 numbers of each: [16, columns], of which there are `size`, to rows of a gradient. */
 static void add_transposed(const float *sums, long columns, long size, long keys, float *into, long stride) {
   for (long key = 0; key < keys; key += 16) {
-    __m512i rows[16];
-    for (long i = 0; i < 16; i++) rows[i] = i < size ? _mm512_loadu_si512(sums + i * columns + key) : _mm512_setzero_si512();
+    Wholes rows[16];
+    for (long i = 0; i < 16; i++) rows[i] = i < size ? as_wholes(load(sums + i * columns + key)) : all_wholes(0);
     transpose(rows);
     for (long i = 0; i < least(16, keys - key); i++) {
       float *place = into + (key + i) * stride;
-      _mm512_mask_storeu_ps(place, mask_of(size), _mm512_add_ps(_mm512_maskz_loadu_ps(mask_of(size), place), (__m512)rows[i]));
+      store_first(size, place, plus(load_first(size, place), as_numbers(rows[i])));
     }
   }
 }
@@ -271,7 +269,7 @@ static void sum_task(void *data, size_t index) {
   const long first = (long)index / 2 % pieces * 16, size = least(16, a->size - first);
   float *gradient = (index % 2 ? a->value_gradient : a->key_gradient) + head * a->size + first;
   const float *all = (index % 2 ? a->value_sums : a->key_sums) + (head - a->first_head) * a->sum_blocks * BLOCK * a->size;
-  for (long row = 0; row < a->rows; row++) _mm512_mask_storeu_ps(gradient + row * stride, mask_of(size), _mm512_setzero_ps());
+  for (long row = 0; row < a->rows; row++) memset(gradient + row * stride, 0, size * sizeof *gradient);
   for (const Part *part = a->parts; part < a->parts + a->part_count; part++) {
     const Segment *own = a->segments + part->segment;
     const long columns = part->blocks * BLOCK;

@@ -5,10 +5,8 @@
 // place in depth; where they are bfloat16 numbers, it has two halves of 16 columns, each with two numbers of a column, then two of the next one.
 #pragma once
 
-#include <immintrin.h>
 #include <string.h>
 #include "unit.h"
-#include "vectors.h"
 
 enum {
   SUM_ROWS = 8,    // whose sums are in registers

@@ -19,11 +19,11 @@ static long first_position(const Cached *c, long row) { return c->last[row] < c-
 static void rotate(const Cached *c, long position, const float *from, float *into) {
   const long half = c->size / 2;
   for (long k = 0; k < half; k += 16) {
-    const __mmask16 mask = mask_of(half - k);
-    const __m512 cos = _mm512_maskz_loadu_ps(mask, c->cos + position * half + k), sin = _mm512_maskz_loadu_ps(mask, c->sin + position * half + k);
-    const __m512 first = _mm512_maskz_loadu_ps(mask, from + k), second = _mm512_maskz_loadu_ps(mask, from + half + k);
-    _mm512_mask_storeu_ps(into + k, mask, _mm512_fmsub_ps(first, cos, _mm512_mul_ps(second, sin)));
-    _mm512_mask_storeu_ps(into + half + k, mask, _mm512_fmadd_ps(second, cos, _mm512_mul_ps(first, sin)));
+    const long count = half - k;
+    const Vector cos = load_first(count, c->cos + position * half + k), sin = load_first(count, c->sin + position * half + k);
+    const Vector first = load_first(count, from + k), second = load_first(count, from + half + k);
+    store_first(count, into + k, times_minus(first, cos, times(second, sin)));
+    store_first(count, into + half + k, times_plus(second, cos, times(first, sin)));
   }
 }
 

@@ -7,8 +7,8 @@
 #include "thin-product.h"
 
 enum {
-  TOGETHER = 4,     // rows at most that read the keys of one place together
-  WIDE = 4,         // vectors of a value whose sums stay in registers
+  TOGETHER = 4,         // rows at most that read the keys of one place together
+  WIDE = REGISTERS / 8, // vectors of a value whose sums stay in registers
 };
 
 /** The other row whose cache begins with the same tokens, or the row itself, and how many. */
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void score_square(const Step *s, co
     query[i] = queries[least(i, query_count - 1)];
     key[i] = keys + least(i, key_count - 1) * size;
   }
-  write_square(_mm512_mul_ps(_mm512_set1_ps(s->scale), multiply_rows(query, key, size)), query_count, key_count, scores, stride);
+  write_square(times(all(s->scale), multiply_rows(query, key, size)), query_count, key_count, scores, stride);
 }
 
 static inline __attribute__((always_inline)) void score_sized(const Step *s, const long size, const float *const *queries, long count,
@@ -56,21 +56,29 @@ static void score(const Step *s, const float *const *queries, long count, const 
   }
 }
 
-/** Adds values with their weights, for up to four queries and 64 numbers of each: output += Σ weights[query · stride + key] · value. */
-static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, long size, const float *values,
+/** Adds values with their weights, for up to four queries and so many numbers of each: output += Σ weights[query · stride + key] · value. */
+static inline __attribute__((always_inline)) void add_few(const int count, float *const *outputs, const long size, const float *values,
                                                           long stride_of_values, long key_count, const float *weights, long stride) {
-  __mmask16 masks[WIDE];
-  __m512 sums[SIDE][WIDE];
-  for (int i = 0; i < WIDE; i++) masks[i] = mask_of(size - 16 * i);
+  Vector sums[SIDE][WIDE];
   for (int i = 0; i < count; i++)
-    for (int part = 0; part < WIDE; part++) sums[i][part] = _mm512_maskz_loadu_ps(masks[part], outputs[i] + 16 * part);
+    for (int part = 0; part < WIDE; part++) sums[i][part] = load_first(size - 16 * part, outputs[i] + 16 * part);
   for (long key = 0; key < key_count; key++, values += stride_of_values)
     for (int part = 0; part < WIDE; part++) {
-      const __m512 value = _mm512_maskz_loadu_ps(masks[part], values + 16 * part);
-      for (int i = 0; i < count; i++) sums[i][part] = _mm512_fmadd_ps(_mm512_set1_ps(weights[i * stride + key]), value, sums[i][part]);
+      const Vector value = load_first(size - 16 * part, values + 16 * part);
+      for (int i = 0; i < count; i++) sums[i][part] = times_plus(all(weights[i * stride + key]), value, sums[i][part]);
     }
   for (int i = 0; i < count; i++)
-    for (int part = 0; part < WIDE; part++) _mm512_mask_storeu_ps(outputs[i] + 16 * part, masks[part], sums[i][part]);
+    for (int part = 0; part < WIDE; part++) store_first(size - 16 * part, outputs[i] + 16 * part, sums[i][part]);
+}
+
+static inline __attribute__((always_inline)) void add_some(long count, float *const *outputs, const long size, const float *values,
+                                                           long stride_of_values, long key_count, const float *weights, long stride) {
+  switch (count) { // loops over queries are unrolled
+    case 1: add_few(1, outputs, size, values, stride_of_values, key_count, weights, stride); break;
+    case 2: add_few(2, outputs, size, values, stride_of_values, key_count, weights, stride); break;
+    case 3: add_few(3, outputs, size, values, stride_of_values, key_count, weights, stride); break;
+    default: add_few(SIDE, outputs, size, values, stride_of_values, key_count, weights, stride);
+  }
 }
 
 static void add_values(const Step *s, float *const *outputs, long count, const float *values, long key_count, const float *weights,
@@ -80,26 +88,21 @@ static void add_values(const Step *s, float *const *outputs, long count, const f
       float *places[SIDE];
       const float *from = weights + query * stride;
       for (long i = 0; i < least(SIDE, count - query); i++) places[i] = outputs[query + i] + k;
-      switch (count - query) { // loops over queries are unrolled
-        case 1: add_few(1, places, s->size - k, values + k, s->size, key_count, from, stride); break;
-        case 2: add_few(2, places, s->size - k, values + k, s->size, key_count, from, stride); break;
-        case 3: add_few(3, places, s->size - k, values + k, s->size, key_count, from, stride); break;
-        default: add_few(SIDE, places, s->size - k, values + k, s->size, key_count, from, stride);
-      }
+      if (s->size - k >= 16 * WIDE) add_some(count - query, places, 16 * WIDE, values + k, s->size, key_count, from, stride);
+      else add_some(count - query, places, s->size - k, values + k, s->size, key_count, from, stride);
     }
 }
 
 /** Replaces scores by weights that sum to 1. */
 static void normalize(float *scores, long count) {
-  const __m512 shift = _mm512_set1_ps(largest_of(scores, count));
-  __m512 sum = _mm512_setzero_ps();
+  const Vector shift = all(largest_of(scores, count));
+  Vector sum = all(0);
   for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, scores + i), shift)));
-    _mm512_mask_storeu_ps(scores + i, mask, weight);
-    sum = _mm512_add_ps(sum, weight);
+    const Vector weight = only(mask_of(count - i), exponential(minus(load_first(count - i, scores + i), shift)));
+    store_first(count - i, scores + i, weight);
+    sum = plus(sum, weight);
   }
-  scale_row(scores, count, 1 / _mm512_reduce_add_ps(sum));
+  scale_row(scores, count, 1 / sum_of(sum));
 }
 
 /** One key-value head of a chunk of rows with the same twin. */

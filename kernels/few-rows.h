@@ -1,35 +1,32 @@
 // Products of few rows with a packed operand: these rows are not packed, since blocks of them would be almost empty.
 #pragma once
 
-#include <immintrin.h>
 #include "packing.h"
 #include "scratch.h"
 #include "thin-product.h"
 #include "threads.h"
 
-/** What is added to a result besides the product, for 16 columns of a row, of which `mask` says which there are. */
-static __m512 addends(const Product *p, long row, long column, __mmask16 mask) {
+/** What is added to a result besides the product, for up to 16 columns of a row. */
+static Vector addends(const Product *p, long row, long column, long count) {
   const Product *other = p->other;
-  __m512 sum = p->addend ? _mm512_maskz_loadu_ps(mask, p->addend + row * p->columns + column) : _mm512_setzero_ps();
+  const Vector sum = p->addend ? load_first(count, p->addend + row * p->columns + column) : all(0);
   if (!other) return sum;
   const float *right = other->right.numbers;
   float products[16] = {0};
-  for (long i = 0; i < least(16, p->columns - column); i++) {
-    __m512 terms = _mm512_setzero_ps();
-    for (long k = 0; other->right_transposed && k < other->depth; k += 16) {
-      const __mmask16 there = mask_of(other->depth - k);
-      terms = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(there, other->left + row * other->depth + k),
-                              _mm512_maskz_loadu_ps(there, right + (column + i) * other->depth + k), terms);
-    }
-    products[i] = _mm512_reduce_add_ps(terms);
+  for (long i = 0; i < least(16, count); i++) {
+    Vector terms = all(0);
+    for (long k = 0; other->right_transposed && k < other->depth; k += 16)
+      terms = times_plus(load_first(other->depth - k, other->left + row * other->depth + k),
+                         load_first(other->depth - k, right + (column + i) * other->depth + k), terms);
+    products[i] = sum_of(terms);
     for (long k = 0; !other->right_transposed && k < other->depth; k++)
       products[i] += other->left[row * other->depth + k] * right[k * p->columns + column + i];
   }
-  return _mm512_fmadd_ps(_mm512_loadu_ps(products), _mm512_set1_ps(other->alpha), sum);
+  return times_plus(load(products), all(other->alpha), sum);
 }
 
 /** For each row and half of a panel two sums of 16 numbers each: of products at even and at odd places in depth. */
-typedef struct { __m512 of[FEW][2][2]; } Sums;
+typedef struct { Vector of[FEW][2][2]; } Sums;
 
 /** A product, and its left operand with zeros up to whole blocks. */
 typedef struct {
@@ -44,12 +41,11 @@ static inline __attribute__((always_inline)) void add_packed(const FewRows *few,
   for (long block = 0; block < blocks; block++, from += p->packed_block)
     for (int half = 0; half < 2; half++)
       for (long pair = 0; pair < BLOCK / 2; pair++) {
-        __m512 numbers[2];
+        Vector numbers[2];
         read_pair(from, p->packed_block, half, pair, numbers);
         for (int row = 0; row < rows; row++) {
           const float *x = few->padded + (row * blocks + block) * BLOCK + 2 * pair;
-          sums->of[row][half][0] = _mm512_fmadd_ps(numbers[0], _mm512_set1_ps(x[0]), sums->of[row][half][0]);
-          sums->of[row][half][1] = _mm512_fmadd_ps(numbers[1], _mm512_set1_ps(x[1]), sums->of[row][half][1]);
+          for (int i = 0; i < 2; i++) sums->of[row][half][i] = times_plus(numbers[i], all(x[i]), sums->of[row][half][i]);
         }
       }
 }
@@ -60,11 +56,10 @@ static inline __attribute__((always_inline)) void multiply_few(const FewRows *fe
   add_packed(few, panel, rows, &sums);
   for (int row = 0; row < rows; row++)
     for (int half = 0; half < 2; half++) {
-      const long column = panel * BLOCK + 16 * half;
-      const __mmask16 mask = mask_of(p->columns - column);
-      if (!mask) continue;
-      const __m512 product = _mm512_add_ps(sums.of[row][half][0], sums.of[row][half][1]);
-      _mm512_mask_storeu_ps(p->result + row * p->columns + column, mask, _mm512_add_ps(product, addends(p, row, column, mask)));
+      const long column = panel * BLOCK + 16 * half, count = p->columns - column;
+      if (count <= 0) continue;
+      const Vector product = plus(sums.of[row][half][0], sums.of[row][half][1]);
+      store_first(count, p->result + row * p->columns + column, plus(product, addends(p, row, column, count)));
     }
 }
 

@@ -17,51 +17,51 @@ enum {
 
 /** Gives each level of blocks of 4 bits a byte. */
 static void expand(const uint8_t *blocks, long groups, long stride, uint8_t *into) {
-  const __m512i lower = _mm512_set1_epi8(15);
+  const Wholes lower = all_wholes(0x0f0f0f0f);
   for (long group = 0; group < groups; group++, into += EXPANDED)
     for (long i = 0; i < EXPANDED / 2; i += 64) {
-      const __m512i both = _mm512_loadu_si512(blocks + group * stride + i);
-      _mm512_store_si512(into + i, _mm512_and_si512(both, lower));
-      _mm512_store_si512(into + EXPANDED / 2 + i, _mm512_and_si512(_mm512_srli_epi16(both, 4), lower));
+      const Wholes pairs = as_wholes(load((const float *)(blocks + group * stride + i)));
+      store((float *)(into + i), as_numbers(bits_and(pairs, lower)));
+      store((float *)(into + EXPANDED / 2 + i), as_numbers(bits_and(shifted_right(pairs, 4), lower)));
     }
 }
 
 /** 16 columns of a right operand, 16 numbers of each from `start`: a vector for each place in depth. */
-static inline void read_columns(const Product *p, long start, long column, __m512 into[16]) {
+static inline void read_columns(const Product *p, long start, long column, Vector into[16]) {
   const float *right = p->right.numbers;
   const long depth = p->depth - start, columns = p->columns - column;
 #pragma GCC unroll 16
   for (long i = 0; i < 16; i++)
-    if (p->right_transposed) into[i] = _mm512_maskz_loadu_ps(i < columns ? mask_of(depth) : 0, right + (column + i) * p->depth + start);
-    else into[i] = _mm512_maskz_loadu_ps(i < depth ? mask_of(columns) : 0, right + (start + i) * p->columns + column);
-  if (p->right_transposed) transpose((__m512i *)into);
+    if (p->right_transposed) into[i] = load_first(i < columns ? depth : 0, right + (column + i) * p->depth + start);
+    else into[i] = load_first(i < depth ? columns : 0, right + (start + i) * p->columns + column);
+  if (p->right_transposed) transpose((Wholes *)into);
 }
 
 /** Adds a thin product for rows and 32 columns. */
 static void add_thin(const Product *p, long row, long rows, long column, RowSums *sums) {
-  const __m512 alpha = _mm512_set1_ps(p->alpha);
+  const Vector alpha = all(p->alpha);
   for (long tile = 0; tile < 2 && column + 16 * tile < p->columns; tile++)
     for (long start = 0; start < p->depth; start += 16) {
-      __m512 numbers[16];
+      Vector numbers[16];
       read_columns(p, start, column + 16 * tile, numbers);
 #pragma GCC unroll 16
-      for (int k = 0; k < 16; k++) numbers[k] = _mm512_mul_ps(alpha, numbers[k]);
-      const __mmask16 mask = mask_of(p->depth - start);
+      for (int k = 0; k < 16; k++) numbers[k] = times(alpha, numbers[k]);
+      const long depth = p->depth - start;
       float padded[16];
       for (long i = 0; i < rows; i++) {
         const float *left = p->left + (row + i) * p->depth + start;
-        if (mask != 0xffff) { // what follows may be the end of the memory
-          _mm512_storeu_ps(padded, _mm512_maskz_loadu_ps(mask, left));
+        if (depth < 16) { // what follows may be the end of the memory
+          store(padded, load_first(depth, left));
           left = padded;
         }
-        __m512 *sum = &sums[i / 8].of[i % 8][tile];
-        __m512 even = *sum, odd = _mm512_setzero_ps();
+        Vector *sum = &sums[i / 8].of[i % 8][tile];
+        Vector even = *sum, odd = all(0);
 #pragma GCC unroll 8
         for (int k = 0; k < 16; k += 2) {
-          even = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), numbers[k], even);
-          odd = _mm512_fmadd_ps(_mm512_set1_ps(left[k + 1]), numbers[k + 1], odd);
+          even = times_plus(all(left[k]), numbers[k], even);
+          odd = times_plus(all(left[k + 1]), numbers[k + 1], odd);
         }
-        *sum = _mm512_add_ps(even, odd);
+        *sum = plus(even, odd);
       }
     }
 }
@@ -77,11 +77,10 @@ typedef struct {
 static void write_sums(const Product *p, const RowSums *sums, long row, long rows, long column) {
   for (long i = 0; i < rows; i++)
     for (long tile = 0; tile < 2; tile++) {
-      const __mmask16 mask = mask_of(p->columns - column - 16 * tile);
-      const long place = (row + i) * p->columns + column + 16 * tile;
-      __m512 sum = sums[i / 8].of[i % 8][tile];
-      if (p->addend) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(mask, p->addend + place));
-      _mm512_mask_storeu_ps(p->result + place, mask, sum);
+      const long count = p->columns - column - 16 * tile, place = (row + i) * p->columns + column + 16 * tile;
+      Vector sum = sums[i / 8].of[i % 8][tile];
+      if (p->addend) sum = plus(sum, load_first(count, p->addend + place));
+      store_first(count, p->result + place, sum);
     }
 }
 

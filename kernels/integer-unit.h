@@ -7,7 +7,7 @@
 #include "rounding.h"
 
 /** Sums of 8 rows and 32 columns. */
-typedef struct { __m512 of[8][2]; } RowSums;
+typedef struct { Vector of[8][2]; } RowSums;
 
 /** Blocks of a panel: their levels, one byte each, and their scales, and how many bytes there are from block to block. */
 typedef struct {
@@ -20,9 +20,8 @@ static inline Right right_at(Right r, long group) {
 }
 
 /** 16 scales or offsets. */
-static inline __attribute__((always_inline)) __m512 read_scales(const uint8_t *from, const Coding c, long first) {
-  if (!c.halves) return _mm512_loadu_ps(from + first * sizeof(float));
-  return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + first * sizeof(uint16_t))));
+static inline __attribute__((always_inline)) Vector read_scales(const uint8_t *from, const Coding c, long first) {
+  return c.halves ? from_halves(from + first * sizeof(uint16_t)) : load((const float *)from + first);
 }
 
 /** Bytes that are to be prefetched while 8 rows are multiplied with some blocks: so many lines for each block. */
@@ -35,10 +34,12 @@ static void stop_integers(void);
 /** Adds the product of up to 8 rows and some blocks of a panel. */
 static inline void add_blocks(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, const Coding c, RowSums *sums);
 
-#ifdef __AMX_INT8__
+#if defined __AMX_INT8__
 #include "amx-integers.h"
-#else
+#elif defined __AVX512F__
 #include "avx512-integers.h"
+#else
+#include "avx2-integers.h"
 #endif
 
 static void add_products(const uint8_t *left, long rows, Right right, long groups, Ahead ahead, Coding c, RowSums *sums) {

@@ -1,12 +1,18 @@
 // Right operands as small integers, the levels of their numbers: number = scale · level + offset, by block.
 #pragma once
 
-#include <immintrin.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "product.h"
+
+/** How many levels of a column are side by side: as many products as the unit adds to a sum at once, four of integers of 8 bits or two of 16. */
+#ifdef __AVX512F__
+enum { SIDE_BY_SIDE = 4 };
+#else
+enum { SIDE_BY_SIDE = 2 };
+#endif
 
 /** How 32 columns of a block are laid out: two tiles of levels, then scales, then offsets, one for each column. */
 typedef struct {
@@ -29,16 +35,16 @@ typedef struct Levels {
   uint8_t *blocks;
 } Levels;
 
-/** Writes 16 levels of a column, from its number `k` on. A row of a tile has four numbers of each of 16 columns. Levels must be 0 before. */
-static void put_levels(uint8_t *block, Coding c, long column, long k, __m128i levels) {
-  const long tile = column / 16;
-  uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + k / 4 * 64 + column % 16 * 4;
-  uint32_t fours[4], before;
-  _mm_storeu_si128((__m128i *)fours, c.bits == 4 && tile == 1 ? _mm_slli_epi16(levels, 4) : levels);
-  for (long row = 0; row < 4; row++, at += 64) {
-    memcpy(&before, at, sizeof before);
-    fours[row] |= before;
-    memcpy(at, fours + row, sizeof before);
+/** Writes 16 levels of a column, from its number `k` on. A row of a tile has some numbers of each of 16 columns. Levels must be 0 before. */
+static void put_levels(uint8_t *block, Coding c, long column, long k, const uint8_t levels[16]) {
+  const long tile = column / 16, shift = c.bits == 4 ? 4 * tile : 0;
+  uint8_t *at = block + (c.bits == 8 ? tile * 16 * c.deep : 0) + 16 * k + column % 16 * SIDE_BY_SIDE;
+  for (long i = 0; i < 16; i += SIDE_BY_SIDE, at += 16 * SIDE_BY_SIDE) {
+    uint32_t before = 0, added = 0;
+    memcpy(&before, at, SIDE_BY_SIDE);
+    memcpy(&added, levels + i, SIDE_BY_SIDE);
+    before |= added << shift;
+    memcpy(at, &before, SIDE_BY_SIDE);
   }
 }
 
@@ -49,51 +55,51 @@ static float put_scale(uint8_t *block, Coding c, long column, int index, float x
     memcpy(scales + column * sizeof x, &x, sizeof x);
     return x;
   }
-  const __m256i half = _mm512_cvtps_ph(_mm512_set1_ps(x), _MM_FROUND_TO_NEAREST_INT);
-  const uint16_t bits = (uint16_t)_mm256_extract_epi16(half, 0);
+  const uint16_t bits = half_of(x);
   memcpy(scales + column * sizeof bits, &bits, sizeof bits);
-  return _mm512_cvtss_f32(_mm512_cvtph_ps(half));
+  return half_at(&bits);
 }
 
-/** The nearest integers to 16 numbers. */
-static inline __m128i nearest_levels(__m512 numbers) { return _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(numbers)); }
+/** Writes the nearest integers to 16 numbers. */
+static inline void put_nearest(uint8_t *block, Coding c, long column, long k, Vector numbers) {
+  uint8_t levels[16];
+  store_lowest_bytes(levels, nearest_wholes(numbers));
+  put_levels(block, c, column, k, levels);
+}
 
 /** The largest of 64 numbers becomes ±127. Not a number is left out of extremes, here and below. */
 static void round_to_8(const float *numbers, long column, uint8_t *block) {
-  __m512 greatest = _mm512_setzero_ps();
-  for (long k = 0; k < of_8_bits.deep; k += 16) greatest = _mm512_max_ps(_mm512_abs_ps(_mm512_loadu_ps(numbers + k)), greatest);
-  const float largest = _mm512_reduce_max_ps(greatest);
+  Vector greatest = all(0);
+  for (long k = 0; k < of_8_bits.deep; k += 16) greatest = maximum(absolute(load(numbers + k)), greatest);
+  const float largest = most_of(greatest);
   put_scale(block, of_8_bits, column, 0, largest / 127);
-  const __m512 factor = _mm512_set1_ps(largest > 0 ? 127 / largest : 0);
-  for (long k = 0; k < of_8_bits.deep; k += 16)
-    put_levels(block, of_8_bits, column, k, nearest_levels(_mm512_mul_ps(_mm512_loadu_ps(numbers + k), factor)));
+  const Vector factor = all(largest > 0 ? 127 / largest : 0);
+  for (long k = 0; k < of_8_bits.deep; k += 16) put_nearest(block, of_8_bits, column, k, times(load(numbers + k), factor));
 }
 
 /** The least of 32 numbers becomes 0, the largest 15. */
 static void round_to_4(const float *numbers, long column, uint8_t *block) {
-  __m512 lowest = _mm512_set1_ps(INFINITY), highest = _mm512_set1_ps(-INFINITY);
+  Vector lowest = all(INFINITY), highest = all(-INFINITY);
   for (long k = 0; k < of_4_bits.deep; k += 16) {
-    lowest = _mm512_min_ps(_mm512_loadu_ps(numbers + k), lowest);
-    highest = _mm512_max_ps(_mm512_loadu_ps(numbers + k), highest);
+    lowest = minimum(load(numbers + k), lowest);
+    highest = maximum(load(numbers + k), highest);
   }
-  const float least = put_scale(block, of_4_bits, column, 1, _mm512_reduce_min_ps(lowest));
-  const float scale = put_scale(block, of_4_bits, column, 0, (_mm512_reduce_max_ps(highest) - least) / 15);
+  const float least = put_scale(block, of_4_bits, column, 1, least_of(lowest));
+  const float scale = put_scale(block, of_4_bits, column, 0, (most_of(highest) - least) / 15);
   for (long k = 0; k < of_4_bits.deep; k += 16) {
-    const __m512 above = _mm512_sub_ps(_mm512_loadu_ps(numbers + k), _mm512_set1_ps(least));
-    const __m512 levels = scale > 0 ? _mm512_div_ps(above, _mm512_set1_ps(scale)) : _mm512_setzero_ps();
-    put_levels(block, of_4_bits, column, k, nearest_levels(_mm512_min_ps(_mm512_max_ps(levels, _mm512_setzero_ps()), _mm512_set1_ps(15))));
+    const Vector levels = scale > 0 ? over(minus(load(numbers + k), all(least)), all(scale)) : all(0);
+    put_nearest(block, of_4_bits, column, k, minimum(maximum(levels, all(0)), all(15)));
   }
 }
-
-static float half_at(const uint8_t *from) { return _mm512_cvtss_f32(from_half(from)); }
 
 /** Takes the levels of a block in ggml's formats of 4 bits over, so that numbers keep their values. */
 static void copy_levels(const uint8_t *from, Format format, long column, uint8_t *block) {
   const float scale = put_scale(block, of_4_bits, column, 0, half_at(from));
   put_scale(block, of_4_bits, column, 1, format == Q4_1 ? half_at(from + 2) : -8 * scale);
-  const __m128i levels = _mm_loadu_si128((const __m128i *)(from + (format == Q4_1 ? 4 : 2))), lower = _mm_set1_epi8(15);
-  put_levels(block, of_4_bits, column, 0, _mm_and_si128(levels, lower));
-  put_levels(block, of_4_bits, column, 16, _mm_and_si128(_mm_srli_epi16(levels, 4), lower));
+  const uint8_t *pairs = from + (format == Q4_1 ? 4 : 2);
+  uint8_t levels[2][16];
+  for (int i = 0; i < 16; i++) levels[0][i] = pairs[i] & 15, levels[1][i] = pairs[i] >> 4;
+  for (int i = 0; i < 2; i++) put_levels(block, of_4_bits, column, 16 * i, levels[i]);
 }
 
 /** Up to 64 numbers of each of 32 columns of a right operand; beyond its edges are zeros. */

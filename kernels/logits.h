@@ -67,11 +67,8 @@ static void multiply_chunk(const TokenScores *t, long row, long columns, const P
 
 /** into += factor · other */
 static void add_scaled(float *into, const float *other, float factor, long count) {
-  for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 sum = _mm512_fmadd_ps(all(factor), _mm512_maskz_loadu_ps(mask, other + i), _mm512_maskz_loadu_ps(mask, into + i));
-    _mm512_mask_storeu_ps(into + i, mask, sum);
-  }
+  for (long i = 0; i < count; i += 16)
+    store_first(count - i, into + i, times_plus(all(factor), load_first(count - i, other + i), load_first(count - i, into + i)));
 }
 
 /** Makes sums those of e^(l − largest) for another `largest`; `rows` are the sums of rows, one for each direction. */
@@ -87,18 +84,18 @@ static void shift_sums(Statistics *s, float largest, float *const *rows, long di
  * (l − largest) · e^(l − largest), unless it is null.
  */
 static void add_weights(Statistics *s, float *logits, float *weighted, long count) {
-  __m512 sum = _mm512_setzero_ps(), weighted_sum = _mm512_setzero_ps();
+  Vector sum = all(0), weighted_sum = all(0);
   for (long i = 0; i < count; i += 16) {
-    const __mmask16 mask = mask_of(count - i);
-    const __m512 shifted = _mm512_maskz_sub_ps(mask, _mm512_maskz_loadu_ps(mask, logits + i), all(s->largest));
-    const __m512 weight = _mm512_maskz_mov_ps(mask, exponential(shifted)), product = _mm512_mul_ps(shifted, weight);
-    _mm512_mask_storeu_ps(logits + i, mask, weight);
-    if (weighted) _mm512_mask_storeu_ps(weighted + i, mask, product);
-    sum = _mm512_add_ps(sum, weight);
-    weighted_sum = _mm512_add_ps(weighted_sum, product);
+    const Mask mask = mask_of(count - i);
+    const Vector shifted = only(mask, minus(load_first(count - i, logits + i), all(s->largest)));
+    const Vector weight = only(mask, exponential(shifted)), product = times(shifted, weight);
+    store_first(count - i, logits + i, weight);
+    if (weighted) store_first(count - i, weighted + i, product);
+    sum = plus(sum, weight);
+    weighted_sum = plus(weighted_sum, product);
   }
-  s->sum += _mm512_reduce_add_ps(sum);
-  s->weighted += _mm512_reduce_add_ps(weighted_sum);
+  s->sum += sum_of(sum);
+  s->weighted += sum_of(weighted_sum);
 }
 
 /** The part of a group's task for a chunk and up to 32 tokens, of which it has the logits. They become weights, of each direction. */

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <float.h>
-#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 #include "levels.h"
@@ -11,7 +10,10 @@
 /** The largest of the numbers that share a scale becomes ±(256 · 127 + 127). */
 enum { ROW_LEVELS = 32639 };
 
-/** 8 rows of a block: of each the high parts of `deep` integers, then the low ones. After them there are scales, and sums that levels need. */
+/**
+ * 8 rows of a block: of each `deep` integers, or, where the unit multiplies integers of 8 bits, their high parts and then the low ones. After them
+ * there are scales, and sums that levels need.
+ */
 typedef struct {
   float scales[8];
   union {
@@ -27,28 +29,29 @@ static inline RowScales *row_scales(const uint8_t *rows, int deep) { return (Row
  * Rounds 16 · `count` numbers of a row and returns their scale, which is not a number if one of them is infinite or not a number.
  * @param sum of the integers
  */
-static inline float round_numbers(const __m512 *numbers, int count, int8_t *high, int8_t *low, int32_t *sum) {
+static inline float round_numbers(const Vector *numbers, int count, uint8_t *into, int32_t *sum) {
   // As bits, positive numbers have the same order, and after them come infinity and what is not a number.
-  __m512i largest = _mm512_setzero_si512();
-  for (int i = 0; i < count; i++) largest = _mm512_max_epi32(largest, _mm512_castps_si512(_mm512_abs_ps(numbers[i])));
-  const float most = _mm512_cvtss_f32(_mm512_castsi512_ps(_mm512_set1_epi32(_mm512_reduce_max_epi32(largest))));
+  Wholes largest = all_wholes(0);
+  for (int i = 0; i < count; i++) largest = most_wholes(largest, as_wholes(absolute(numbers[i])));
+  const float most = first_of(as_numbers(all_wholes(most_of_wholes(largest))));
   const int vanishing = most < ROW_LEVELS * FLT_MIN; // the scale would be less than the smallest normal number
-  const __m512 inverse = _mm512_set1_ps(vanishing ? 0 : ROW_LEVELS / most);
-  __m512i wholes = _mm512_setzero_si512();
+  const Vector inverse = all(vanishing ? 0 : ROW_LEVELS / most);
+  Wholes wholes = all_wholes(0);
   for (int i = 0; i < count; i++) {
-    const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(numbers[i], inverse));
-    const __m512i upper = _mm512_srai_epi32(_mm512_add_epi32(whole, _mm512_set1_epi32(128)), 8); // the low part is from −128 to 127
-    _mm_store_si128((__m128i *)high + i, _mm512_cvtepi32_epi8(upper));
-    _mm_store_si128((__m128i *)low + i, _mm512_cvtepi32_epi8(whole));
-    wholes = _mm512_add_epi32(wholes, whole);
+    const Wholes whole = nearest_wholes(times(numbers[i], inverse));
+    if (SIDE_BY_SIDE == 4) {
+      store_lowest_bytes(into + 16 * i, halved(plus_wholes(whole, all_wholes(128)), 8)); // the low part is from −128 to 127
+      store_lowest_bytes(into + 16 * (count + i), whole);
+    } else store_words((int16_t *)into + 16 * i, whole);
+    wholes = plus_wholes(wholes, whole);
   }
-  *sum = _mm512_reduce_add_epi32(wholes);
+  *sum = sum_of_wholes(wholes);
   if (vanishing) return 0;
   return most <= FLT_MAX ? most / ROW_LEVELS : NAN;
 }
 
 /** Reads numbers of a row of a left operand; what lies beyond its depth is 0. */
-static inline void read_numbers(const Product *p, long row, long start, int count, __m512 *numbers) {
+static inline void read_numbers(const Product *p, long row, long start, int count, Vector *numbers) {
   const long there = least(16 * count, p->depth - start);
   float gathered[2 * BLOCK];
   const float *from = p->left + row * p->depth + start;
@@ -56,7 +59,7 @@ static inline void read_numbers(const Product *p, long row, long start, int coun
     for (long k = 0; k < there; k++) gathered[k] = p->left[(start + k) * p->rows + row];
     from = gathered;
   }
-  for (long i = 0; i < count; i++) numbers[i] = _mm512_maskz_loadu_ps(mask_of(there - 16 * i), from + 16 * i);
+  for (long i = 0; i < count; i++) numbers[i] = load_first(there - 16 * i, from + 16 * i);
 }
 
 /** Rounds as many numbers from `start` as a block is deep, of 8 rows from `row`; rows beyond the last are 0. */
@@ -65,14 +68,13 @@ static void round_rows(const Product *p, long row, long start, Coding c, uint8_t
   RowScales *scales = row_scales(into, deep);
   if (row + 8 > p->rows) memset(into, 0, rounded_rows_bytes(deep));
   for (long i = 0; i < least(8, p->rows - row); i++) {
-    __m512 numbers[4], sum = _mm512_setzero_ps();
+    Vector numbers[4], sum = all(0);
     read_numbers(p, row + i, start, count, numbers);
-    int8_t *high = (int8_t *)into + 2 * deep * i;
     int32_t whole_sum;
-    scales->scales[i] = p->alpha * round_numbers(numbers, count, high, high + deep, &whole_sum);
+    scales->scales[i] = p->alpha * round_numbers(numbers, count, into + 2 * deep * i, &whole_sum);
     scales->whole_sums[i] = whole_sum;
     if (!c.offsets) continue;
-    for (int j = 0; j < count; j++) sum = _mm512_add_ps(sum, numbers[j]);
-    scales->sums[i] = p->alpha * _mm512_reduce_add_ps(sum);
+    for (int j = 0; j < count; j++) sum = plus(sum, numbers[j]);
+    scales->sums[i] = p->alpha * sum_of(sum);
   }
 }

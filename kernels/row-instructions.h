@@ -51,75 +51,72 @@ typedef struct {
 
 #define UNARY(function) { \
     long i = 0; \
-    for (; i + LANES <= count; i += LANES) _mm512_storeu_ps(result + i, function(_mm512_loadu_ps(left + i * left_step))); \
-    if (rest) _mm512_mask_storeu_ps(result + i, rest, function(_mm512_maskz_loadu_ps(rest, left + i * left_step))); \
+    for (; i + LANES <= count; i += LANES) store(result + i, function(load(left + i * left_step))); \
+    if (i < count) store_first(count - i, result + i, function(load_first(count - i, left + i * left_step))); \
     break; \
   }
 #define BINARY(function) { \
     long i = 0; \
     for (; i + LANES <= count; i += LANES) \
-      _mm512_storeu_ps(result + i, function(_mm512_loadu_ps(left + i * left_step), _mm512_loadu_ps(right + i * right_step))); \
-    if (rest) \
-      _mm512_mask_storeu_ps(result + i, rest, function(_mm512_maskz_loadu_ps(rest, left + i * left_step), \
-                                                       _mm512_maskz_loadu_ps(rest, right + i * right_step))); \
+      store(result + i, function(load(left + i * left_step), load(right + i * right_step))); \
+    if (i < count) \
+      store_first(count - i, result + i, function(load_first(count - i, left + i * left_step), load_first(count - i, right + i * right_step))); \
     break; \
   }
 
 static inline Vector copied(Vector x) { return x; }
-static inline Vector inverse(Vector x) { return _mm512_div_ps(all(1), x); }
+static inline Vector inverse(Vector x) { return over(all(1), x); }
 
 /** Adds to the sums in `result`. Four at a time, so that additions need not wait for each other. */
-static void add_columns(float *result, const float *from, long count, __mmask16 rest) {
-  Vector a = _mm512_setzero_ps(), b = a, c = a, d = a;
+static void add_columns(float *result, const float *from, long count) {
+  Vector a = all(0), b = a, c = a, d = a;
   long i = 0;
   for (; i + 4 * LANES <= count; i += 4 * LANES) {
-    a = _mm512_add_ps(a, _mm512_loadu_ps(from + i));
-    b = _mm512_add_ps(b, _mm512_loadu_ps(from + i + LANES));
-    c = _mm512_add_ps(c, _mm512_loadu_ps(from + i + 2 * LANES));
-    d = _mm512_add_ps(d, _mm512_loadu_ps(from + i + 3 * LANES));
+    a = plus(a, load(from + i));
+    b = plus(b, load(from + i + LANES));
+    c = plus(c, load(from + i + 2 * LANES));
+    d = plus(d, load(from + i + 3 * LANES));
   }
-  for (; i + LANES <= count; i += LANES) a = _mm512_add_ps(a, _mm512_loadu_ps(from + i));
-  if (rest) b = _mm512_add_ps(b, _mm512_maskz_loadu_ps(rest, from + i));
-  const Vector sum = _mm512_add_ps(_mm512_add_ps(a, b), _mm512_add_ps(c, d));
-  _mm512_storeu_ps(result, _mm512_add_ps(_mm512_loadu_ps(result), sum));
+  for (; i + LANES <= count; i += LANES) a = plus(a, load(from + i));
+  if (i < count) b = plus(b, load_first(count - i, from + i));
+  store(result, plus(load(result), plus(plus(a, b), plus(c, d))));
 }
 
-static void find_largest(float *result, const float *from, long count, __mmask16 rest) {
-  Vector most = _mm512_loadu_ps(result);
+static void find_largest(float *result, const float *from, long count) {
+  Vector most = load(result);
   long i = 0;
-  for (; i + LANES <= count; i += LANES) most = largest(most, _mm512_loadu_ps(from + i));
-  if (rest) most = _mm512_mask_mov_ps(most, rest, largest(most, _mm512_maskz_loadu_ps(rest, from + i)));
-  _mm512_storeu_ps(result, most);
+  for (; i + LANES <= count; i += LANES) most = largest(most, load(from + i));
+  if (i < count) most = choose(mask_of(count - i), largest(most, load_first(count - i, from + i)), most);
+  store(result, most);
 }
 
 /** Computes an instruction for `count` columns, whose registers begin at `at`. */
 static void compute_instruction(Instruction instruction, const Register *registers, float *const *at, long count) {
   float *result = at[instruction.result];
   if (instruction.operation == CONSTANT) {
-    _mm512_storeu_ps(result, _mm512_castsi512_ps(_mm512_set1_epi32(instruction.left)));
+    store(result, as_numbers(all_wholes(instruction.left)));
     return;
   }
   const float *left = at[instruction.left], *right = at[instruction.right];
   const long left_step = registers[instruction.left].step, right_step = registers[instruction.right].step;
-  const __mmask16 rest = (__mmask16)((1 << count % LANES) - 1);
   switch (instruction.operation) {
     case COPY: UNARY(copied)
     case NEGATIVE: UNARY(negative)
     case EXP: UNARY(exponential)
     case LOG: UNARY(logarithm)
-    case SQRT: UNARY(_mm512_sqrt_ps)
+    case SQRT: UNARY(square_root)
     case RECIPROCAL: UNARY(inverse)
     case SIGMOID: UNARY(sigmoid)
     case TANH: UNARY(hyperbolic_tangent)
-    case ABSOLUTE: UNARY(_mm512_abs_ps)
-    case ADD: BINARY(_mm512_add_ps)
-    case SUBTRACT: BINARY(_mm512_sub_ps)
-    case MULTIPLY: BINARY(_mm512_mul_ps)
-    case DIVIDE: BINARY(_mm512_div_ps)
+    case ABSOLUTE: UNARY(absolute)
+    case ADD: BINARY(plus)
+    case SUBTRACT: BINARY(minus)
+    case MULTIPLY: BINARY(times)
+    case DIVIDE: BINARY(over)
     case MAXIMUM: BINARY(largest)
     case MINIMUM: BINARY(smallest)
-    case SUM: add_columns(result, left, count, rest); break;
-    case LARGEST: find_largest(result, left, count, rest); break;
+    case SUM: add_columns(result, left, count); break;
+    case LARGEST: find_largest(result, left, count); break;
     default: break;
   }
 }
@@ -127,17 +124,17 @@ static void compute_instruction(Instruction instruction, const Register *registe
 static int reduces(Instruction instruction) { return instruction.operation == SUM || instruction.operation == LARGEST; }
 
 static void begin_reduction(Instruction instruction, const Register *registers) {
-  _mm512_storeu_ps(registers[instruction.result].data, all(instruction.operation == SUM ? 0 : -__builtin_inff()));
+  store(registers[instruction.result].data, all(instruction.operation == SUM ? 0 : -__builtin_inff()));
 }
 
 /** Reduces the lanes of a result to one number. */
 static void end_reduction(Instruction instruction, const Register *registers) {
   float *lanes = registers[instruction.result].data, result = lanes[0];
-  if (instruction.operation == SUM) result = _mm512_reduce_add_ps(_mm512_loadu_ps(lanes));
+  if (instruction.operation == SUM) result = sum_of(load(lanes));
   else
     for (int i = 1; i < LANES && result == result; i++)
       if (!(lanes[i] <= result)) result = lanes[i];
-  _mm512_storeu_ps(lanes, all(result));
+  store(lanes, all(result));
 }
 
 static void run_loop(const Instruction *body, long length, const ProgramNode *node, const Register *registers, float **at, long block) {
@@ -156,7 +153,7 @@ static void run_row(const Execution *run, Register *registers, float **at, long 
   const ProgramNode *node = run->node;
   for (size_t i = 0; i < node->inputs + node->outputs; i++) {
     if (node->kinds[i] == WIDE_VALUES) registers[i].data = run->memory[i] + row * node->width;
-    else if (node->kinds[i] == OF_ROWS && i < node->inputs) _mm512_storeu_ps(registers[i].data, all(run->memory[i][row]));
+    else if (node->kinds[i] == OF_ROWS && i < node->inputs) store(registers[i].data, all(run->memory[i][row]));
   }
   for (size_t i = 0; i < node->registers; i++) at[i] = registers[i].data;
   for (size_t i = 0; i < node->instructions; i++) {
@@ -177,7 +174,7 @@ static void place_registers(const Execution *run, Register *registers, float *me
     const int given = i < node->inputs + node->outputs, wide = given ? node->kinds[i] <= OF_COLUMNS : i >= node->registers - node->wide;
     registers[i] = (Register){memory, given && wide, wide};
     if (given && node->kinds[i] == OF_COLUMNS) registers[i].data = run->memory[i];
-    if (given && node->kinds[i] == SINGLE) _mm512_storeu_ps(memory, all(*run->memory[i]));
+    if (given && node->kinds[i] == SINGLE) store(memory, all(*run->memory[i]));
     if (!given || !wide) memory += wide ? run->block : LANES;
   }
 }

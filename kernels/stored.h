@@ -1,9 +1,9 @@
 // Matrices as files store their numbers, which are decoded where they are read.
 #pragma once
 
-#include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
+#include "vectors.h"
 
 /** Those whose names begin with Q are ggml's. Layouts: ggml-common.h of https://github.com/ggml-org/ggml. */
 typedef enum { FLOAT32, BFLOAT16, FLOAT16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K, FORMATS } Format;
@@ -36,96 +36,74 @@ static inline Matrix part_of(Matrix m, long row, long column) {
   return (Matrix){(const char *)m.numbers + row * row_bytes(&m) + block / unit.blocks * unit.bytes, m.stride, m.format, block % unit.blocks};
 }
 
-static inline __m512 from_half(const uint8_t *from) {
-  int16_t half;
-  memcpy(&half, from, sizeof half);
-  return _mm512_cvtph_ps(_mm256_set1_epi16(half));
-}
-
-static inline __m512 from_signed(const uint8_t *from) {
-  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)from)));
-}
-
-/** 16 unsigned integers: a bit of each is `fifth`, the others come from `four`. */
-static inline __m512 from_bits(__m128i four, __mmask16 fifth, int middle) {
-  const __m512i lower = _mm512_cvtepu8_epi32(_mm_and_si128(four, _mm_set1_epi8(15)));
-  const __m512i whole = _mm512_mask_add_epi32(lower, fifth, lower, _mm512_set1_epi32(16));
-  return _mm512_cvtepi32_ps(_mm512_sub_epi32(whole, _mm512_set1_epi32(middle)));
+/** 16 unsigned integers: `fifth` has a bit of each, the others come from `four`. */
+static inline Vector from_bits(Bytes four, Wholes fifth, int middle) {
+  const Wholes whole = bits_or(from_bytes(four), shifted_left(fifth, 4));
+  return from_wholes(minus_wholes(whole, all_wholes(middle)));
 }
 
 /** The integers of a block whose lower bits are in 16 bytes: numbers 0 to 15 in their lower halves, 16 to 31 in the upper ones. */
-static inline void decode_integers(const uint8_t *from, uint32_t fifths, int middle, __m512 into[2]) {
-  const __m128i bits = _mm_loadu_si128((const __m128i *)from);
-  into[0] = from_bits(bits, (__mmask16)fifths, middle);
-  into[1] = from_bits(_mm_srli_epi16(bits, 4), (__mmask16)(fifths >> 16), middle);
+static inline void decode_integers(const uint8_t *from, uint32_t fifths, int middle, Vector into[2]) {
+  const Bytes bits = load_bytes(from);
+  into[0] = from_bits(lower_halves(bits), bit_for_each(fifths), middle);
+  into[1] = from_bits(upper_halves(bits), bit_for_each(fifths >> 16), middle);
 }
 
 /** Of a block of Q4_K or Q5_K: two halves, then 12 bytes in which the later four scales and minima, of 6 bits, are spread over three places. */
-static inline void read_scales_of(const uint8_t *unit, long block, __m512 *scale, __m512 *minimum) {
+static inline void read_scales_of(const uint8_t *unit, long block, Vector *scale, Vector *minimum) {
   const uint8_t *at = unit + 4;
   const int s = block < 4 ? at[block] & 63 : (at[block + 4] & 15) | at[block - 4] >> 6 << 4;
   const int m = block < 4 ? at[block + 4] & 63 : at[block + 4] >> 4 | at[block] >> 6 << 4;
-  *scale = _mm512_mul_ps(from_half(unit), _mm512_set1_ps((float)s));
-  *minimum = _mm512_mul_ps(from_half(unit + 2), _mm512_set1_ps((float)m));
-}
-
-/** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
-static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, long block, __m512 into[2]) {
-  __m512 scale, minimum;
-  read_scales_of(unit, block, &scale, &minimum);
-  for (int i = 0; i < 2; i++) {
-    __m128i four = _mm_loadu_si128((const __m128i *)(levels + 32 * (block / 2) + 16 * i));
-    if (block % 2) four = _mm_srli_epi16(four, 4);
-    int fifth = 0;
-    if (fifths) { // its place becomes that of a sign
-      const __m128i bits = _mm_loadu_si128((const __m128i *)(fifths + 16 * i));
-      fifth = _mm_movemask_epi8(_mm_sll_epi16(bits, _mm_cvtsi64_si128(7 - block)));
-    }
-    into[i] = _mm512_fmsub_ps(scale, from_bits(four, (__mmask16)fifth, 0), minimum);
-  }
+  *scale = times(all_half(unit), all((float)s));
+  *minimum = times(all_half(unit + 2), all((float)m));
 }
 
 /** Some bits of each of 16 bytes. */
-static inline __m512i bits_of(__m128i bytes, long first, int mask) {
-  return _mm512_and_si512(_mm512_srl_epi32(_mm512_cvtepu8_epi32(bytes), _mm_cvtsi64_si128(first)), _mm512_set1_epi32(mask));
+static inline Wholes bits_of(Bytes bytes, long first, int mask) { return bits_and(shifted_right(from_bytes(bytes), (int)first), all_wholes(mask)); }
+
+/** Blocks come in pairs that share 32 bytes: the even one has their lower halves. A fifth bit, if there is one, is this bit of 32 other bytes. */
+static inline void decode_with_minimum(const uint8_t *unit, const uint8_t *levels, const uint8_t *fifths, long block, Vector into[2]) {
+  Vector scale, minimum;
+  read_scales_of(unit, block, &scale, &minimum);
+  for (int i = 0; i < 2; i++) {
+    const Bytes pairs = load_bytes(levels + 32 * (block / 2) + 16 * i), four = block % 2 ? upper_halves(pairs) : lower_halves(pairs);
+    const Wholes fifth = fifths ? bits_of(load_bytes(fifths + 16 * i), block, 1) : all_wholes(0);
+    into[i] = times_minus(scale, from_bits(four, fifth, 0), minimum);
+  }
 }
 
 /** 16 numbers of 6 bits around 32 share a scale of 8 bits. Each half of a unit has lower and upper bits of its own, for four blocks. */
-static inline void decode_6_bits(const uint8_t *unit, long block, __m512 into[2]) {
+static inline void decode_6_bits(const uint8_t *unit, long block, Vector into[2]) {
   const long half = block / 4, row = block % 4;
   for (int i = 0; i < 2; i++) {
-    const __m128i lower = _mm_loadu_si128((const __m128i *)(unit + 64 * half + 32 * (row % 2) + 16 * i));
-    const __m128i upper = _mm_loadu_si128((const __m128i *)(unit + 128 + 32 * half + 16 * i));
-    const __m512i four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
-    const __m512i level = _mm512_sub_epi32(_mm512_or_si512(four, _mm512_slli_epi32(two, 4)), _mm512_set1_epi32(32));
-    const __m512 scale = _mm512_mul_ps(from_half(unit + 208), _mm512_set1_ps((float)(int8_t)unit[192 + 2 * block + i]));
-    into[i] = _mm512_mul_ps(scale, _mm512_cvtepi32_ps(level));
+    const Bytes lower = load_bytes(unit + 64 * half + 32 * (row % 2) + 16 * i), upper = load_bytes(unit + 128 + 32 * half + 16 * i);
+    const Wholes four = bits_of(lower, row / 2 * 4, 15), two = bits_of(upper, 2 * row, 3);
+    const Wholes level = minus_wholes(bits_or(four, shifted_left(two, 4)), all_wholes(32));
+    into[i] = times(times(all_half(unit + 208), all((float)(int8_t)unit[192 + 2 * block + i])), from_wholes(level));
   }
 }
 
 /** Decodes a block of a unit, exactly as readers of such files do: products are exact, so that only sums are rounded. */
-static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, long block, __m512 into[2]) {
+static inline __attribute__((always_inline)) void decode_block(const uint8_t *from, const Format format, long block, Vector into[2]) {
   uint32_t fifths = 0;
   switch (format) {
     case FLOAT32:
-      for (int i = 0; i < 2; i++) into[i] = _mm512_loadu_ps(from + 64 * i);
+      for (int i = 0; i < 2; i++) into[i] = load((const float *)from + 16 * i);
       return;
     case BFLOAT16:
-      for (int i = 0; i < 2; i++)
-        into[i] = (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(from + 32 * i))), 16);
+      for (int i = 0; i < 2; i++) into[i] = from_bfloat16(from + 32 * i);
       return;
     case FLOAT16:
-      for (int i = 0; i < 2; i++) into[i] = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(from + 32 * i)));
+      for (int i = 0; i < 2; i++) into[i] = from_halves(from + 32 * i);
       return;
     case Q8_0:
-      for (int i = 0; i < 2; i++)
-        into[i] = _mm512_mul_ps(from_half(from), from_signed(from + 2 + 16 * i));
+      for (int i = 0; i < 2; i++) into[i] = times(all_half(from), from_wholes(from_signed_bytes(load_bytes(from + 2 + 16 * i))));
       return;
     case Q4_0:
     case Q5_0:
       if (format == Q5_0) memcpy(&fifths, from + 2, 4);
       decode_integers(from + (format == Q5_0 ? 6 : 2), fifths, format == Q5_0 ? 16 : 8, into);
-      for (int i = 0; i < 2; i++) into[i] = _mm512_mul_ps(from_half(from), into[i]);
+      for (int i = 0; i < 2; i++) into[i] = times(all_half(from), into[i]);
       return;
     case Q4_K: return decode_with_minimum(from, from + 16, 0, block, into);
     case Q5_K: return decode_with_minimum(from, from + 48, from + 16, block, into);
@@ -133,7 +111,7 @@ static inline __attribute__((always_inline)) void decode_block(const uint8_t *fr
     default: // Q4_1 and Q5_1
       if (format == Q5_1) memcpy(&fifths, from + 4, 4);
       decode_integers(from + (format == Q5_1 ? 8 : 4), fifths, 0, into);
-      for (int i = 0; i < 2; i++) into[i] = _mm512_fmadd_ps(from_half(from), into[i], from_half(from + 2));
+      for (int i = 0; i < 2; i++) into[i] = times_plus(all_half(from), into[i], all_half(from + 2));
   }
 }
 
@@ -141,12 +119,12 @@ static inline __attribute__((always_inline)) void decode_rows(const Matrix *m, c
   const Unit unit = units[format];
   for (long row = 0; row < rows; row++) {
     const uint8_t *from = (const uint8_t *)m->numbers + row * row_bytes(m);
-    _mm_prefetch((const char *)from + ROW_AHEAD, _MM_HINT_T0);
+    __builtin_prefetch((const char *)from + ROW_AHEAD, 0, 3);
     for (long block = m->block; block < m->block + blocks; block++, into += STORED_BLOCK) {
-      __m512 numbers[2];
+      Vector numbers[2];
       decode_block(from + block / unit.blocks * unit.bytes, format, block % unit.blocks, numbers);
-      _mm512_storeu_ps(into, numbers[0]);
-      _mm512_storeu_ps(into + 16, numbers[1]);
+      store(into, numbers[0]);
+      store(into + 16, numbers[1]);
     }
   }
 }

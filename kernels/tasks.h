@@ -50,7 +50,7 @@ static void pack_strip_task(void *data, size_t index) {
 /** Prefetches the part with this index, of so many parts, into the second cache. */
 static inline void prefetch_part(const Packed *from, long size, long part, long parts) {
   const long lines = size * (long)sizeof(Packed) / 64;
-  for (long line = lines * part / parts; line < lines * (part + 1) / parts; line++) _mm_prefetch((const char *)from + 64 * line, _MM_HINT_T1);
+  for (long line = lines * part / parts; line < lines * (part + 1) / parts; line++) __builtin_prefetch((const char *)from + 64 * line, 0, 2);
 }
 
 static void multiply_task(void *data, size_t index) {

@@ -1,37 +1,43 @@
 // Products with so few columns that they are computed on the way: the first matrix of an adapter, whose input a layer reads anyway.
 #pragma once
 
-#include <immintrin.h>
 #include "packing.h"
 
-enum { SIDE = 4 }; // rows and columns whose sums are in registers
+enum {
+  SIDE = 4,                   // rows and columns that are multiplied at once
+  SUM_COLUMNS = REGISTERS / 8 // of these the columns whose sums are in registers
+};
 
 /** Products of four rows and four other ones: number 4 · i + j is that of left[i] and right[j]. */
-static inline __attribute__((always_inline)) __m512 multiply_rows(const float *const left[SIDE], const float *const right[SIDE], const long depth) {
-  __m512 sums[SIDE * SIDE];
+static inline __attribute__((always_inline)) Vector multiply_rows(const float *const left[SIDE], const float *const right[SIDE], const long depth) {
+  Vector sums[SIDE * SIDE];
 #pragma GCC unroll 16
-  for (int i = 0; i < SIDE * SIDE; i++) sums[i] = _mm512_setzero_ps();
-  for (long k = 0; k < depth; k += 16) {
-    const __mmask16 mask = mask_of(depth - k);
-    __m512 numbers[SIDE];
+  for (int i = 0; i < SIDE * SIDE; i++) sums[i] = all(0);
 #pragma GCC unroll 4
-    for (int i = 0; i < SIDE; i++) numbers[i] = _mm512_maskz_loadu_ps(mask, right[i] + k);
+  for (int first = 0; first < SIDE; first += SUM_COLUMNS)
+    for (long k = 0; k < depth; k += 16) {
+      Vector numbers[SUM_COLUMNS];
 #pragma GCC unroll 4
-    for (int i = 0; i < SIDE; i++) {
-      const __m512 x = _mm512_maskz_loadu_ps(mask, left[i] + k);
+      for (int j = 0; j < SUM_COLUMNS; j++) numbers[j] = load_first(depth - k, right[first + j] + k);
 #pragma GCC unroll 4
-      for (int j = 0; j < SIDE; j++) sums[SIDE * i + j] = _mm512_fmadd_ps(x, numbers[j], sums[SIDE * i + j]);
+      for (int i = 0; i < SIDE; i++) {
+        const Vector x = load_first(depth - k, left[i] + k);
+#pragma GCC unroll 4
+        for (int j = 0; j < SUM_COLUMNS; j++) sums[SIDE * i + first + j] = times_plus(x, numbers[j], sums[SIDE * i + first + j]);
+      }
     }
-  }
   return sum_each(sums);
 }
 
 /** Writes up to 4 × 4 numbers, from a vector of them. */
-static inline void write_square(__m512 square, long rows, long columns, float *into, long stride) {
-  const __mmask16 mask = mask_of(columns < SIDE ? columns : SIDE);
-  float numbers[SIDE * SIDE + 16];
-  _mm512_storeu_ps(numbers, square);
-  for (long i = 0; i < SIDE && i < rows; i++) _mm512_mask_storeu_ps(into + i * stride, mask, _mm512_loadu_ps(numbers + SIDE * i));
+static inline void write_square(Vector square, long rows, long columns, float *into, long stride) {
+  float numbers[SIDE * SIDE];
+  store(numbers, square);
+  for (long i = 0; i < SIDE && i < rows; i++) {
+    float *place = into + i * stride;
+    if (columns >= SIDE) memcpy(place, numbers + SIDE * i, SIDE * sizeof *place);
+    else for (long j = 0; j < SIDE - 1; j++) if (j < columns) place[j] = numbers[SIDE * i + j];
+  }
 }
 
 /** Up to 4 × 4 numbers of a product whose right operand is stored transposed. */
@@ -41,17 +47,16 @@ static void multiply_square(const Product *p, long row, long rows, long column, 
     left[i] = p->left + (row + least(i, rows - 1)) * p->depth;
     right[i] = (const float *)p->right.numbers + (column + least(i, columns - 1)) * p->depth;
   }
-  const __m512 square = _mm512_mul_ps(_mm512_set1_ps(p->alpha), multiply_rows(left, right, p->depth));
+  const Vector square = times(all(p->alpha), multiply_rows(left, right, p->depth));
   write_square(square, rows, columns, p->result + row * p->columns + column, p->columns);
 }
 
-/** 16 numbers of a row. */
-static __m512 thin_numbers(const Product *p, const float *left, long column, __mmask16 mask) {
+/** Up to 16 numbers of a row. */
+static Vector thin_numbers(const Product *p, const float *left, long column, long count) {
   const float *right = p->right.numbers;
-  __m512 sum = _mm512_setzero_ps();
-  for (long k = 0; k < p->depth; k++)
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(left[k]), _mm512_maskz_loadu_ps(mask, right + k * p->columns + column), sum);
-  return _mm512_mul_ps(_mm512_set1_ps(p->alpha), sum);
+  Vector sum = all(0);
+  for (long k = 0; k < p->depth; k++) sum = times_plus(all(left[k]), load_first(count, right + k * p->columns + column), sum);
+  return times(all(p->alpha), sum);
 }
 
 /** Rows and columns of a product, without packing. */
@@ -63,8 +68,6 @@ static void multiply_thin(const Product *p, long first_row, long rows, long firs
     return;
   }
   for (long row = first_row; row < first_row + rows; row++)
-    for (long column = first; column < last; column += 16) {
-      const __mmask16 mask = mask_of(last - column);
-      _mm512_mask_storeu_ps(p->result + row * p->columns + column, mask, thin_numbers(p, p->left + row * p->depth, column, mask));
-    }
+    for (long column = first; column < last; column += 16)
+      store_first(last - column, p->result + row * p->columns + column, thin_numbers(p, p->left + row * p->depth, column, last - column));
 }

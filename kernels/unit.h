@@ -3,8 +3,8 @@
 // A unit lays blocks of operands out as it reads them (`pack`), and multiplies them (`multiply`).
 #pragma once
 
-#include <immintrin.h>
 #include "product.h"
+#include "vectors.h"
 
 /** A block of the result. */
 typedef struct {
@@ -37,13 +37,15 @@ static void stop_unit(void);
 static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into);
 
 /** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
-static inline void read_pair(const Packed *block, long size, long half, long pair, __m512 into[2]);
+static inline void read_pair(const Packed *block, long size, long half, long pair, Vector into[2]);
 
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
-#ifdef __AMX_TILE__
+#if defined __AMX_TILE__
 #include "amx-products.h"
-#else
+#elif defined __AVX512F__
 #include "avx512-products.h"
+#else
+#include "avx2-products.h"
 #endif

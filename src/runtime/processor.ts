@@ -1,17 +1,18 @@
 // Whether this machine's processor supports our custom operators. Loads no native library.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What multiplies: the matrix unit, which some processors have, or the vector unit. */
-export type Unit = 'amx' | 'avx512';
+/** What multiplies: the matrix unit, which some processors have, or the vector unit, whose vectors are long or short. */
+export type Unit = 'amx' | 'avx512' | 'avx2';
 
 /** The processor's features that operators for each unit are compiled for, by their names in /proc/cpuinfo; better units first. */
 const features: Readonly<Record<Unit, readonly string[]>> = {
   amx: ['avx512f', 'avx512bw', 'avx512_bf16', 'amx_tile', 'amx_bf16', 'amx_int8'],
   avx512: ['avx512f', 'avx512bw', 'avx512_vnni'],
+  avx2: ['avx2', 'fma', 'f16c'],
 };
 
 /** A feature that the vector unit's operators use where there is one: products of bfloat16 numbers. */
-const optional: Readonly<Record<Unit, readonly string[]>> = { amx: [], avx512: ['avx512_bf16'] };
+const optional: Readonly<Record<Unit, readonly string[]>> = { amx: [], avx512: ['avx512_bf16'], avx2: [] };
 
 /** The compiler's flags for a unit of this machine. */
 export function unitFlags(unit: Unit): string[] {
@@ -31,10 +32,8 @@ export function unitsOfMachine(): readonly Unit[] | { readonly missing: string }
   const cpuinfo = readCpuinfo();
   const units = unitsIn(cpuinfo);
   if (units.length > 0) return units;
-  const there = present(features.avx512, cpuinfo);
-  return {
-    missing: `the processor has no ${features.avx512.filter((feature) => !there.includes(feature)).join(', ')}`,
-  };
+  const there = present(features.avx2, cpuinfo);
+  return { missing: `the processor has no ${features.avx2.filter((feature) => !there.includes(feature)).join(', ')}` };
 }
 
 /** @param cpuinfo the text of /proc/cpuinfo */

@@ -16,6 +16,7 @@ import type { Device, DeviceStatus } from '../../runtime/device.ts';
 import { kernelLibrary } from '../../runtime/kernels.ts';
 import { isTestedPlatform, libraryPath } from '../../runtime/library-path.ts';
 import { loadOnnxRuntime } from '../../runtime/onnxruntime.ts';
+import type { Unit } from '../../runtime/processor.ts';
 import { volume } from '../../tensor/shape.ts';
 import { connectMlflow } from '../../trackers/mlflow.ts';
 import { mlflowSettings } from '../../trackers/mlflow-client.ts';
@@ -53,7 +54,11 @@ const oldestNode = [22, 18] as const;
 const LEAST_MEMORY = 512 * 2 ** 20; // bytes, besides the weights
 const LEAST_DISK = 2 ** 30; // bytes
 const FLOAT32 = 4; // bytes
-const unitNames = { amx: 'matrix units (AMX)', avx512: 'vector units (AVX-512)' } as const;
+const unitNames = {
+  amx: 'matrix units (AMX)',
+  avx512: 'vector units (AVX-512)',
+  avx2: 'vector units (AVX2)',
+} as const satisfies Record<Unit, string>;
 
 export const machineChecks = {
   node: () => {

@@ -1,0 +1,145 @@
+// Products on the vector unit of processors without AVX-512 (AVX2 and FMA), in float32.
+//
+// A packed block of a left operand has its rows, one after another, 32 numbers of each. One of a right operand has two halves of 16 columns. A half has
+// its columns side by side for each place in depth, or, where they are bfloat16 numbers, two numbers of a column, then two of the next one.
+#pragma once
+
+#include <string.h>
+#include "unit.h"
+
+enum {
+  MOST_ROWS = 6, FEWER_ROWS = 4, // whose sums for 16 columns are in registers
+  DEEP_BLOCKS = 4,               // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
+  TWO_BLOCKS = 8192,             // bytes ahead of what is read that are prefetched
+};
+
+static inline long left_size(int rounded) { return WHOLE; }
+
+static void start_unit(void) {}
+static void stop_unit(void) {}
+
+/** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
+static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, Vector into[16]) {
+  for (long row = 0; row < 16; row++) into[row] = row < rows ? times(all(factor), load_first(columns, from + row * stride)) : all(0);
+  if (transposed) transpose((Wholes *)into);
+}
+
+/** Rounds to bfloat16, as bits in the upper halves. What is not a number stays none. */
+static inline Wholes round_upper(Vector x) {
+  const Wholes bits = as_wholes(x), even = bits_and(shifted_right(bits, 16), all_wholes(1));
+  const Wholes rounded = plus_wholes(bits, plus_wholes(even, all_wholes(0x7fff)));
+  const Vector none = as_numbers(bits_or(bits, all_wholes(0x400000)));
+  return bits_and(as_wholes(choose(no_numbers(x), none, as_numbers(rounded))), all_wholes((int32_t)0xffff0000));
+}
+
+static inline void pack(const float *from, long stride, int along, int is_right, long size, long width, long depth, float factor, Packed *into) {
+  for (long half = 0; half < 2 && 16 * half < width; half++)
+    for (long part = 0; part < 2; part++) {
+      Vector square[16];
+      const long across = width - 16 * half, deep = depth - 16 * part;
+      if (along) read_square(from + 16 * half * stride + 16 * part, stride, across, deep, is_right, factor, square);
+      else read_square(from + 16 * part * stride + 16 * half, stride, deep, across, !is_right, factor, square);
+      if (!is_right) {
+        float *place = (float *)into + half * 16 * BLOCK + part * 16;
+        for (int i = 0; i < 16; i++) store(place + i * BLOCK, square[i]);
+      } else if (size == WHOLE) {
+        float *place = (float *)into + half * HIGH / 2 + part * 16 * 16;
+        for (int i = 0; i < 16; i++) store(place + i * 16, square[i]);
+      } else {
+        Packed *place = into + half * HIGH / 2 + part * 16 * 16;
+        for (int i = 0; i < 16; i += 2)
+          store((float *)(place + i * 16), as_numbers(bits_or(shifted_right(round_upper(square[i]), 16), round_upper(square[i + 1]))));
+      }
+    }
+}
+
+/** The even and the odd ones of 16 pairs of bfloat16 numbers. */
+static inline void widen_pairs(const Packed *pairs, Vector into[2]) {
+  const Wholes bits = as_wholes(load((const float *)pairs));
+  into[0] = as_numbers(shifted_left(bits, 16));
+  into[1] = as_numbers(bits_and(bits, all_wholes((int32_t)0xffff0000)));
+}
+
+/** Numbers of 16 columns of a packed block of a right operand at two places in depth, `2 * pair` and the next. */
+static inline __attribute__((always_inline)) void read_pair(const Packed *block, const long size, long half, long pair, Vector into[2]) {
+  const Packed *place = block + half * size / 2 + pair * size / BLOCK;
+  __builtin_prefetch((const char *)place + AHEAD, 0, 3);
+  if (size == HIGH) return widen_pairs(place, into);
+  for (int i = 0; i < 2; i++) into[i] = load((const float *)place + 16 * i);
+}
+
+/** Where 16 columns of some blocks are: as they are packed, or as float32 numbers. */
+typedef struct {
+  const float *numbers;
+  long stride; // from block to block
+} Columns;
+
+static inline Columns columns_of(const Packed *right, long size, long half, long blocks, float *widened) {
+  right += half * size / 2;
+  if (size == WHOLE) return (Columns){(const float *)right, BLOCK * BLOCK};
+  for (long block = 0; block < blocks; block++, right += HIGH)
+    for (long pair = 0; pair < BLOCK / 2; pair++) {
+      Vector numbers[2];
+      widen_pairs(right + pair * 32, numbers);
+      for (int i = 0; i < 2; i++) store(widened + (block * BLOCK + 2 * pair + i) * 16, numbers[i]);
+    }
+  return (Columns){widened, BLOCK * 16};
+}
+
+/** Adds the product of some rows and 16 columns of some blocks to sums: [rows, BLOCK]. */
+static inline __attribute__((always_inline)) void add_rows(const float *left, Columns right, long blocks, const int rows, float *into) {
+  __m256 sums[MOST_ROWS][2];
+#pragma GCC unroll 12
+  for (int i = 0; i < 2 * rows; i++) sums[i / 2][i % 2] = _mm256_load_ps(into + i / 2 * BLOCK + 8 * (i % 2));
+  for (long block = 0; block < blocks; block++, left += BLOCK * BLOCK, right.numbers += right.stride)
+#pragma GCC unroll 4
+    for (long k = 0; k < BLOCK; k++) {
+      __builtin_prefetch((const char *)(right.numbers + 16 * k) + TWO_BLOCKS, 0, 3);
+      const __m256 lower = _mm256_load_ps(right.numbers + 16 * k), upper = _mm256_load_ps(right.numbers + 16 * k + 8);
+#pragma GCC unroll 6
+      for (int row = 0; row < rows; row++) {
+        const __m256 x = _mm256_broadcast_ss(left + row * BLOCK + k);
+        sums[row][0] = _mm256_fmadd_ps(x, lower, sums[row][0]);
+        sums[row][1] = _mm256_fmadd_ps(x, upper, sums[row][1]);
+      }
+    }
+#pragma GCC unroll 12
+  for (int i = 0; i < 2 * rows; i++) _mm256_store_ps(into + i / 2 * BLOCK + 8 * (i % 2), sums[i / 2][i % 2]);
+}
+
+static void add_product(Factors f, long rows, float *sums) {
+  float widened[DEEP_BLOCKS * BLOCK * 16] __attribute__((aligned(32)));
+  for (long start = 0; start < f.blocks; start += DEEP_BLOCKS) {
+    const long blocks = least(DEEP_BLOCKS, f.blocks - start);
+    const float *left = (const float *)(f.left + start * WHOLE);
+    for (int half = 0; half < 2; half++) {
+      const Columns columns = columns_of(f.right + start * f.right_size, f.right_size, half, blocks, widened);
+      for (long row = 0, count; row < rows; row += count) {
+        const long rest = rows - row; // so that no more than 32 rows are read
+        count = rest > 2 * FEWER_ROWS || rest == MOST_ROWS || rest == MOST_ROWS - 1 ? MOST_ROWS : FEWER_ROWS;
+        if (count == MOST_ROWS) add_rows(left + row * BLOCK, columns, blocks, MOST_ROWS, sums + row * BLOCK + 16 * half);
+        else add_rows(left + row * BLOCK, columns, blocks, FEWER_ROWS, sums + row * BLOCK + 16 * half);
+      }
+    }
+  }
+}
+
+static void multiply(Factors first, Factors second, Target t) {
+  float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
+  memset(sums, 0, t.rows * BLOCK * sizeof *sums);
+  // While sums are computed, the memory of the result comes into the first cache.
+  for (long row = 0; row < t.rows; row++)
+    for (int half = 0; half < 2; half++) {
+      __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
+      if (t.base) __builtin_prefetch(t.base + row * t.stride + 16 * half, 0, 3);
+    }
+  add_product(first, t.rows, sums);
+  add_product(second, t.rows, sums);
+  for (long row = 0; row < t.rows; row++)
+    for (int half = 0; half < 2; half++) {
+      const long count = t.columns - 16 * half, place = row * t.stride + 16 * half;
+      Vector sum = load(sums + row * BLOCK + 16 * half);
+      if (t.base) sum = plus(sum, load_first(count, t.base + place));
+      store_first(count, t.into + place, sum);
+    }
+}
