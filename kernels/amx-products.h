@@ -25,7 +25,7 @@ static void configure(int bytes) {
   _tile_loadconfig(&tiles);
 }
 
-static inline long left_size(int rounded) { return rounded ? HIGH : WHOLE; }
+static inline int gains_from_rounding(void) { return 1; }
 
 static void start_unit(void) { configure(64); }
 static void stop_unit(void) { _tile_release(); }

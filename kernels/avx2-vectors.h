@@ -81,8 +81,8 @@ HALVES_2(Vector, maximum, max_ps)
 HALVES_2(Vector, minimum, min_ps)
 HALVES_1(Vector, square_root, sqrt_ps)
 static inline Vector nearest(Vector x) {
-  const int mode = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  return (Vector){_mm256_round_ps(x.low, mode), _mm256_round_ps(x.high, mode)};
+  enum { MODE = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+  return (Vector){_mm256_round_ps(x.low, MODE), _mm256_round_ps(x.high, MODE)};
 }
 
 static inline float first_of(Vector x) { return _mm256_cvtss_f32(x.low); }

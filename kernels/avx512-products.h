@@ -13,11 +13,11 @@ enum {
   DEEP_BLOCKS = 4, // blocks of a panel that stay in a core's first cache while all rows are multiplied with them
 };
 
-static inline long left_size(int rounded) {
+static inline int gains_from_rounding(void) {
 #ifdef __AVX512BF16__
-  return rounded ? HIGH : WHOLE;
+  return 1;
 #else
-  return WHOLE;
+  return 0;
 #endif
 }
 

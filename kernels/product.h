@@ -27,16 +27,13 @@ typedef struct Product {
   long rows, columns, depth;
   int left_transposed, right_transposed; // stored as [depth, rows] and [columns, depth]
   float alpha;
-  int rounded;            // whether operands are rounded to bfloat16
+  int rounded;            // whether operands are rounded to bfloat16, where the unit gains from that
   const Packed *packed;   // the right operand, if it was packed before
   long packed_block;      // the size of its blocks, WHOLE or HIGH
   const struct Levels *levels; // the right operand, if small integers were made of it before
   const struct Product *other; // or null; a thin product of the same size, of which only the operands count
   const struct Product *down;  // or null; the product whose result is the left operand of `other`, with the same left operand as this one
 } Product;
-
-/** The size of a packed block of a right operand in some format. */
-static long right_size(Format format, int rounded) { return rounded || format == BFLOAT16 ? HIGH : WHOLE; }
 
 static long ceiling(long a, long b) { return (a + b - 1) / b; }
 static long least(long a, long b) { return a < b ? a : b; }

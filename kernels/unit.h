@@ -19,8 +19,12 @@ typedef struct {
  */
 typedef struct { const Packed *left, *right; long blocks, left_size, right_size; } Factors;
 
-/** The size of a packed block of a left operand: HIGH only where the unit gains from it. */
-static inline long left_size(int rounded);
+/** Whether the unit multiplies operands that are rounded to bfloat16 in less time. */
+static inline int gains_from_rounding(void);
+
+/** The sizes of packed blocks of a left operand, and of a right one in some format. */
+static inline long left_size(int rounded) { return rounded && gains_from_rounding() ? HIGH : WHOLE; }
+static inline long right_size(Format format, int rounded) { return format == BFLOAT16 ? HIGH : left_size(rounded); }
 
 /** Before and after a thread uses `multiply`. */
 static void start_unit(void);

@@ -62,7 +62,7 @@ export interface NativeModelOptions {
   readonly rolloutDtype?: RolloutDtype | 'auto';
   /**
    * The precision of float32 products, under PyTorch's names. `high` may use the processor's bfloat16 units, with a relative error of about 4e-6;
-   * `medium` rounds operands to bfloat16 while training, 3e-3. @default 'high'
+   * `medium` rounds operands to bfloat16 while training, 3e-3, where the processor has instructions for such numbers. @default 'high'
    */
   readonly matmulPrecision?: 'highest' | 'high' | 'medium';
   /** Limits on memory. @default the fastest plan */
