@@ -1,6 +1,6 @@
 // How long ONNX Runtime alone takes for a model's matrix products: the bound of what any graph around them can reach.
 import type { Architecture } from '../src/models/families.ts';
-import { outputName } from '../src/models/layers.ts';
+import { outputName } from '../src/models/model-config.ts';
 import { allocate } from '../src/runtime/buffers.ts';
 import { createSession } from '../src/runtime/session.ts';
 import { type HostTensor, tensor } from '../src/runtime/tensor.ts';

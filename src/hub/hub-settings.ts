@@ -17,10 +17,10 @@ export interface HubSettings {
   readonly silence: number;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Reads `HF_ENDPOINT`, `HF_TOKEN` (or the file that `hf auth login` writes), `HF_HOME`, `HF_HUB_CACHE` and `HF_HUB_OFFLINE`. */
-export function hubSettings(environment: Environment = process.env): HubSettings {
+export function hubSettings(environment: EnvironmentVariables = process.env): HubSettings {
   const home = environment.HF_HOME ?? join(environment.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
   const token = environment.HF_TOKEN ?? tokenFile(environment.HF_TOKEN_PATH ?? join(home, 'token'));
   return {

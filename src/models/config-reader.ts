@@ -1,6 +1,6 @@
 // Reads the fields of a model's config.json. A field that is missing, malformed or unsupported is an error that names it.
 import { GradusError, shortened } from '../errors.ts';
-import type { SlidingLayers } from './layers.ts';
+import type { SlidingLayers } from './model-config.ts';
 import { type RopeSettings, readRopeScaling, ropeScalings } from './rope-settings.ts';
 
 const activations = ['silu', 'gelu_pytorch_tanh'] as const;

@@ -3,7 +3,8 @@
 import type { Tensor } from '../tensor/graph.ts';
 import { add, dimensionAt, geluTanh, mul, reshape, rmsNorm, silu } from '../tensor/ops.ts';
 import { type Activation, ConfigReader } from './config-reader.ts';
-import { EMBEDDING, type Layers, type ModelConfig, type ModelFamily, OUTPUT, type ParameterSpec } from './layers.ts';
+import type { Layers, ModelFamily } from './layers.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from './model-config.ts';
 
 /** The configuration of every family with graphs of ours. */
 export interface DecoderConfig extends ModelConfig {

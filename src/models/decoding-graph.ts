@@ -3,8 +3,9 @@ import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { cachedAttention, gatherRows, input, logSumExp, mul, reshape, softmax } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
-import { attentionHeads, createLayers, EMBEDDING, outputName } from './layers.ts';
+import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
+import { attentionHeads, EMBEDDING, outputName } from './model-config.ts';
 import type { Quantization } from './quantized.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 

@@ -1,57 +1,12 @@
 // The building blocks of model families: named parameters, linear layers with optional adapters, and attention that the caller supplies, so
 // that the same code builds the training graph, whose attention shares prompts, and the decoding graph, whose attention uses a cache.
-import type { AttentionHeads, StorageFormat, Tensor } from '../tensor/graph.ts';
+import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { add, checkpoint, input, less, matmul, mul, quantizedMatmul, scalar, sub, where } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
 import type { LoraAdapters } from './lora.ts';
+import type { ModelConfig, ParameterSpec } from './model-config.ts';
 import { packedName, type Quantization, quantizedShapes, scalesName } from './quantized.ts';
-import type { RopeSettings } from './rope-settings.ts';
 import { storedInput } from './stored-weights.ts';
-
-/** The configuration that all families have, under Hugging Face's names in camelCase. */
-export interface ModelConfig {
-  readonly modelType: string;
-  readonly hiddenSize: number;
-  readonly layers: number;
-  readonly heads: number;
-  readonly keyValueHeads: number;
-  readonly headSize: number;
-  readonly vocabularySize: number;
-  /** The longest sequence, in tokens. */
-  readonly contextLength: number;
-  readonly rope: RopeSettings;
-  /** Whether each layer leaves queries and keys unrotated. @default none does */
-  readonly unrotated?: readonly boolean[] | undefined;
-  /** The factor of the scores of attention. */
-  readonly attentionScale: number;
-  /** @default every layer attends to the whole context */
-  readonly sliding?: SlidingLayers | undefined;
-  /** Whether the output layer uses the embedding table as its weight. */
-  readonly tiedEmbeddings: boolean;
-  /** Tokens that end a text, according to config.json. */
-  readonly eosIds: readonly number[];
-}
-
-/** Layers that attend to the last tokens alone. */
-export interface SlidingLayers {
-  /** How many tokens each one attends to, itself included. */
-  readonly window: number;
-  /** @default those of the other layers */
-  readonly rope?: RopeSettings;
-  /** Whether each layer of the model is one. */
-  readonly layers: readonly boolean[];
-}
-
-/** A parameter as checkpoints store it. */
-export interface ParameterSpec {
-  /** Hugging Face's name, for example `model.layers.0.self_attn.q_proj.weight`. */
-  readonly name: string;
-  readonly shape: readonly number[];
-  /** Weight decay does not apply to biases and norms; adapters are for linear layers. */
-  readonly kind: 'linear' | 'bias' | 'norm' | 'embedding';
-  /** Its format in the model's file, if known. */
-  readonly stored?: StorageFormat;
-}
 
 /** Causal attention over rows: query [rows, heads·D], key and value [rows, keyValueHeads·D] → [rows, heads·D]. */
 export type Attention = (layer: number, query: Tensor, key: Tensor, value: Tensor) => Tensor;
@@ -100,11 +55,6 @@ export interface ModelFamily {
   /** All layers between the embedding and the output layer: [rows, hidden] → [rows, hidden]. */
   body(config: ModelConfig, embedded: Tensor, layers: Layers): Tensor;
 }
-
-export const EMBEDDING = 'model.embed_tokens.weight';
-export const OUTPUT = 'lm_head.weight';
-/** The name of the output layer's weight [vocabulary, hidden]. */
-export const outputName = ({ tiedEmbeddings }: ModelConfig) => (tiedEmbeddings ? EMBEDDING : OUTPUT);
 
 /** Layers whose parameters are graph inputs. Each name is one input, however often it is used. */
 export function createLayers({
@@ -165,19 +115,4 @@ function dropOut(x: Tensor, columns: Tensor, { probability, rows }: AdapterDropo
   const sum = add(rows, columns);
   const fraction = where(less(sum, 1), sum, sub(sum, 1));
   return mul(x, where(less(fraction, probability), scalar(0), scalar(1 / (1 - probability))));
-}
-
-/** The heads of a layer's attention, and how many tokens they see. */
-export function attentionHeads(config: ModelConfig, layer: number): AttentionHeads {
-  const { heads, keyValueHeads, attentionScale: scale, sliding } = config;
-  return { heads, keyValueHeads, scale, ...(sliding?.layers[layer] && { window: sliding.window }) };
-}
-
-/** Bytes of the keys and values of one token in a cache, over all layers. */
-export function cacheBytesPerToken({
-  layers,
-  keyValueHeads,
-  headSize,
-}: Pick<ModelConfig, 'layers' | 'keyValueHeads' | 'headSize'>): number {
-  return layers * 2 * keyValueHeads * headSize * Float32Array.BYTES_PER_ELEMENT;
 }

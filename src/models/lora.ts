@@ -1,6 +1,6 @@
 // Low-rank adapters (Hu et al. 2021, arXiv:2106.09685): their settings, and which layers get one.
 import { GradusError, messageOf } from '../errors.ts';
-import type { ParameterSpec } from './layers.ts';
+import type { ParameterSpec } from './model-config.ts';
 
 export interface LoraSettings {
   /** Rank. */

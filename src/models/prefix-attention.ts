@@ -19,7 +19,8 @@ import {
   where,
 } from '../tensor/ops.ts';
 import { type Dimension, plus, size, times } from '../tensor/shape.ts';
-import type { Attention, ModelConfig } from './layers.ts';
+import type { Attention } from './layers.ts';
+import type { ModelConfig } from './model-config.ts';
 import { rotation } from './rotation.ts';
 
 export const U = size('U');

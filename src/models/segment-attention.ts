@@ -1,7 +1,8 @@
 // Attention for training as one custom operator: the same as prefix-attention.ts builds from many, for rows without padding.
 import { input, type RotaryTables, segmentAttention } from '../tensor/ops.ts';
 import { size } from '../tensor/shape.ts';
-import { type Attention, attentionHeads, type ModelConfig } from './layers.ts';
+import type { Attention } from './layers.ts';
+import { attentionHeads, type ModelConfig } from './model-config.ts';
 import { rotation } from './rotation.ts';
 
 /** The rows of all activations: the tokens of prompts, then those of completions. */

@@ -3,7 +3,7 @@ import type { StorageFormat, Tensor } from '../tensor/graph.ts';
 import { readsStored } from '../tensor/onnx-matmul.ts';
 import { input, stored } from '../tensor/ops.ts';
 import type { Shape } from '../tensor/shape.ts';
-import type { ParameterSpec } from './layers.ts';
+import type { ParameterSpec } from './model-config.ts';
 
 /** The format in which a frozen parameter is kept in memory; undefined for float32. */
 export function formatInMemory({ shape, stored }: ParameterSpec, customOperators: boolean): StorageFormat | undefined {

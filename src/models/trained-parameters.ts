@@ -1,7 +1,7 @@
 // Decides what a run trains: adapters and modules saved with them, or all or some of the model's own parameters.
 import { GradusError } from '../errors.ts';
-import type { ParameterSpec } from './layers.ts';
 import { type LoraAdapters, type LoraSettings, loraAdapters, matchesWhole } from './lora.ts';
+import type { ParameterSpec } from './model-config.ts';
 
 export interface TrainedParameters {
   readonly adapters?: LoraAdapters;

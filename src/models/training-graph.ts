@@ -19,8 +19,9 @@ import {
 } from '../tensor/ops.ts';
 import { size, times } from '../tensor/shape.ts';
 import type { Architecture } from './families.ts';
-import { createLayers, EMBEDDING, outputName } from './layers.ts';
+import { createLayers } from './layers.ts';
 import type { LoraAdapters } from './lora.ts';
+import { EMBEDDING, outputName } from './model-config.ts';
 import { C, G, prefixAttention, prefixMasks, ROWS, U } from './prefix-attention.ts';
 import { rotaryInputs } from './rotary-tables.ts';
 import { SEGMENT_ROWS, segmentedAttention } from './segment-attention.ts';

@@ -3,7 +3,7 @@
 import { GradusError, isObject } from '../../errors.ts';
 import { ConfigReader } from '../../models/config-reader.ts';
 import type { Architecture } from '../../models/families.ts';
-import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import type { ModelConfig, ParameterSpec } from '../../models/model-config.ts';
 import { readArchitecture, readConfig, weightShapes } from './model-files.ts';
 
 /** Like `readArchitecture`, but for models of any family. Throws `MODEL_NOT_FOUND` if the family is unknown and the weights are not there. */

@@ -10,7 +10,7 @@ import {
   fetchModel as fetchFromHub,
 } from '../../hub/fetch-model.ts';
 import { type HubId, parseHubId } from '../../hub/hub-id.ts';
-import { type Environment, hubSettings } from '../../hub/hub-settings.ts';
+import { type EnvironmentVariables, hubSettings } from '../../hub/hub-settings.ts';
 import { readJson } from '../../runs/files.ts';
 import { isRun } from '../../runs/read-run.ts';
 
@@ -19,7 +19,7 @@ import { isRun } from '../../runs/read-run.ts';
  * case. An id may name a revision, `org/name@v1.0`, or a file, `org/name/model-q8_0.gguf`. Nothing is downloaded.
  * Throws `MODEL_NOT_FOUND`.
  */
-export function findModel(name: string, environment: Environment = process.env): string {
+export function findModel(name: string, environment: EnvironmentVariables = process.env): string {
   const found = lookFor(name, environment);
   if (typeof found === 'string') return found;
   throw new GradusError('MODEL_NOT_FOUND', `model ${name} is not on this machine`, {
@@ -32,7 +32,7 @@ export function findModel(name: string, environment: Environment = process.env):
 }
 
 /** The same, but `undefined` for what is not on this machine. Throws `MODEL_WITHOUT_WEIGHTS`. */
-export function modelHere(name: string, environment: Environment = process.env): string | undefined {
+export function modelHere(name: string, environment: EnvironmentVariables = process.env): string | undefined {
   const found = lookFor(name, environment);
   return typeof found === 'string' ? found : undefined;
 }
@@ -41,14 +41,14 @@ export function modelHere(name: string, environment: Environment = process.env):
  * The name under which other programs find the model: the same, but for a folder of `$GRADUS_MODELS` that is named without its organisation. That
  * is hardly an id on the hub, where others would look for it, so that its path stands in place of it.
  */
-export function nameForOthers(name: string, environment: Environment = process.env): string {
+export function nameForOthers(name: string, environment: EnvironmentVariables = process.env): string {
   const id = existsSync(name) || isAbsolute(name) ? undefined : parseHubId(name);
   if (id === undefined || id.name.includes('/') || cachedModel(hubSettings(environment).cache, id)) return name;
   return modelHere(name, environment) ?? name;
 }
 
 export interface ObtainModelOptions extends FetchModelOptions {
-  readonly environment?: Environment;
+  readonly environment?: EnvironmentVariables;
 }
 
 /**
@@ -80,7 +80,7 @@ export interface DescribableModel {
 /** Like `obtainModel`, with the same errors, but downloads no weights. */
 export async function describableModel(
   name: string,
-  environment: Environment = process.env,
+  environment: EnvironmentVariables = process.env,
 ): Promise<DescribableModel> {
   const settings = hubSettings(environment);
   const found = lookFor(name, environment);
@@ -94,7 +94,7 @@ export async function describableModel(
 }
 
 /** The path of a model on this machine, or the id of one that is not; undefined for a path that does not exist. */
-function lookFor(name: string, environment: Environment): string | HubId | undefined {
+function lookFor(name: string, environment: EnvironmentVariables): string | HubId | undefined {
   if (existsSync(name)) {
     assertIsModel(name);
     return resolve(name);
@@ -128,7 +128,7 @@ function assertIsModel(folder: string): void {
   });
 }
 
-function inModelsFolder(id: string, { GRADUS_MODELS: folder }: Environment): string | undefined {
+function inModelsFolder(id: string, { GRADUS_MODELS: folder }: EnvironmentVariables): string | undefined {
   if (!folder) return undefined;
   return entry(join(folder, dirname(id)), basename(id)) ?? entry(folder, basename(id));
 }

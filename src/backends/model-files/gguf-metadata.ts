@@ -5,7 +5,7 @@ import { architectureOfType } from '../../formats/gguf-config.ts';
 import { float32, type GgufMetadata } from '../../formats/gguf-writer.ts';
 import type { DecoderConfig } from '../../models/decoder.ts';
 import { architectureOf } from '../../models/families.ts';
-import type { ModelConfig } from '../../models/layers.ts';
+import type { ModelConfig } from '../../models/model-config.ts';
 import { frequencyFactor, type RopeSettings } from '../../models/rope-settings.ts';
 
 /** Architectures whose linear layers may have biases where the family leaves the choice to the configuration. */

@@ -8,7 +8,7 @@ import { ggufConfig, ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { joinShards, parseSafetensorsIndex } from '../../formats/safetensors-index.ts';
 import type { TensorEntry, TensorFile } from '../../formats/tensor-file.ts';
 import { type Architecture, architectureOf } from '../../models/families.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { fileError } from './file-error.ts';
 import { openTensorFile } from './open-tensor-file.ts';
 

@@ -1,7 +1,7 @@
 // Counts a model's parameters, and those that a configuration trains.
 import type { Config } from '../../config/schema.ts';
 import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/layers.ts';
+import { outputName } from '../../models/model-config.ts';
 import { trainedEntries, trainedParameters } from '../../models/trained-parameters.ts';
 import { volume } from '../../tensor/shape.ts';
 import { loraSettings } from './lora-settings.ts';

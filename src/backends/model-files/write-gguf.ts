@@ -12,7 +12,7 @@ import {
 import { ROPE_FACTORS } from '../../formats/gguf-config.ts';
 import { q8_0 } from '../../formats/gguf-types.ts';
 import { type GgufMetadata, ggufHeader, ggufPadding } from '../../formats/gguf-writer.ts';
-import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/layers.ts';
+import { EMBEDDING, type ModelConfig, OUTPUT, type ParameterSpec } from '../../models/model-config.ts';
 import { ropeFactors } from './gguf-metadata.ts';
 import { type MergedSource, openMergedWeights } from './merged-weights.ts';
 import { pairedHeads } from './model-files.ts';

@@ -1,6 +1,6 @@
 // Estimates the peak memory of a training process from sizes alone. docs/planning.md has the formula and its accuracy.
 import type { Architecture } from '../../models/families.ts';
-import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../models/layers.ts';
+import { cacheBytesPerToken, type ModelConfig, type ParameterSpec } from '../../models/model-config.ts';
 import { formatInMemory, storedShape } from '../../models/stored-weights.ts';
 import { avoidsLogits } from '../../models/training-graph.ts';
 import { volume } from '../../tensor/shape.ts';

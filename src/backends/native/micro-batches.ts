@@ -1,7 +1,7 @@
 // Divides sequences into micro-batches, each of which is laid out in rows: U prompts of up to P tokens, then up to G completions of each, of up to
 // C tokens. In the layout of models/prefix-attention.ts all are padded to these sizes, in that of models/segment-attention.ts none is.
 import type { TrainingSequence } from '../../model.ts';
-import type { ModelConfig } from '../../models/layers.ts';
+import type { ModelConfig } from '../../models/model-config.ts';
 
 /** Completions that share a prompt. */
 interface PromptGroup {

@@ -1,6 +1,6 @@
 // The native engine's policy: samples single completions and whole dialogues with the current weights. No token is read twice.
 import { startAll } from '../../dialogue.ts';
-import type { ModelConfig } from '../../models/layers.ts';
+import type { ModelConfig } from '../../models/model-config.ts';
 import type {
   Completion,
   ConverseOptions,

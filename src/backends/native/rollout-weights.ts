@@ -1,6 +1,6 @@
 // The weights that completions are sampled with: how our custom operator rounds them, or quantized copies for ONNX Runtime's operators.
 import type { Architecture } from '../../models/families.ts';
-import { outputName } from '../../models/layers.ts';
+import { outputName } from '../../models/model-config.ts';
 import {
   int4,
   int8,

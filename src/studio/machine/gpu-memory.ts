@@ -1,5 +1,5 @@
 // Estimates the GPU memory that TRL needs to train a configuration, by the formula in docs/planning.md.
-import type { ModelConfig, ParameterSpec } from '../../models/layers.ts';
+import type { ModelConfig, ParameterSpec } from '../../models/model-config.ts';
 import { volume } from '../../tensor/shape.ts';
 import { splitGpu } from './gpu-cost.ts';
 
