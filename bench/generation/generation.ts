@@ -44,6 +44,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '3' },
     tokens: { type: 'string', default: '64' },
     batches: { type: 'string', default: '1,8,16' },
+    dtypes: { type: 'string', default: 'float32,bfloat16' },
     models: { type: 'string', default: modelsFolder },
     help: { type: 'boolean', default: false },
   },
@@ -52,7 +53,8 @@ const { values: flags } = parseArgs({
 
 export async function benchmarkGeneration(): Promise<void> {
   if (flags.help)
-    return console.log('node bench/main.ts generation [--rounds N] [--tokens N] [--batches 1,8,16] [--models DIR]');
+    return console.log(`node bench/main.ts generation [--rounds N] [--tokens N] [--batches 1,8,16] [--dtypes float32,bfloat16] [--models DIR]
+  --dtypes  those of transformers`);
   const model = smollm2(flags.models);
   preparePython();
   const { renderer } = await openModelText(model, 'auto');
@@ -78,10 +80,11 @@ export async function benchmarkGeneration(): Promise<void> {
       rolloutDtype,
     });
   for (const dtype of ['float32', 'bfloat16'] as const)
-    systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
-      model: huggingFaceFolder(model, dtype),
-      dtype,
-    });
+    if (flags.dtypes.includes(dtype))
+      systems[`transformers, ${dtype}`] = worker(python, 'transformers_worker.py', {
+        model: huggingFaceFolder(model, dtype),
+        dtype,
+      });
   const [gguf] = globSync(join(model, '*.gguf'));
   const llamaCpp = (sizes: object) =>
     worker(process.execPath, 'llama-cpp-worker.ts', { model: gguf, library: llamaCppFolder, ...sizes });
