@@ -332,6 +332,16 @@ test('with weights of objectives the parts of rewards are compared, each by itse
   assert.ok(advantages.every((advantage, i) => i === 0 || advantage > advantages[i - 1]!));
 });
 
+test('of objectives, one of weight 0 does not make a group teach', async () => {
+  const rewardModel = {
+    score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: 1, parts: { right: 1, watched: i } })),
+  };
+  const rewardWeights = new RewardWeights({ right: 1, watched: 0 });
+  const { trainer } = setUp({ maxSteps: 1, rewardModel, rewardWeights, multiObjective: true });
+  const [report] = await reportsOf(trainer);
+  assert.notEqual(report!.groups[0]!.reason, 'mixed');
+});
+
 test('weights of rewards move from step to step, and adaptive ones by what was seen before', async () => {
   const rewardModel = {
     score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: -1, parts: { right: i, long: 100 * i } })),

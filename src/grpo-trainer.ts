@@ -176,7 +176,8 @@ export class GrpoTrainer<E extends Example = Example> {
     const { step, weights } = running;
     const { dataLoader, promptsPerStep, groupPolicy, resampleLimit, minGroup } = this.#options;
     const { maskTruncated, multiObjective } = this.#options;
-    const objectives = multiObjective ? Object.keys(weights ?? {}) : [];
+    // A reward of weight 0 is only watched.
+    const objectives = multiObjective ? Object.keys(weights ?? {}).filter((name) => weights![name] !== 0) : [];
     const sampled: SampledGroup<E>[] = [];
     let missing = promptsPerStep;
     for (let round = 0; missing > 0; round++) {

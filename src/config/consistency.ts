@@ -121,6 +121,14 @@ const contradictions: readonly Contradiction[] = [
       (scale_rewards !== 'group' || advantage_baseline !== 'group'),
   },
   {
+    key: 'adaptive_reward_scaling',
+    fault:
+      'normalize_then_sum divides each reward by its deviation already: once more, the one with the smallest values would count alone',
+    hint: 'leave one of them out',
+    holds: ({ multi_objective_aggregation, adaptive_reward_scaling }) =>
+      multi_objective_aggregation === 'normalize_then_sum' && adaptive_reward_scaling,
+  },
+  {
     key: 'overlong_buffer',
     fault: 'adds the reward overlong, which is listed already',
     hint: 'leave one of them out',

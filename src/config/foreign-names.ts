@@ -119,7 +119,7 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['steps_per_generation', 'generation_batch_size'],
   ),
   ...aliases(
-    'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps',
+    'it counts steps, while warmup_ratio is a fraction of the steps: divide it by max_steps, unless it is below 1 and so a fraction already',
     ...['warmup_steps', 'num_warmup_steps'],
   ),
   ...aliases('the file and the class are one text: environment: FILE.py:CLASS', 'rl_env_module', 'rl_env_class'),

@@ -306,6 +306,10 @@ describe('keys that contradict or lack one another', () => {
   test('objectives normalised by themselves, and a scale for their sum', () => {
     const error = refusal(withLine('multi_objective_aggregation: normalize_then_sum'), ['scale_rewards=none']);
     assert.equal(error.code, 'CONFIG_CONFLICT');
+    const twice = refusal(withLine('multi_objective_aggregation: normalize_then_sum'), [
+      'adaptive_reward_scaling=true',
+    ]);
+    assert.match(twice.message, /divides each reward by its deviation already/);
   });
   test('nothing to learn from, nothing to learn', () => {
     assert.equal(refusal('model: a\nreward: contains').code, 'CONFIG_MISSING');

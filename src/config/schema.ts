@@ -242,7 +242,7 @@ const keys = {
     .boolean()
     .default(true)
     .describe(
-      'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels',
+      'weight the loss by trainer / sampler probabilities, which differ if sampling uses quantised weights or other kernels; not in the native backend with lora.dropout, which would make the ratios noise',
     ),
   importance_sampling_mode: z
     .enum(['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'])

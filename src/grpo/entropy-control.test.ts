@@ -26,10 +26,21 @@ test('it rises while entropy is low, within its bounds, and is applied only then
 test('one that takes over the state goes on as the other would have', () => {
   const [first, second] = [new EntropyControl(adaptive), new EntropyControl(adaptive)];
   for (const entropy of [0.1, 0.15]) first.observe(entropy);
-  second.state = first.state;
+  second.restore(first.state);
   assert.equal(second.applied, first.applied);
   for (const control of [first, second]) control.observe(0.1);
   assert.deepEqual(second.state, first.state);
+});
+
+test('a stage with a constant coefficient, or after one, has its own', () => {
+  const constant = new EntropyControl({ ...defaultLossSettings, entropy_coef: 0.5 });
+  const before = new EntropyControl({ ...adaptive, entropy_coef: 0.25 });
+  before.observe(0.1);
+  constant.restore(before.state);
+  assert.equal(constant.applied, 0.5);
+  const after = new EntropyControl({ ...adaptive, entropy_coef: 0.1 });
+  after.restore(constant.state);
+  assert.equal(after.state.coefficient, 0.1);
 });
 
 test('a loss has the bonus if its coefficient is not 0, or might become so', () => {

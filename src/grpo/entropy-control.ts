@@ -29,6 +29,14 @@ export class EntropyControl {
     return use_adaptive_entropy && this.state.entropy > entropy_target ? 0 : this.state.coefficient;
   }
 
+  /**
+   * Goes on as the control that `state` is from did. A constant coefficient stays as it is set, and one that has not adapted yet is not taken over:
+   * a stage may have settings of its own.
+   */
+  restore(state: EntropyState): void {
+    if (this.#settings.use_adaptive_entropy && Number.isFinite(state.entropy)) this.state = state;
+  }
+
   /** @param entropy the mean over the tokens that the step trained on, in nats */
   observe(entropy: number): void {
     const { use_adaptive_entropy, entropy_target, entropy_coef_delta, ...settings } = this.#settings;

@@ -1,7 +1,7 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
 // change the random numbers of training.
-import { roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { correctsSampler, roundsWeights } from '../backends/native/rollout-dtype.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
@@ -228,11 +228,12 @@ function gapCheck(gap: number, config: Config): Check {
   const detail = `sampler and trainer differ by at most ${threeDigits(gap)} nats a token`;
   if (gap <= LARGEST_ALLOWED_GAP) return passed(id, detail);
   if (config.backend === 'native' && roundsWeights(config) && Number.isFinite(gap)) {
-    const corrected = config.importance_sampling_correction;
+    const corrected = correctsSampler(config);
     if (corrected && gap <= LARGEST_CORRECTED_GAP) {
       return passed(id, `${detail}: sampling rounds the weights, which importance_sampling_correction makes up for`);
     }
-    const own = corrected ? '' : 'set importance_sampling_correction: true, or ';
+    const missing = config.lora?.dropout ? 'lora.dropout: 0' : 'importance_sampling_correction: true';
+    const own = corrected ? '' : `set ${missing}, or `;
     return failed(id, 'warning', detail, `sampling rounds the weights: ${own}set native.rollout_dtype: float32`);
   }
   return failed(id, 'error', detail, 'they do not compute the same model: report the model, its files may be damaged');

@@ -70,6 +70,13 @@ class StepwiseTrainer(GRPOTrainer):
     def stop(self):
         self._requests.put(None)
 
+    def _load_optimizer_and_scheduler(self, checkpoint):
+        """PyTorch takes decay, betas and epsilon from the checkpoint; those of this stage count."""
+        settings = [{key: value for key, value in group.items() if key != "params"} for group in self.optimizer.param_groups]
+        super()._load_optimizer_and_scheduler(checkpoint)
+        for group, own in zip(self.optimizer.param_groups, settings):
+            group.update(own)
+
     def _wait(self):
         """Before a step, in the thread: tells what the last one gave, and takes what the next one needs."""
         self._results.put(self._outcome)

@@ -20,7 +20,7 @@ import type { AdamW } from './optimizer.ts';
 export interface CheckpointParts {
   readonly values: Arena;
   readonly optimizer: AdamW;
-  readonly entropyControl: { state: EntropyState };
+  readonly entropyControl: { readonly state: EntropyState; restore(state: EntropyState): void };
   readonly modelName: string;
   readonly adapters: AdapterSet | undefined;
   /** Whether all of the model's own parameters are trained. */
@@ -114,7 +114,7 @@ export async function loadCheckpoint(
   await readArena(state, optimizer.square, (name) => `exp_avg_sq.${name}`, directory);
   const { step, entropy_coef, last_entropy } = state.metadata;
   optimizer.steps = Number(step);
-  entropyControl.state = { coefficient: Number(entropy_coef), entropy: Number(last_entropy) };
+  entropyControl.restore({ coefficient: Number(entropy_coef), entropy: Number(last_entropy) });
 }
 
 async function openIfThere(path: string) {

@@ -4,10 +4,12 @@ import { test } from 'node:test';
 import { largestDifference } from '../../../test/difference.ts';
 import { fixturePath, LORA, openModel, randomSequences } from '../../../test/native-models.ts';
 import { openLearner } from '../../../test/open-learner.ts';
+import { configDefaults } from '../../config/schema.ts';
 import { loraAdapters } from '../../models/lora.ts';
 import { openModelFiles } from '../model-files/model-files.ts';
 import { dropoutInputs } from './learner-inputs.ts';
 import { microBatches } from './micro-batches.ts';
+import { correctsSampler } from './rollout-dtype.ts';
 import { RunTensors } from './run-tensors.ts';
 
 const modelPath = fixturePath('tiny-llama-a');
@@ -32,6 +34,13 @@ test('what is dropped does not depend on how a batch is split', async () => {
   for (const limits of [{ completionTokens: 1 }, { completionTokens: 20 }]) {
     assert.ok(largestDifference(await gradientOf(0.3, 1, limits), whole) <= 1e-5);
   }
+});
+
+test('ratios to a sampler, which drops nothing, are not taken', () => {
+  const lora = { ...configDefaults.lora!, dropout: 0 };
+  assert.equal(correctsSampler({ importance_sampling_correction: true, lora }), true);
+  assert.equal(correctsSampler({ importance_sampling_correction: true, lora: { ...lora, dropout: 0.05 } }), false);
+  assert.equal(correctsSampler({ importance_sampling_correction: true, lora: null }), true);
 });
 
 test('so many numbers are dropped as the probability says, in any two entries independently', async () => {

@@ -15,6 +15,7 @@ import { kernelOptions } from './kernel-options.ts';
 import { memoryPlan } from './memory-plan.ts';
 import { describeNativeModel } from './native-description.ts';
 import { type NativeModel, openNativeModel } from './native-model.ts';
+import { correctsSampler } from './rollout-dtype.ts';
 
 export const nativeBackend: Backend = {
   // Configurations without a model were refused when they were loaded.
@@ -79,7 +80,7 @@ async function openModel(config: Config, modelPath: string, signal?: AbortSignal
 
 /** Loss settings have the same names as configuration keys, except those of the importance sampling correction. */
 function lossSettings(config: Config): LossSettings {
-  const { importance_sampling_correction, importance_sampling_mode: mode } = config;
+  const { importance_sampling_mode: mode } = config;
   const limits = { clip_max: config.importance_sampling_clip_max, clip_min: config.importance_sampling_clip_min };
-  return { ...config, sampling_correction: importance_sampling_correction ? { mode, ...limits } : null };
+  return { ...config, sampling_correction: correctsSampler(config) ? { mode, ...limits } : null };
 }
