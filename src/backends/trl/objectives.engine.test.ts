@@ -240,6 +240,21 @@ test('an adapter beside embeddings that are tied to the output layer, by an opti
   await both.native.load(theirs, { weightsOnly: true });
 });
 
+test('an optimiser that a later stage keeps, with settings of its own', async (t) => {
+  const both = await openBoth(adapters);
+  t.after(() => both.native.dispose());
+  for (const model of [both.native, both.trl]) await model.load(stepAdapter, { weightsOnly: true });
+  await compareStep(both, (model) => model.update({ sequences }, options));
+  const { ours, theirs } = await compareWeights(both, 'earlier', 'adapter_model.safetensors');
+
+  const later = await openBoth({ ...adapters, weight_decay: 20, adam_beta1: 0.5, adam_beta2: 0.9, adam_epsilon: 0.01 });
+  t.after(() => later.native.dispose());
+  await later.native.load(ours);
+  await later.trl.load(theirs);
+  await compareStep(later, (model) => model.update({ sequences }, options));
+  await compareWeights(later, 'later', 'adapter_model.safetensors');
+});
+
 test('a step that leads out of the numbers is not made', async (t) => {
   for (const [advantage, code] of [
     [Number.MAX_VALUE, 'LOSS_NOT_FINITE'],
