@@ -1,7 +1,7 @@
 // Work that signals cancel.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stopReasonOf, unlessCancelled } from './cancellation.ts';
+import { stopReasonOf, unlessAborted, unlessCancelled } from './cancellation.ts';
 
 const never = () => new Promise<never>(() => {});
 
@@ -26,6 +26,18 @@ test('a signal cancels work that goes on, and work that has not begun', async ()
     unlessCancelled(() => assert.fail('it began'), controller.signal, 'stopped'),
     expected,
   );
+});
+
+test('work that is abandoned gives nothing, and its own error is thrown', async () => {
+  const controller = new AbortController();
+  assert.equal(await unlessAborted(async () => 1, controller.signal), 1);
+  await assert.rejects(
+    unlessAborted(() => Promise.reject(new Error('its own')), controller.signal),
+    { message: 'its own' },
+  );
+  const working = unlessAborted(never, controller.signal);
+  controller.abort('SIGTERM');
+  assert.equal(await working, undefined);
 });
 
 test('what stopped a run is said in words, also where the signal was aborted without a reason', () => {

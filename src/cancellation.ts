@@ -21,6 +21,19 @@ export async function unlessCancelled<T>(
   }
 }
 
+/** What the work gives, or undefined as soon as the signal is aborted. The work, in which user code may hang, is then abandoned. */
+export async function unlessAborted<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  try {
+    return await unlessCancelled(work, signal, 'it was cancelled');
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    throw error;
+  }
+}
+
 /** What stopped a run without saying why: it left the loop over the events, or aborted the signal. */
 export const THE_PROGRAM = 'the program that ran it';
 

@@ -2,6 +2,7 @@
 import { GradusError, isObject, kindOf } from './errors.ts';
 import { roles } from './message.ts';
 import type { End, Env, EpisodeScore, State } from './rl.ts';
+import { isMeasurable } from './statistics.ts';
 
 /** The most characters in a conversation: thousands of pages, more than any model reads. */
 const MOST_CHARACTERS = 2 ** 24;
@@ -62,18 +63,18 @@ export function checkedNext(answer: unknown): State | End {
 }
 
 export function checkedScore(answer: unknown): EpisodeScore {
-  return checkedNumbers('score', answer, (value) => value === null || Number.isFinite(value));
+  return checkedNumbers('score', answer, (value) => value === null || isMeasurable(value));
 }
 
 export function checkedMetrics(answer: unknown): Readonly<Record<string, number>> {
-  return checkedNumbers('metrics', answer, Number.isFinite) as Readonly<Record<string, number>>;
+  return checkedNumbers('metrics', answer, isMeasurable) as Readonly<Record<string, number>>;
 }
 
 function checkedNumbers(method: string, answer: unknown, isRight: (value: unknown) => boolean): EpisodeScore {
   if (!isObject(answer)) throw wrongAnswer(method, answer, 'numbers by their names');
   for (const [name, value] of Object.entries(answer)) {
     if (isRight(value)) continue;
-    throw wrongAnswer(method, value, 'a finite number', `${name} is`);
+    throw wrongAnswer(method, value, 'a finite number up to 1e100', `${name} is`);
   }
   return { ...answer } as EpisodeScore;
 }

@@ -86,6 +86,11 @@ export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+/** A row of data, to be quoted in a message. */
+export function shownRow(row: Readonly<Record<string, unknown>>): string {
+  return shortened(JSON.stringify(row), 80);
+}
+
 /** The kind of a value, for error messages: `undefined`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);

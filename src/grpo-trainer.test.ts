@@ -332,6 +332,13 @@ test('with weights of objectives the parts of rewards are compared, each by itse
   assert.ok(advantages.every((advantage, i) => i === 0 || advantage > advantages[i - 1]!));
 });
 
+test('a signal ends a step whose reward hangs', async () => {
+  const controller = new AbortController();
+  const rewardModel = { score: () => new Promise<Reward[]>(() => controller.abort()) };
+  const { trainer } = setUp({ rewardModel });
+  assert.deepEqual(await reportsOf(trainer, { signal: controller.signal }), []);
+});
+
 test('of objectives, one of weight 0 does not make a group teach', async () => {
   const rewardModel = {
     score: async (): Promise<Reward[]> => [0, 1, 2, 3].map((i) => ({ score: 1, parts: { right: 1, watched: i } })),

@@ -1,4 +1,5 @@
 // The GRPO training loop: examples, rollouts, rewards, advantages, updates. It knows no chat templates and no tensors.
+import { unlessAborted } from './cancellation.ts';
 import type { DataLoader } from './data.ts';
 import {
   type AdvantageBaseline,
@@ -228,7 +229,9 @@ export class GrpoTrainer<E extends Example = Example> {
     assertReported(rollouts, reported);
     clock.lap('generate');
 
-    const rewards = await Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
+    const scored = () => Promise.all(rollouts.map((group, i) => scoring[i] ?? score(i, group)));
+    const rewards = await unlessAborted(scored, signal);
+    if (!rewards) return undefined;
     for (const group of rewards) assertRewards(group, numGenerations);
     clock.lap('score');
     return rollouts.map((trajectories, i) => ({ trajectories, rewards: rewards[i]! }));

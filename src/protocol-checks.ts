@@ -4,6 +4,7 @@ import { GradusError, isObject, kindOf } from './errors.ts';
 import type { TrainingSequence, UpdateResult } from './model.ts';
 import type { Completion } from './policy.ts';
 import type { Example, Group, Reward, Trajectory } from './rl.ts';
+import { isMeasurable } from './statistics.ts';
 
 /** Throws `OPTION_INVALID` unless the option is an integer of at least `least`. */
 export function assertCount(name: string, value: number, least: number): void {
@@ -113,14 +114,14 @@ export function assertRewards(rewards: readonly Reward[], count: number): void {
       'REWARD_MODEL_INVALID',
       `the reward model returned ${what}`,
       'rewardModel',
-      'it returns a Reward for each trajectory: { score: a finite number, or null where it cannot be scored, parts: {} }',
+      'it returns a Reward for each trajectory: { score: a finite number up to 1e100, or null where it cannot be scored, parts: {} }',
     );
   if (!Array.isArray(rewards)) throw fault(kindOf(rewards));
   if (rewards.length !== count) throw fault(`${rewards.length} rewards for ${count} trajectories`);
   for (const reward of rewards as readonly Partial<Reward>[]) {
     const { score, parts } = reward ?? {};
     if (typeof score !== 'number' && score !== null) throw fault(`${kindOf(score ?? reward)} for a score`);
-    if (score !== null && !Number.isFinite(score)) throw fault(`the score ${score}`);
+    if (score !== null && !isMeasurable(score)) throw fault(`the score ${score}`);
     if (kindOf(parts) !== 'an object') throw fault(`${kindOf(parts)} for the parts of a reward`);
   }
 }

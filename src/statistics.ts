@@ -1,4 +1,12 @@
-// Averages of numbers.
+// Averages of numbers, and which numbers can be averaged.
+
+/** Of what users measure. The squares of such numbers, and sums of very many, are still finite. */
+const LARGEST_MEASURED = 1e100;
+
+/** Whether a value that user code returned is a number whose mean and deviation exist. */
+export function isMeasurable(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= LARGEST_MEASURED;
+}
 
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,5 +1,5 @@
 // Prompt templates: text with names of columns in braces, such as `Question: {question}`.
-import { GradusError } from '../errors.ts';
+import { GradusError, shownRow } from '../errors.ts';
 import { existingNames } from '../nearest.ts';
 import type { Example } from '../rl.ts';
 
@@ -25,7 +25,7 @@ export function formatPrompt(template: string, row: Example): string {
     }
     const value = row[column];
     if (value === null || value === undefined) {
-      throw new GradusError('COLUMN_EMPTY', `a row has nothing in column ${JSON.stringify(column)}`, {
+      throw new GradusError('COLUMN_EMPTY', `a row has nothing in column ${JSON.stringify(column)}: ${shownRow(row)}`, {
         hint: 'fill the column or remove the row: the prompt needs it',
         path: 'prompt_template',
       });

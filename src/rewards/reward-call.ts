@@ -4,6 +4,7 @@ import { faultMessage } from '../fault-message.ts';
 import { meanMetrics } from '../logging.ts';
 import { isPromiseLike, type MaybePromise } from '../maybe-promise.ts';
 import type { RewardData, RewardFault, RewardFunction, RewardOutcome } from '../rewards.ts';
+import { isMeasurable } from '../statistics.ts';
 
 /**
  * Calls a function and checks what it returns. Never throws, and sets no time limit.
@@ -13,7 +14,8 @@ import type { RewardData, RewardFault, RewardFunction, RewardOutcome } from '../
 export function callReward(score: RewardFunction, judged: RewardData): MaybePromise<RewardOutcome> {
   const logged: Record<string, number>[] = [];
   const log = (name: string, value: number) => {
-    if (!Number.isFinite(value)) throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number`);
+    if (!isMeasurable(value))
+      throw new TypeError(`log(${JSON.stringify(name)}, ${value}) is not a finite number up to 1e100`);
     logged.push({ [name]: value });
   };
   const outcomeOf = (answer: unknown): RewardOutcome => ({
@@ -42,8 +44,9 @@ function checkedScores(answer: unknown, count: number): (number | null | RewardF
   if (!Array.isArray(answer)) throw new TypeError(`it returned ${kindOf(answer)}, not an array of scores`);
   if (answer.length !== count) throw new TypeError(`it returned ${answer.length} scores for ${count} completions`);
   return Array.from(answer, (score) => {
-    if (score === null || Number.isFinite(score)) return score;
+    if (score === null || isMeasurable(score)) return score;
     const found = typeof score === 'number' ? String(score) : kindOf(score);
-    return { message: `its score is ${found}, not a finite number or null` };
+    const wanted = Number.isFinite(score) ? 'a number up to 1e100' : 'a finite number or null';
+    return { message: `its score is ${found}, not ${wanted}` };
   });
 }

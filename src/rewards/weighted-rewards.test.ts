@@ -159,6 +159,12 @@ for (const [what, score, message] of hostile) {
   });
 }
 
+test('a score whose square is infinite is the fault of its completion, too', async () => {
+  const [large, larger] = await scoreWith(() => [1e100, -1e101]);
+  assert.equal(large!.score, 1e100);
+  assert.deepEqual([larger!.score, larger!.errors], [null, { mine: 'its score is -1e+101, not a number up to 1e100' }]);
+});
+
 for (const [what, answer, message] of [
   ['NaN', Number.NaN, 'NaN'],
   ['an infinite number', Number.NEGATIVE_INFINITY, '-Infinity'],

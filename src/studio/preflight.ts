@@ -1,7 +1,9 @@
 // Checks before training: samples a few completions of the untrained policy, scores them and the right answers, and compares log-probabilities
 // of sampler and trainer. It takes at most the sampling of one step, or a few more samples before it stops a run that earns nothing, and does not
 // change the random numbers of training.
+
 import { correctsSampler, roundsWeights } from '../backends/native/rollout-dtype.ts';
+import { unlessAborted } from '../cancellation.ts';
 import { rewardName } from '../config/reward-names.ts';
 import type { Config } from '../config/schema.ts';
 import { counted } from '../counted.ts';
@@ -83,7 +85,8 @@ export async function preflight(setup: Setup, signal?: AbortSignal): Promise<Pre
   const answered = rows.slice(0, GOLD_ROWS);
   const opening = await openings(setup.environment, answered);
   const prompt = (row: Example) => opening(row).messages;
-  const verdicts = await scoreGoldAnswers(answered, setup.rewards, prompt);
+  const verdicts = await unlessAborted(() => scoreGoldAnswers(answered, setup.rewards, prompt, signal), signal);
+  if (!verdicts) return undefined;
   const isEarned = !verdicts.some((verdict) => isUnearned(verdict, groups, setup));
   const more = isEarned ? [] : await sampleMore(setup, rows, signal);
   if (!more) return undefined;
@@ -132,7 +135,8 @@ async function sampleGroups(
   const groups: Group[] = [];
   for (const [i, example] of examples.entries()) {
     const trajectories = rollouts[i]!;
-    const rewards = await rewardModel.score(example, trajectories, progress);
+    const rewards = await unlessAborted(() => rewardModel.score(example, trajectories, progress), signal);
+    if (!rewards) return undefined;
     groups.push({ id: `${i}`, example, trajectories, rewards });
   }
   return groups;

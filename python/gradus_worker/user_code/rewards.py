@@ -47,13 +47,16 @@ def _absent(name, columns):
     return f"it takes {name}, and no column has this name; there is: {names}; columns: {{{name}: NAME}} gives it to one"
 
 
+LARGEST = 1e100  # as in src/statistics.ts
+
+
 def finite(value, what):
-    """A float of Python, NumPy or PyTorch; raises TypeError for anything else, NaN and infinities."""
+    """A float of Python, NumPy or PyTorch; raises TypeError for anything else, NaN, infinities, and numbers whose squares have none."""
     if not isinstance(value, (str, bytes)) and hasattr(type(value), "__float__"):
         number = float(value)
-        if math.isfinite(number):
+        if abs(number) <= LARGEST:
             return number
-        raise TypeError(f"{what} is {number}, not a finite number")
+        raise TypeError(f"{what} is {number}, not a {'number up to 1e100' if math.isfinite(number) else 'finite number'}")
     raise TypeError(f"{what} is of type {type(value).__name__}, not a finite number")
 
 

@@ -76,6 +76,19 @@ test('metrics are exact: entropy and divergence of the uniform start, and of a r
   assert.ok(Math.abs(metrics.kl! - Math.log(4) / 3) < 1e-12);
 });
 
+test('a step that leads out of the numbers is not made', async () => {
+  const model = await modelWith(start);
+  for (const [advantage, code] of [
+    [1e308, 'LOSS_NOT_FINITE'],
+    [1e200, 'GRADIENT_NOT_FINITE'],
+  ] as const) {
+    const batch = { sequences: sequences.map(({ completionIds }) => sequence([...completionIds], advantage)) };
+    const before = await model.logprobs(sequences, 'current');
+    await assert.rejects(model.update(batch, { learningRate: 1 }), { code, batch });
+    assert.deepEqual(await model.logprobs(sequences, 'current'), before);
+  }
+});
+
 test('log-probabilities of the start stay what they were', async () => {
   const model = await modelWith(start);
   const reference = await model.logprobs(sequences, 'reference');

@@ -14,6 +14,7 @@ import { GradusError } from '../../errors.ts';
 import { readNpz, writeNpz } from '../../formats/npz.ts';
 import type { TrainingBatch, TrainingSequence, UpdateResult } from '../../model.ts';
 import { likeliestToken, likeliestTokens, sampleToken } from '../../models/sampler.ts';
+import { NotFiniteError } from '../../not-finite.ts';
 import type { Completion, Policy, SampleRequest, SamplingOptions } from '../../policy.ts';
 import { assertSequences } from '../../protocol-checks.ts';
 import { randomStream } from '../../random.ts';
@@ -74,8 +75,10 @@ export class TabularModel implements TrainableModel {
   /**
    * One step along the exact gradient. Metrics: `loss` (−J), `grad_norm`, `entropy` (mean over positions), and `kl`, the divergence from the
    * start, which is exact rather than estimated from samples and like TRL's a mean over positions: the penalty in J is T times as much.
+   * Throws `NotFiniteError`.
    */
-  async update({ sequences }: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+  async update(batch: TrainingBatch, { learningRate }: { learningRate: number }): Promise<UpdateResult> {
+    const { sequences } = batch;
     assertSequences(sequences);
     const { length, vocabulary } = this.#shape;
     const rows = this.#rows;
@@ -113,16 +116,16 @@ export class TabularModel implements TrainableModel {
       divergence += rowDivergence;
     }
 
-    let squares = 0;
-    for (let i = 0; i < gradient.length; i++) {
-      this.#logits[i]! += learningRate * gradient[i]!;
-      squares += gradient[i]! ** 2;
-    }
+    const loss = this.#beta * divergence - objective;
+    const norm = Math.sqrt(gradient.reduce((squares, value) => squares + value ** 2, 0));
+    if (!Number.isFinite(loss)) throw new NotFiniteError('loss', batch);
+    if (!Number.isFinite(norm)) throw new NotFiniteError('gradient', batch);
+    for (let i = 0; i < gradient.length; i++) this.#logits[i]! += learningRate * gradient[i]!;
     this.#rows = this.#distributions();
     return {
       metrics: {
-        loss: this.#beta * divergence - objective,
-        grad_norm: Math.sqrt(squares),
+        loss,
+        grad_norm: norm,
         entropy: entropy / length,
         kl: divergence / length,
       },

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { GradusError, isObject, messageOf } from '../../errors.ts';
+import { GradusError, isObject, messageOf, shownRow } from '../../errors.ts';
 import { FormatError } from '../../formats/format-error.ts';
 import { parseWithAllDigits, splitLines } from '../../formats/jsonl.ts';
 import { parseHubId } from '../../hub/hub-id.ts';
@@ -111,9 +111,10 @@ export function assertColumns(
   const missing = columns.filter((column) => rows.some((row) => !Object.hasOwn(row, column)));
   const [column] = missing;
   if (column === undefined) return;
-  const lacking = rows.findIndex((row) => !Object.hasOwn(row, column));
-  const has = Object.keys(rows[lacking]!);
-  const where = rows.some((row) => Object.hasOwn(row, column)) ? `row ${lacking + 1} of ${path}` : path;
+  const lacking = rows.find((row) => !Object.hasOwn(row, column))!;
+  const has = Object.keys(lacking);
+  // Rows may be only some of the file's, so that their numbers would mislead.
+  const where = rows.some((row) => Object.hasOwn(row, column)) ? `a row of ${path}, ${shownRow(lacking)},` : path;
   const isPreference = has.includes('chosen') && has.includes('rejected');
   throw new GradusError(
     'COLUMN_MISSING',

@@ -53,13 +53,14 @@ export async function scoreGoldAnswers(
   rows: readonly Example[],
   rewards: readonly OpenReward[],
   prompt: Prompt,
+  signal?: AbortSignal,
 ): Promise<GoldVerdict[]> {
   const verdicts: GoldVerdict[] = [];
   for (const reward of rewards) {
     const ways = wordingsFor(reward);
     const answered = rows.filter((row) => answerOf(row, reward) !== undefined);
     if (reward.judges === 'form' || ways.length === 0 || answered.length === 0) continue;
-    verdicts.push(await judge(reward, rows, ways, prompt));
+    verdicts.push(await judge(reward, rows, ways, prompt, signal));
   }
   return verdicts;
 }
@@ -69,12 +70,14 @@ async function judge(
   rows: readonly Example[],
   ways: typeof wordings,
   prompt: Prompt,
+  signal: AbortSignal | undefined,
 ): Promise<GoldVerdict> {
   const counts = { rows: 0, full: 0, zero: 0, failed: 0 };
   let example: GoldVerdict['example'];
   for (const columns of rows) {
     const answer = answerOf(columns, reward);
     if (answer === undefined) continue;
+    if (signal?.aborted) break;
     const texts = ways.map((say) => say(answer));
     const { score, error } = await bestScore(reward, columns, prompt(columns), texts);
     // The reward does not apply to this row.

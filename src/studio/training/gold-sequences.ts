@@ -1,7 +1,7 @@
 // Turns gold answers into training sequences, in the format of the policy's own completions, for supervised stages.
 import type { Stage } from '../../config/stages.ts';
 import { formatPrompt } from '../../envs/prompt-template.ts';
-import { GradusError, shortened } from '../../errors.ts';
+import { GradusError, shownRow } from '../../errors.ts';
 import type { TrainingSequence } from '../../model.ts';
 import type { Example } from '../../rl.ts';
 import { promptOf } from '../data/row-prompt.ts';
@@ -31,12 +31,8 @@ export async function goldSequences(
 }
 
 function tooLong(example: Example, path: string): GradusError {
-  return new GradusError(
-    'ANSWER_TOO_LONG',
-    `an answer does not fit the context: ${shortened(JSON.stringify(example), 80)}`,
-    {
-      hint: 'remove such rows, or shorten them with completion_template',
-      path,
-    },
-  );
+  return new GradusError('ANSWER_TOO_LONG', `an answer does not fit the context: ${shownRow(example)}`, {
+    hint: 'remove such rows, or shorten them with completion_template',
+    path,
+  });
 }

@@ -27,15 +27,21 @@ async function listAll({ output }: Cli, root: string) {
   const onDamaged = (dir: string, error: unknown) => damaged.push({ dir, message: messageOf(error) });
   const runs = listRuns(root, onDamaged).flatMap(({ directory }) => {
     try {
-      return [summarizeRun(inspectRun(directory))];
+      const summary = summarizeRun(inspectRun(directory));
+      return [{ summary, row: row(summary) }];
     } catch (error) {
       onDamaged(directory, error);
       return [];
     }
   });
   for (const { dir, message } of damaged) output.note(`left out: ${message.includes(dir) ? '' : `${dir}: `}${message}`);
-  const text = runs.length > 0 ? table([header, ...runs.map(row)]) : `no runs under ${root}/`;
-  const result = { ok: true, schema: 'runs.list.result/1', command: 'runs list', runs };
+  const text = runs.length > 0 ? table([header, ...runs.map(({ row }) => row)]) : `no runs under ${root}/`;
+  const result = {
+    ok: true,
+    schema: 'runs.list.result/1',
+    command: 'runs list',
+    runs: runs.map(({ summary }) => summary),
+  };
   output.result({ ...result, ...(damaged.length > 0 && { damaged }) }, text);
   return undefined;
 }
