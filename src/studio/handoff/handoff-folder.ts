@@ -15,12 +15,15 @@ import type { HandoffTarget } from './handoff-target.ts';
 /** The folder of the Python files, seen from `src` and from `dist` alike. */
 const pythonFolder = fileURLToPath(new URL('../../../python', import.meta.url));
 
-/** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off that may be written over. */
-export function assertNew(out: string, overwrite: boolean): void {
+/** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off to the same system that may be written over. */
+export function assertNew(out: string, overwrite: boolean, { pythonFiles }: HandoffTarget): void {
   if (isVacant(out)) return;
-  if (overwrite && existsSync(join(out, 'gradus.json'))) return;
+  const own = ['gradus.json', ...pythonFiles].every((file) => existsSync(join(out, basename(file))));
+  if (overwrite && own) return;
   throw new GradusError('HANDOFF_EXISTS', `${out} is there already`, {
-    hint: overwrite ? 'it is no hand-off: name another folder' : 'name another folder, or add --overwrite',
+    hint: overwrite
+      ? 'it is no hand-off to this system: name another folder'
+      : 'name another folder, or add --overwrite',
     path: out,
   });
 }
@@ -38,10 +41,11 @@ export async function writeFolder(out: string, content: FolderContent, overwrite
   await fillFolder(
     resolve(out),
     (target) => writeFiles(target, content, resolve(out)),
-    () => assertNew(out, overwrite),
+    () => assertNew(out, overwrite, content.target),
   );
-  // That of an earlier hand-off would be taken for this one's.
+  // Those of an earlier hand-off would be taken for this one's.
   if (userFunctions(content.config).length === 0) rmSync(join(out, 'code'), { recursive: true, force: true });
+  if (content.problems.eval.length === 0) rmSync(join(out, 'eval.parquet'), { force: true });
   return readdirSync(out).sort();
 }
 

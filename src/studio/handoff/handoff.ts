@@ -49,7 +49,7 @@ export async function handOff({ config: own, file }: LoadedConfig, options: Hand
   const target = handoffTargets[to];
   const config = { ...own, model: own.model && nameForOthers(own.model) };
   target.assertHandsOver(config);
-  assertNew(out, overwrite);
+  assertNew(out, overwrite, target);
   const { problems, promptTokens, chatTemplate } = await openPrompts(config);
   const counts = { train: problems.train.length, eval: problems.eval.length };
   const steps = stepCount(config, problems);

@@ -200,6 +200,12 @@ test('an earlier hand-off is written over only where that is said, and what verl
   await again(true);
   assert.equal((await rowsOf(out, 'train')).length, 18);
   assert.ok(existsSync(join(out, 'checkpoints')));
+  await assert.rejects(handOff(loadConfigObject(handoffConfig, [], folder), { to: 'unsloth', out, overwrite: true }), {
+    code: 'HANDOFF_EXISTS',
+  });
+  const without = loadConfigObject({ ...handoffConfig, eval: null }, [], folder);
+  const { files } = await handOff(without, { to: 'verl', out, overwrite: true });
+  assert.equal(files.includes('eval.parquet'), false);
   await assert.rejects(
     handOff(loadConfigObject(handoffConfig, [], folder), { to: 'verl', out: join(folder, 'rewards'), overwrite: true }),
     {

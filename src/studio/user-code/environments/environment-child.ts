@@ -67,7 +67,14 @@ async function tell({ id, owner, method }: Request, outcome: Outcome): Promise<v
     // Whoever asks for the data set names the method itself, whatever it fails with.
     const what = method === 'buildDataset' ? 'its answer' : `${method}: its answer`;
     const message = `${what} cannot be sent to another process: ${messageOf(error)}`;
-    await report({ id, thrown: describeThrown(new GradusError('ENVIRONMENT_WRONG_ANSWER', message)) });
+    await report({
+      id,
+      thrown: describeThrown(
+        new GradusError('ENVIRONMENT_WRONG_ANSWER', message, {
+          hint: 'it may hold numbers, texts, lists and plain objects',
+        }),
+      ),
+    });
   }
 }
 
