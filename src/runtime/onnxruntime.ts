@@ -43,6 +43,8 @@ export class OnnxRuntime {
   readonly #library: LibraryHandle;
 
   constructor(path: string) {
+    // Otherwise creating the environment writes events and an id of the machine into the user's cache, to be sent to Microsoft.
+    process.env.ORT_DISABLE_TELEMETRY ??= '1';
     this.#library = koffi.load(path);
     const base = koffi.decode(this.#library.func('void *OrtGetApiBase()')(), koffi.array('void *', 2)) as [
       Pointer,
