@@ -121,6 +121,12 @@ const contradictions: readonly Contradiction[] = [
       (scale_rewards !== 'group' || advantage_baseline !== 'group'),
   },
   {
+    key: 'entropy_coef_min',
+    fault: 'is above entropy_coef_max',
+    hint: 'lower it, or raise entropy_coef_max',
+    holds: ({ entropy_coef_min, entropy_coef_max }) => entropy_coef_min > entropy_coef_max,
+  },
+  {
     key: 'adaptive_reward_scaling',
     fault:
       'normalize_then_sum divides each reward by its deviation already: once more, the one with the smallest values would count alone',

@@ -309,6 +309,8 @@ describe('keys that contradict or lack one another', () => {
     const twice = refusal(withLine('multi_objective_aggregation: normalize_then_sum'), [
       'adaptive_reward_scaling=true',
     ]);
+    const bounds = refusal(withLine('entropy_coef_min: 0.5'), ['use_adaptive_entropy=true', 'entropy_coef_max=0.1']);
+    assert.match(bounds.message, /is above entropy_coef_max/);
     assert.match(twice.message, /divides each reward by its deviation already/);
   });
   test('nothing to learn from, nothing to learn', () => {

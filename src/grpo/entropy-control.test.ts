@@ -23,6 +23,14 @@ test('it rises while entropy is low, within its bounds, and is applied only then
   assert.equal(control.applied, 0);
 });
 
+test('from outside of its bounds it comes back step by step, as in TRL', () => {
+  const control = new EntropyControl({ ...adaptive, entropy_coef: 2, entropy_coef_max: 1, entropy_coef_delta: 0.25 });
+  control.observe(3);
+  assert.equal(control.state.coefficient, 1.75);
+  control.observe(0.1);
+  assert.equal(control.state.coefficient, 1);
+});
+
 test('one that takes over the state goes on as the other would have', () => {
   const [first, second] = [new EntropyControl(adaptive), new EntropyControl(adaptive)];
   for (const entropy of [0.1, 0.15]) first.observe(entropy);

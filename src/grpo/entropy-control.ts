@@ -39,10 +39,14 @@ export class EntropyControl {
 
   /** @param entropy the mean over the tokens that the step trained on, in nats */
   observe(entropy: number): void {
-    const { use_adaptive_entropy, entropy_target, entropy_coef_delta, ...settings } = this.#settings;
+    const { use_adaptive_entropy, entropy_target, entropy_coef_delta: delta, ...bounds } = this.#settings;
     if (!use_adaptive_entropy) return;
-    const moved = this.state.coefficient + (entropy <= entropy_target ? entropy_coef_delta : -entropy_coef_delta);
-    const coefficient = Math.min(Math.max(moved, settings.entropy_coef_min), settings.entropy_coef_max);
+    const { coefficient: before } = this.state;
+    const rises = entropy <= entropy_target;
+    // Like TRL: a coefficient that begins outside of its bounds comes to them step by step from the other side.
+    const coefficient = rises
+      ? Math.min(before + delta, bounds.entropy_coef_max)
+      : Math.max(before - delta, bounds.entropy_coef_min);
     this.state = { coefficient, entropy };
   }
 }
