@@ -4,7 +4,6 @@
 // its columns side by side for each place in depth, or, where they are bfloat16 numbers, two numbers of a column, then two of the next one.
 #pragma once
 
-#include <string.h>
 #include "unit.h"
 
 enum {
@@ -14,9 +13,6 @@ enum {
 };
 
 static inline int gains_from_rounding(void) { return 0; }
-
-static void start_unit(void) {}
-static void stop_unit(void) {}
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, Vector into[16]) {
@@ -122,24 +118,4 @@ static void add_product(Factors f, long rows, float *sums) {
       }
     }
   }
-}
-
-static void multiply(Factors first, Factors second, Target t) {
-  float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
-  memset(sums, 0, t.rows * BLOCK * sizeof *sums);
-  // While sums are computed, the memory of the result comes into the first cache.
-  for (long row = 0; row < t.rows; row++)
-    for (int half = 0; half < 2; half++) {
-      __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
-      if (t.base) __builtin_prefetch(t.base + row * t.stride + 16 * half, 0, 3);
-    }
-  add_product(first, t.rows, sums);
-  add_product(second, t.rows, sums);
-  for (long row = 0; row < t.rows; row++)
-    for (int half = 0; half < 2; half++) {
-      const long count = t.columns - 16 * half, place = row * t.stride + 16 * half;
-      Vector sum = load(sums + row * BLOCK + 16 * half);
-      if (t.base) sum = plus(sum, load_first(count, t.base + place));
-      store_first(count, t.into + place, sum);
-    }
 }

@@ -5,7 +5,6 @@
 // place in depth; where they are bfloat16 numbers, it has two halves of 16 columns, each with two numbers of a column, then two of the next one.
 #pragma once
 
-#include <string.h>
 #include "unit.h"
 
 enum {
@@ -20,9 +19,6 @@ static inline int gains_from_rounding(void) {
   return 0;
 #endif
 }
-
-static void start_unit(void) {}
-static void stop_unit(void) {}
 
 /** 16 rows of 16 numbers, or what they are transposed; what lies beyond `rows` and `columns` is 0. */
 static inline void read_square(const float *from, long stride, long rows, long columns, int transposed, float factor, __m512 into[16]) {
@@ -138,25 +134,4 @@ static void add_product(Factors f, long rows, float *sums) { // a loop for each
   if (f.left_size == HIGH) add_product_of(f, HIGH, HIGH, rows, sums);
   else if (f.right_size == HIGH) add_product_of(f, WHOLE, HIGH, rows, sums);
   else add_product_of(f, WHOLE, WHOLE, rows, sums);
-}
-
-static void multiply(Factors first, Factors second, Target t) {
-  float sums[BLOCK * BLOCK] __attribute__((aligned(64)));
-  const __mmask16 masks[2] = {mask_of(t.columns), mask_of(t.columns - 16)};
-  memset(sums, 0, t.rows * BLOCK * sizeof *sums);
-  // While sums are computed, the memory of the result comes into the first cache.
-  for (long row = 0; row < t.rows; row++)
-    for (int half = 0; half < 2; half++) {
-      __builtin_prefetch(t.into + row * t.stride + 16 * half, 1, 3);
-      if (t.base) __builtin_prefetch(t.base + row * t.stride + 16 * half, 0, 3);
-    }
-  add_product(first, t.rows, sums);
-  add_product(second, t.rows, sums);
-  for (long row = 0; row < t.rows; row++)
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; half++) {
-      __m512 sum = _mm512_load_ps(sums + row * BLOCK + 16 * half);
-      if (t.base) sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(masks[half], t.base + row * t.stride + 16 * half));
-      _mm512_mask_storeu_ps(t.into + row * t.stride + 16 * half, masks[half], sum);
-    }
 }

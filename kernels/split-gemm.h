@@ -12,7 +12,7 @@
 // The right operand may be in a format of weight files (stored.h), which is decoded where it is packed. Numbers that are stored as bfloat16
 // take half of the memory, and on the matrix unit two products instead of three.
 //
-// In the order in which they build on each other: vectors.h, stored.h, product.h, unit.h with amx-, avx512- or avx2-products.h (multiply), packing.h,
+// In the order in which they build on each other: vectors.h, stored.h, product.h, unit.h with amx-products.h or vector-unit.h (multiply), packing.h,
 // scratch.h, few-rows.h (multiplies what is not worth packing), levels.h, rounding.h and integer-product.h with integer-unit.h (integers), tasks.h
 // (divides a product among threads), and here the operator that ONNX Runtime calls.
 

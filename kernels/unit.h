@@ -46,10 +46,8 @@ static inline void read_pair(const Packed *block, long size, long half, long pai
 /** Computes a block of the result: the base and two products, the second of which may be empty. */
 static void multiply(Factors first, Factors second, Target t);
 
-#if defined __AMX_TILE__
+#ifdef __AMX_TILE__
 #include "amx-products.h"
-#elif defined __AVX512F__
-#include "avx512-products.h"
 #else
-#include "avx2-products.h"
+#include "vector-unit.h"
 #endif
