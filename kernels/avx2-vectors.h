@@ -13,8 +13,6 @@ typedef __m128i Bytes;
 enum { REGISTERS = 8 };
 
 /** The same function of both halves, which begins with _mm256_. */
-#define HALVES_1(type, name, function) \
-  static inline type name(type x) { return (type){_mm256_##function(x.low), _mm256_##function(x.high)}; }
 #define HALVES_2(type, name, function) \
   static inline type name(type a, type b) { return (type){_mm256_##function(a.low, b.low), _mm256_##function(a.high, b.high)}; }
 #define HALVES_3(name, function) \
@@ -79,7 +77,7 @@ static inline Vector minus_times(Vector c, Vector a, Vector b) {
 }
 HALVES_2(Vector, maximum, max_ps)
 HALVES_2(Vector, minimum, min_ps)
-HALVES_1(Vector, square_root, sqrt_ps)
+static inline Vector square_root(Vector x) { return (Vector){_mm256_sqrt_ps(x.low), _mm256_sqrt_ps(x.high)}; }
 static inline Vector nearest(Vector x) {
   enum { MODE = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
   return (Vector){_mm256_round_ps(x.low, MODE), _mm256_round_ps(x.high, MODE)};

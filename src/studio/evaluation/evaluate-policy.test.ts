@@ -107,4 +107,7 @@ test('what a reward logs under the name of an estimate does not take its place',
 
 test('a cancelled evaluation is none', async () => {
   assert.equal(await evaluatePolicy(problems, 0, { ...options, signal: AbortSignal.abort() }), undefined);
+  const controller = new AbortController();
+  const rewardModel = { score: () => new Promise<never>(() => controller.abort()) };
+  assert.equal(await evaluatePolicy(problems, 0, { ...options, rewardModel, signal: controller.signal }), undefined);
 });

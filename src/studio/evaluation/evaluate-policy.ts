@@ -1,4 +1,5 @@
 // Evaluates a policy on given problems: greedy and sampled accuracy, rewards and pass@k, each with its interval.
+import { unlessAborted } from '../../cancellation.ts';
 import { completionMetrics, episodeMetrics } from '../../grpo/metrics.ts';
 import { type Interval, meanInterval, wilsonInterval } from '../../intervals.ts';
 import { meanMetrics } from '../../logging.ts';
@@ -121,7 +122,8 @@ async function answer(
     });
     // One group after another: all at once could exceed the time limits of rewards that start programs or query a judge.
     for (const [i, example] of examples.entries()) {
-      const rewards = await rewardModel.score(example, trajectories[i]!, progress);
+      const rewards = await unlessAborted(() => rewardModel.score(example, trajectories[i]!, progress), signal);
+      if (!rewards) return groups;
       groups.push(trajectories[i]!.map((trajectory, j) => ({ trajectory, reward: rewards[j]! })));
     }
   }

@@ -221,7 +221,7 @@ export class TrainingRun {
     this.#store.timings(step, { ...timings, ...(tokens > 0 && { tokens_per_second: tokens / timings.step_time! }) });
     if (groups.length > 0) this.#store.rollouts(step, groups);
     this.#store.progress(step);
-    const finite = Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value)));
+    const { step: _, ...finite } = record;
     return { event: { type: 'step', step, metrics: finite, timings, tokens }, record };
   }
 
