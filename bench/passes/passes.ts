@@ -23,13 +23,15 @@ const { values: flags } = parseArgs({
     prompt: { type: 'string', default: '128' },
     generations: { type: 'string', default: '8' },
     tokens: { type: 'string', default: '64' },
+    dtypes: { type: 'string', default: 'float32,bfloat16' },
     models: { type: 'string', default: modelsFolder },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'passes' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts passes [--rounds N] [--prompt TOKENS] [--generations N] [--tokens N] [--models DIR]`;
+const usage = `node bench/main.ts passes [--rounds N] [--prompt TOKENS] [--generations N] [--tokens N] [--dtypes float32,bfloat16] [--models DIR]
+  --dtypes  those of PyTorch; bfloat16 takes minutes where the processor has no instructions for it`;
 
 interface Measurement {
   readonly update: number;
@@ -62,14 +64,12 @@ export async function benchmarkPasses(): Promise<void> {
       model: huggingFaceFolder(model, dtype),
       dtype,
     });
-  const systems = {
-    gradus: run(process.execPath, join(import.meta.dirname, '..', 'step-worker.ts'), ours),
-    'PyTorch, float32': torch('float32'),
-    'PyTorch, bfloat16': torch('bfloat16'),
-  };
+  const dtypes = (['float32', 'bfloat16'] as const).filter((dtype) => flags.dtypes.includes(dtype));
+  const peers = Object.fromEntries(dtypes.map((dtype) => [`PyTorch, ${dtype}`, torch(dtype)]));
+  const systems = { gradus: run(process.execPath, join(import.meta.dirname, '..', 'step-worker.ts'), ours), ...peers };
   const measured = await inTurn(Number(flags.rounds), systems, ({ update }) => `${update.toFixed(2)} s`);
   const seconds = (name: string) => median(measured.get(name)!.map(({ update }) => update));
-  const fastest = Math.min(seconds('PyTorch, float32'), seconds('PyTorch, bfloat16'));
+  const fastest = Math.min(...Object.keys(peers).map(seconds));
   const rows = [...measured.keys()].map((name) => [
     name,
     seconds(name).toFixed(2),

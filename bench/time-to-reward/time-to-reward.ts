@@ -43,20 +43,22 @@ const { values: flags } = parseArgs({
   options: {
     seeds: { type: 'string', default: '3' },
     'max-steps': { type: 'string', default: '60' },
+    dtype: { type: 'string', default: 'bf16' },
     models: { type: 'string', default: modelsFolder },
     help: { type: 'boolean', default: false },
   },
   args: process.argv[2] === 'time-to-reward' ? process.argv.slice(3) : [],
 });
 
-const usage = `node bench/main.ts time-to-reward [--seeds N] [--max-steps N] [--models DIR]
+const usage = `node bench/main.ts time-to-reward [--seeds N] [--max-steps N] [--dtype bf16|fp32] [--models DIR]
+  --dtype   TRL's; where the processor has no instructions for bfloat16, fp32 is the faster one
   --models  the folder that holds smollm2-135m-instruct`;
 
 export async function benchmarkTimeToReward(): Promise<void> {
   if (flags.help) return console.log(usage);
   const model = smollm2(flags.models);
   preparePython();
-  const peer = huggingFaceFolder(model, 'bfloat16');
+  const peer = huggingFaceFolder(model, dtype);
   console.log(`${machine}; ${flags.seeds} seeds, until the mean reward of ${window} steps is ${bar}\n`);
   const folder = mkdtempSync(join(tmpdir(), 'gradus-bench-'));
   const dataset = join(folder, 'problems.jsonl');
@@ -78,7 +80,8 @@ export async function benchmarkTimeToReward(): Promise<void> {
   }
 }
 
-const trl = 'TRL 1.16, bfloat16';
+const dtype = flags.dtype === 'fp32' ? 'float32' : 'bfloat16';
+const trl = `TRL 1.16, ${dtype}`;
 
 async function runOurs(
   seed: number,
@@ -119,7 +122,7 @@ async function runTrl(
     seed,
     bar,
     window,
-    dtype: 'bf16',
+    dtype: flags.dtype,
     threads: availableParallelism(),
     'prompts-per-step': sizes.prompts,
     generations: sizes.generations,
