@@ -50,7 +50,7 @@ export function reserveRun(directory: string, pid: number, record?: NewRunRecord
   const lasting = record
     ? { ...record, id: basename(resolve(directory)), step: 0 }
     : withoutOutcome(readRun(directory));
-  replaceJson(join(directory, runFiles.run), { ...lasting, status: 'starting', ...writer(pid) });
+  replaceJson(join(directory, runFiles.run), { ...lasting, status: 'starting', ...processFields(pid) });
 }
 
 /** Whether the run was reserved for this process. */
@@ -97,12 +97,22 @@ export function emptyRun(directory: string): void {
 }
 
 /** The directories of runs that this process is writing. run.json is not enough: it may be a leftover or a reservation. */
-export const written = new Set<string>();
+const ownRuns = new Set<string>();
+
+/** Says that this process writes the run from now on. */
+export function beginWriting(directory: string): void {
+  ownRuns.add(resolve(directory));
+}
+
+/** Says that this process writes the run no longer. */
+export function endWriting(directory: string): void {
+  ownRuns.delete(resolve(directory));
+}
 
 /** Throws `RUN_ACTIVE` if another process writes the run, or this one. */
 export function assertInactive(directory: string, record: RunRecord): void {
   const isOwn = record.pid === process.pid;
-  if (!isActive(record) || (isOwn && !written.has(resolve(directory)))) return;
+  if (!isActive(record) || (isOwn && !ownRuns.has(resolve(directory)))) return;
   const who = isOwn ? 'this process' : `process ${record.pid}`;
   throw new GradusError('RUN_ACTIVE', `${who} is still writing ${directory}`, {
     hint: `wait for it, or stop it first: gradus runs stop ${shellWord(directory)}`,
@@ -111,7 +121,7 @@ export function assertInactive(directory: string, record: RunRecord): void {
 }
 
 /** The fields of run.json that say which process writes it. */
-export function writer(pid: number): Pick<RunRecord, 'pid' | 'pid_start'> {
+export function processFields(pid: number): Pick<RunRecord, 'pid' | 'pid_start'> {
   const start = processStart(pid);
   return { pid, ...(start !== undefined && { pid_start: start }) };
 }

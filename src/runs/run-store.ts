@@ -44,17 +44,21 @@ import type { Alert, CheckpointState, EvaluationRecord, MetricsRecord, RunRecord
 import {
   assertFree,
   assertInactive,
+  beginWriting,
   emptyRun,
+  endWriting,
   type NewRunRecord,
+  processFields,
   withoutOutcome,
-  writer,
-  written,
 } from './reservation.ts';
 import { rolloutRecord } from './rollout-record.ts';
 
 const PROGRESS_MILLISECONDS = 1000;
 
-type JsonlFile = 'metrics' | 'timings' | 'evals' | 'alerts' | 'samples' | 'events';
+/** The files of a run to which lines are appended, as `runFiles` calls them. */
+const lineFiles = ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const;
+
+type LineFile = (typeof lineFiles)[number];
 
 export interface CreateRunOptions {
   readonly directory: string;
@@ -73,7 +77,7 @@ export class RunStore {
   /** When run.json was last written, by the clock of this process. */
   #updated = 0;
   /** Open files to which lines are appended, since opening one may take longer than a small step. */
-  readonly #appending = new Map<JsonlFile, number>();
+  readonly #appending = new Map<LineFile, number>();
   /** Files whose last lines may not have reached the disk yet. */
   readonly #unsettled = new Set<number>();
 
@@ -93,12 +97,12 @@ export class RunStore {
         ...record,
         id: basename(absolute),
         status: 'starting',
-        ...writer(process.pid),
+        ...processFields(process.pid),
         step: 0,
       });
       // Written first, so that the directory is recognised as a run even if this process is killed now.
       store.update({});
-      written.add(absolute);
+      beginWriting(absolute);
       return store;
     });
     emptyRun(absolute);
@@ -130,11 +134,11 @@ export class RunStore {
         ...withoutOutcome(record),
         ...rest,
         status: 'running',
-        ...writer(process.pid),
+        ...processFields(process.pid),
         step: step ?? 0,
       });
       store.update({});
-      written.add(store.directory);
+      beginWriting(store.directory);
       return [store, kept] as const;
     });
     store.#rewind(last, kept);
@@ -267,12 +271,12 @@ export class RunStore {
 
   /** Closes all files; nothing may be written afterwards. */
   close(): void {
-    written.delete(this.directory);
+    endWriting(this.directory);
     for (const descriptor of this.#appending.values()) closeSync(descriptor);
     this.#appending.clear();
   }
 
-  #append(file: JsonlFile, ...values: readonly object[]): void {
+  #append(file: LineFile, ...values: readonly object[]): void {
     let descriptor = this.#appending.get(file);
     if (descriptor === undefined) {
       descriptor = openSync(join(this.directory, runFiles[file]), 'a');
@@ -295,7 +299,7 @@ export class RunStore {
     }
   }
 
-  #rewind(step: number, kept: ReadonlyMap<JsonlFile, number>): void {
+  #rewind(step: number, kept: ReadonlyMap<LineFile, number>): void {
     for (const folder of ['rollouts', 'checkpoints'] as const) {
       mkdirSync(join(this.directory, runFiles[folder]), { recursive: true });
     }
@@ -318,9 +322,9 @@ export class RunStore {
  * last line, to which the next one would be appended, is not kept. Throws `RUN_DAMAGED`, also unless metrics have a line for each step up to this one:
  * a resumed run would never write the missing ones.
  */
-function bytesUpTo(directory: string, step: number): Map<JsonlFile, number> {
-  const kept = new Map<JsonlFile, number>();
-  for (const file of ['metrics', 'timings', 'evals', 'alerts', 'samples', 'events'] as const) {
+function bytesUpTo(directory: string, step: number): Map<LineFile, number> {
+  const kept = new Map<LineFile, number>();
+  for (const file of lineFiles) {
     const path = join(directory, runFiles[file]);
     let [lines, bytes, isOver] = [0, 0, false];
     // To the end, although no more may be kept: a run with a damaged file stays as it is.
