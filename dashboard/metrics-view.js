@@ -44,7 +44,7 @@ export function metricsView(columns, query, signal) {
     count.textContent = `${shown.length} of ${all.length} metrics`;
   };
   draw();
-  return { element: h('div', {}, h('div', { class: 'bar' }, filter, count, controls.element), grid), draw };
+  return { element: h('div', {}, h('div', { class: 'bar' }, filter, count, controls.element), grid), onLines: draw };
 }
 
 /**

@@ -15,6 +15,7 @@ import { go, link } from './route.js';
  * @typedef {object} Panel
  * @property {string} title
  * @property {string} about
+ * @property {string[]} keys the columns that it reads
  * @property {(columns: Columns) => boolean} isThere
  * @property {(columns: Columns) => ChartData} data
  * @property {ChartOptions['range']} [range]
@@ -33,6 +34,7 @@ const has = (key) => (/** @type {Columns} */ columns) => columns.has(key);
 const single = (title, key, about) => ({
   title,
   about,
+  keys: [key],
   isThere: has(key),
   data: (columns) => ({ ...columns.places, series: [{ label: key, color: 'blue', values: columns.get(key) }] }),
 });
@@ -42,6 +44,7 @@ const panels = [
   {
     title: 'Reward',
     about: 'reward: the mean of a step, and one standard deviation within its groups',
+    keys: ['reward', 'reward_std'],
     isThere: has('reward'),
     data: (columns) => {
       const [reward, std] = [columns.get('reward'), columns.get('reward_std')];
@@ -61,6 +64,7 @@ const panels = [
   {
     title: 'Held-out accuracy',
     about: 'the share of right answers to problems that are not trained on, with its 95 % interval',
+    keys: [],
     isThere: ({ evaluations }) => evaluations.some(({ metrics }) => 'eval/sampled_accuracy' in metrics),
     range: [0, 1],
     data: ({ evaluations, evaluationPlaces }) => {
@@ -78,6 +82,7 @@ const panels = [
   {
     title: 'Groups',
     about: 'only mixed groups teach: of the others all answers are equally good or bad, or could not be scored',
+    keys: ['groups/frac_all_good', 'groups/frac_mixed', 'groups/frac_all_bad'],
     isThere: has('groups/frac_mixed'),
     range: [0, 1],
     data: (columns) => {
@@ -97,6 +102,7 @@ const panels = [
   {
     title: 'Completion length',
     about: 'tokens: mean, shortest and longest; right axis: the share that was cut off',
+    keys: ['completions/mean_length', 'completions/min_length', 'completions/max_length', 'completions/clipped_ratio'],
     isThere: has('completions/mean_length'),
     range: [0, null],
     rightRange: [0, 1],
@@ -123,6 +129,7 @@ const panels = [
   {
     title: 'Time per step',
     about: 'seconds; right axis: tokens per second',
+    keys: ['step_time', 'tokens_per_second'],
     isThere: has('step_time'),
     range: [0, null],
     data: (columns) => ({
@@ -135,23 +142,8 @@ const panels = [
   },
 ];
 
-/** The keys that the panels read. */
-export const overviewKeys = [
-  'reward',
-  'reward_std',
-  'groups/frac_all_good',
-  'groups/frac_mixed',
-  'groups/frac_all_bad',
-  'completions/mean_length',
-  'completions/min_length',
-  'completions/max_length',
-  'completions/clipped_ratio',
-  'entropy',
-  'kl',
-  'grad_norm',
-  'step_time',
-  'tokens_per_second',
-];
+/** The columns that the panels read. */
+export const overviewKeys = panels.flatMap(({ keys }) => keys);
 
 /**
  * @param {Columns['evaluations']} evaluations
@@ -201,9 +193,9 @@ export function overview(page, columns, query, signal) {
       columns.every > 1 && h('p', { class: 'quiet' }, `Every ${columns.every} steps, one is shown.`),
       alerts,
     ),
-    draw,
+    onLines: draw,
     /** @param {RunPage} next */
-    page: (next) => alerts.replaceChildren(alertList(next)),
+    onPage: (next) => alerts.replaceChildren(alertList(next)),
   };
 }
 

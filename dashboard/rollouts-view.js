@@ -24,7 +24,7 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   if (steps.length === 0) return { element: h('p', { class: 'quiet' }, 'No rollouts were kept yet.') };
   const step = askedStep === undefined ? /** @type {number} */ (steps.at(-1)) : nearest(steps, Number(askedStep));
   const bar = h('div', {}, stepBar(run, steps, step));
-  const page = async () => {
+  const onPage = async () => {
     const later = /** @type {RolloutSteps} */ (await read(['runs', run, 'rollouts']));
     // Nobody loses what they are about to choose.
     if (later.steps.length > steps.length && !bar.contains(document.activeElement)) {
@@ -33,10 +33,10 @@ export async function rolloutsView(run, [askedStep, askedGroup], query) {
   };
   if (askedGroup !== undefined) {
     const group = /** @type {GroupPage} */ (await read(['runs', run, 'rollouts', step, askedGroup]));
-    return { element: h('div', {}, bar, await groupPage(run, group, query)), page };
+    return { element: h('div', {}, bar, await groupPage(run, group, query)), onPage };
   }
   const { groups } = /** @type {RolloutStep} */ (await read(['runs', run, 'rollouts', step]));
-  return { element: h('div', {}, bar, groupTable(run, step, groups, query)), page };
+  return { element: h('div', {}, bar, groupTable(run, step, groups, query)), onPage };
 }
 
 /**

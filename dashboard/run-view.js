@@ -19,8 +19,8 @@ import { samplesView } from './samples-view.js';
  * What is shown below the head.
  * @typedef {object} Tab
  * @property {Node} element
- * @property {() => void} [draw] there is more in the columns
- * @property {(page: RunPage) => void | Promise<void>} [page]
+ * @property {() => void} [onLines] called when there is more in the columns
+ * @property {(page: RunPage) => void | Promise<void>} [onPage] called when the head was read again
  */
 
 /** Milliseconds until the head is read again after something has happened. */
@@ -36,7 +36,7 @@ export async function runView({ path, query }, signal) {
   const wanted = name === 'metrics' ? [] : (name === 'overview' ? overviewKeys : ['']).map((key) => ['key', key]);
   const page = await attempt(/** @type {Promise<RunPage>} */ (read(['runs', run])));
   const curves = await attempt(/** @type {Promise<Curves>} */ (read(['runs', run, 'curves'], wanted)));
-  // What is no run has nothing more to show; of a damaged one, the files.
+  // Where there is no run, nothing more can be shown; of a damaged run, its files can.
   if (page.fault && page.fault.fault?.code !== 'RUN_DAMAGED') throw page.fault;
   const shown = page.fault ? 'files' : name;
   const rest = shown === name ? below : [];
@@ -96,7 +96,7 @@ function keepUp(run, cursor, { columns, tab, notice, showHead, signal }) {
     const { value } = await attempt(/** @type {Promise<RunPage>} */ (read(['runs', run])));
     if (!value || signal.aborted) return;
     showHead(value);
-    await attempt(Promise.resolve(tab.page?.(value)));
+    await attempt(Promise.resolve(tab.onPage?.(value)));
   };
   const soon = () => {
     if (timer === 0) timer = window.setTimeout(readHead, headPause);
@@ -110,7 +110,7 @@ function keepUp(run, cursor, { columns, tab, notice, showHead, signal }) {
         columns.add(metrics);
         columns.add(timings);
         columns.evaluations.push(...evaluations);
-        tab.draw?.();
+        tab.onLines?.();
         soon();
       },
       run: soon,
