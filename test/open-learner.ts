@@ -65,7 +65,7 @@ export async function openLearner(setup: LearnerSetup) {
     ...(adapters && { adapters }),
     limits: { activationRows: 8192, completionTokens: 8192, ...limits },
     recompute,
-    session: { threads: 2, device, packing: 'none' },
+    session: { threads: 2, device, packing: 'each_run' },
   });
   stack.adopt(learner, (made) => made.dispose());
   return { learner, layout, values, gradients, optimizer, [Symbol.dispose]: () => stack.dispose() };

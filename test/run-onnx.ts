@@ -22,7 +22,7 @@ interface CompileOptions extends Omit<SessionOptions, 'initializers'>, Pick<Lowe
 /** A graph in one session, to run several times. */
 export function compileOnnx(outputs: readonly Tensor[], { packing, constants = {}, ...options }: CompileOptions = {}) {
   const named = Object.fromEntries(outputs.map((output, index) => [`output ${index}`, output]));
-  const lowering = packing ?? (options.operators === undefined ? undefined : 'none');
+  const lowering = packing ?? (options.operators === undefined ? undefined : 'each_run');
   const fixed = new Set(Object.keys(constants));
   const model = lowerToOnnx(named, { initializers: fixed, ...(lowering && { packing: lowering }) });
   const types = inputsOf(outputs);

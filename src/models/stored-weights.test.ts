@@ -78,7 +78,7 @@ test('nothing else reads them', () => {
     /need our custom operators/,
   );
   const product = matmul(input('x', 'float32', [2, 160]), weight, { transposeB: true });
-  assert.throws(() => lowerToOnnx({ product }, { packing: 'whole' }), /only our own product/);
+  assert.throws(() => lowerToOnnx({ product }, { packing: 'once' }), /only our own product/);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
@@ -87,7 +87,7 @@ for (const { unit, library, skip } of kernelLibraries())
       outputs: readonly Tensor[],
       inputs: Record<string, Value>,
       tolerance: number,
-      packing?: 'whole' | 'int8' | 'int4',
+      packing?: 'once' | 'once_int8' | 'once_int4',
     ) => {
       const { bytes, ...others } = inputs;
       using compiled = compileOnnx(outputs, {
@@ -116,11 +116,11 @@ for (const { unit, library, skip } of kernelLibraries())
         test(`${name}: ${count} rows, multiplied as in the forward and as in the backward pass`, () => {
           check([there, back], { x, y, bytes }, 2e-5);
         });
-        test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'whole'));
+        test(`${name}: ${count} rows, packed before`, () => check([there], { x, bytes }, 2e-5, 'once'));
         test(`${name}: ${count} rows, rounded before`, () => {
-          check([there, back], { x, y, bytes }, 3e-2, 'int8');
+          check([there, back], { x, y, bytes }, 3e-2, 'once_int8');
           const isExact = name === 'Q4_0' || name === 'Q4_1';
-          check([there], { x, bytes }, isExact ? 1e-4 : 0.2, 'int4');
+          check([there], { x, bytes }, isExact ? 1e-4 : 0.2, 'once_int4');
         });
       }
 

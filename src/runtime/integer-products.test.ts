@@ -17,7 +17,7 @@ interface Sizes {
   readonly columns: number;
   readonly transposeB?: boolean;
   /** @default 'int8' */
-  readonly packing?: 'int8' | 'int4';
+  readonly dtype?: 'int8' | 'int4';
 }
 
 interface Operands {
@@ -33,7 +33,7 @@ const alpha = 0.7;
 
 /** alpha · a · b + c + 3 · u · vᵀ, where b is rounded. */
 function product(
-  { rows, inner, columns, transposeB = false, packing = 'int8' }: Sizes,
+  { rows, inner, columns, transposeB = false, dtype = 'int8' }: Sizes,
   operands: Operands,
   library: string,
   threads = 2,
@@ -54,7 +54,7 @@ function product(
     const factors = [input('u', 'float32', [R, depth]), input('v', 'float32', [columns, depth])] as const;
     output = add(output, matmul(...factors, { transposeB: true, alpha: 3 }));
   }
-  const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing });
+  const model = lowerToOnnx({ output }, { initializers: new Set('b'), packing: `once_${dtype}` });
   assert.deepEqual(onnxOperators(model.bytes), ['SplitGemm']);
   using session = createSession(model, { threads, operators: library, initializers: new Map([['b', right]]) });
   using binding = session.bind();
@@ -89,11 +89,11 @@ function half(x: number): number {
 
 /** The exact product with weights that are rounded as the operator rounds them. */
 function reference(
-  { rows, inner, columns, transposeB = false, packing = 'int8' }: Sizes,
+  { rows, inner, columns, transposeB = false, dtype = 'int8' }: Sizes,
   { a, b, c, u, v }: Operands,
 ): Float64Array {
   const weights = new Float64Array(inner * columns); // [inner, columns]
-  const [deep, round] = packing === 'int8' ? [64, rounded8] : [32, rounded4];
+  const [deep, round] = dtype === 'int8' ? [64, rounded8] : [32, rounded4];
   for (let column = 0; column < columns; column++) {
     for (let start = 0; start < inner; start += deep) {
       const places = Array.from({ length: Math.min(deep, inner - start) }, (_, k) => start + k);
@@ -131,8 +131,8 @@ function normal(length: number, seed: number): Float32Array {
 const TOLERANCE = { int8: 4e-5, int4: 1e-4 };
 
 for (const { unit, library, skip } of kernelLibraries())
-  for (const packing of ['int8', 'int4'] as const)
-    describe(`products with weights in ${packing}, ${unit}`, { skip }, () => {
+  for (const dtype of ['int8', 'int4'] as const)
+    describe(`products with weights in ${dtype}, ${unit}`, { skip }, () => {
       for (const rows of [1, 3, 5, 8, 16, 17, 33, 40, 100]) {
         test(`${rows} rows`, () => {
           for (const [inner, columns, transposeB] of [
@@ -140,22 +140,22 @@ for (const { unit, library, skip } of kernelLibraries())
             [161, 131, false],
             [1541, 200, true],
           ] as const) {
-            const sizes = { rows, inner, columns, transposeB, packing };
+            const sizes = { rows, inner, columns, transposeB, dtype };
             const factors = { a: normal(rows * inner, 1), b: normal(inner * columns, 2) };
             const plain = error(product(sizes, factors, library), reference(sizes, factors));
-            assert.ok(plain < TOLERANCE[packing], `${plain}`);
+            assert.ok(plain < TOLERANCE[dtype], `${plain}`);
             for (const depth of [16, 21]) {
               const more = { c: normal(rows * columns, 3), u: normal(rows * depth, 4), v: normal(columns * depth, 5) };
               const sum = { ...factors, ...more };
               const relative = error(product(sizes, sum, library), reference(sizes, sum));
-              assert.ok(relative < TOLERANCE[packing], `with others: ${relative}`);
+              assert.ok(relative < TOLERANCE[dtype], `with others: ${relative}`);
             }
           }
         });
       }
 
       test('numbers without a scale', () => {
-        const sizes = { rows: 8, inner: 200, columns: 150, packing };
+        const sizes = { rows: 8, inner: 200, columns: 150, dtype };
         const { rows, inner, columns } = sizes;
         const a = normal(rows * inner, 1);
         const b = normal(inner * columns, 2);
@@ -177,7 +177,7 @@ for (const { unit, library, skip } of kernelLibraries())
         );
         for (const index of [2, 3, 4, 7]) {
           const relative = error(row(result, index), row(exact, index));
-          assert.ok(relative < TOLERANCE[packing], `times ${factors[index]}: ${relative}`);
+          assert.ok(relative < TOLERANCE[dtype], `times ${factors[index]}: ${relative}`);
         }
         assert.ok(
           row(result, 5).every((x) => !Number.isFinite(x)),
@@ -188,7 +188,7 @@ for (const { unit, library, skip } of kernelLibraries())
 
       test('results do not depend on the number of threads', () => {
         for (const rows of [2, 50]) {
-          const sizes = { rows, inner: 700, columns: 400, packing };
+          const sizes = { rows, inner: 700, columns: 400, dtype };
           const factors = { a: normal(rows * 700, 1), b: normal(700 * 400, 2) };
           const runs = [1, 2, 3].map((threads) => product(sizes, factors, library, threads));
           assert.deepEqual(runs[1], runs[0]);

@@ -116,7 +116,7 @@ function inSession(heads: Heads, calls: readonly Call[], steps: Dimension | unde
   using stack = new DisposableStack();
   const model = lowerToOnnx(
     { output, keysAfter: keyCache, valuesAfter: valueCache },
-    isOurs ? { packing: 'whole' } : {},
+    isOurs ? { packing: 'once' } : {},
   );
   if (isOurs) assert.ok(onnxOperators(model.bytes).includes('CachedAttention'));
   const session = stack.use(createSession(model, { threads: isOurs ? 2 : 1, ...(isOurs && { operators }) }));

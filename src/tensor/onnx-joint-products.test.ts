@@ -41,26 +41,26 @@ function draw(outputs: readonly Tensor[], rows: number): Record<string, Value> {
   return drawn;
 }
 
-function operatorsOf(outputs: readonly Tensor[], packing: 'int8' | 'whole'): string[] {
+function operatorsOf(outputs: readonly Tensor[], packing: 'once_int8' | 'once'): string[] {
   const named = Object.fromEntries(outputs.map((output, i) => [`output ${i}`, output]));
   return onnxOperators(lowerToOnnx(named, { initializers: new Set('pqrs'), packing }).bytes);
 }
 
 test('at most three products are joined, only where they round rows, and only of one matrix', () => {
-  assert.deepEqual(operatorsOf(plain, 'int8'), ['SplitGemm']);
-  assert.deepEqual(operatorsOf(withAdapters, 'int8'), ['SplitGemm', 'SplitGemm']);
-  assert.deepEqual(operatorsOf(plain, 'whole'), Array(3).fill('SplitGemm'));
+  assert.deepEqual(operatorsOf(plain, 'once_int8'), ['SplitGemm']);
+  assert.deepEqual(operatorsOf(withAdapters, 'once_int8'), ['SplitGemm', 'SplitGemm']);
+  assert.deepEqual(operatorsOf(plain, 'once'), Array(3).fill('SplitGemm'));
   const other = large(input('y', 'float32', [R, 160]), weight('q', 131));
-  assert.deepEqual(operatorsOf([plain[0]!, other], 'int8'), Array(2).fill('SplitGemm'));
+  assert.deepEqual(operatorsOf([plain[0]!, other], 'once_int8'), Array(2).fill('SplitGemm'));
 });
 
 test('a product to which something computed is added stays alone', () => {
   const sum = add(large(x, weight('q', 160)), mul(x, 2));
-  assert.equal(operatorsOf([plain[0]!, sum], 'int8').filter((operator) => operator === 'SplitGemm').length, 2);
+  assert.equal(operatorsOf([plain[0]!, sum], 'once_int8').filter((operator) => operator === 'SplitGemm').length, 2);
 });
 
 for (const { unit, library, skip } of kernelLibraries())
-  for (const packing of ['int8', 'int4'] as const)
+  for (const packing of ['once_int8', 'once_int4'] as const)
     describe(`joint products in ${packing}, ${unit}`, { skip }, () => {
       for (const [name, outputs] of Object.entries({ plain, 'with adapters': withAdapters }))
         for (const rows of [1, 3, 9, 40])

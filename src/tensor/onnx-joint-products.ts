@@ -29,7 +29,7 @@ export function joinProducts(nodes: readonly OnnxNode[]): OnnxNode[] {
 
 /** Products with equal keys can be joined; `undefined` for other nodes. The left operand alone may be computed in the graph. */
 function keyOf({ op, inputs, attributes }: OnnxNode, computed: ReadonlySet<string>): string | undefined {
-  const packings: readonly unknown[] = [packingCodes.int8, packingCodes.int4];
+  const packings: readonly unknown[] = [packingCodes.once_int8, packingCodes.once_int4];
   if (op !== 'SplitGemm' || !packings.includes(attributes?.packing)) return undefined;
   const [left, ...others] = inputs;
   if (others.some((name) => computed.has(name))) return undefined;

@@ -5,18 +5,29 @@ import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
 import { decodesRows, formatOf } from './onnx-stored.ts';
 
 /**
- * Use of our operator SplitGemm (kernels/split-gemm.h), with a relative error of about 4e-6, for products of large matrices:
- * - `none`: for all products; the right operand is packed anew in each run. Best for many rows.
- * - `rounded`: like `none`, with both operands rounded to bfloat16, a relative error of 3e-3; `tokenScores` rounds those of its products, too.
- * - `whole`: for products whose right operand is an initializer, which is packed when the session is created. Best for few rows.
- * - `high`: like `whole`, with the right operand rounded to bfloat16.
- * - `int8`: like `whole`, with the right operand rounded to 8 bits, where 64 numbers share a scale.
- * - `int4`: like `whole`, with 4 bits, where 32 numbers share a scale and an offset. Matrices that are stored in 4 bits keep their values.
+ * When our operator SplitGemm (kernels/split-gemm.h) packs the right operand of a product of large matrices, and to which numbers. Without
+ * rounding, its relative error is about 4e-6.
+ * - `each_run`: in each run, for all products. Best for many rows.
+ * - `each_run_bfloat16`: the same, with both operands rounded to bfloat16, a relative error of 3e-3; `tokenScores` rounds the operands of its
+ *   products, too.
+ * - `once`: when the session is created, for products whose right operand is an initializer. Best for few rows.
+ * - `once_bfloat16`: the same, with the right operand rounded to bfloat16.
+ * - `once_int8`: the same, with the right operand rounded to 8 bits, where 64 numbers share a scale.
+ * - `once_int4`: the same, with 4 bits, where 32 numbers share a scale and an offset. Matrices that are stored in 4 bits keep their values.
  */
-export type Packing = 'none' | 'rounded' | 'whole' | 'high' | 'int8' | 'int4';
+export type Packing = 'each_run' | 'each_run_bfloat16' | 'once' | 'once_bfloat16' | 'once_int8' | 'once_int4';
 
-/** The operator's codes for the packings. */
-export const packingCodes = { none: 0, whole: 1, high: 2, int8: 3, int4: 4, rounded: 5 };
+/** The same codes as `packing` of ProductNode in kernels/split-gemm.h. */
+export const packingCodes: Readonly<Record<Packing, number>> = {
+  each_run: 0,
+  once: 1,
+  once_bfloat16: 2,
+  once_int8: 3,
+  once_int4: 4,
+  each_run_bfloat16: 5,
+};
+
+const packsInEachRun: ReadonlySet<Packing> = new Set(['each_run', 'each_run_bfloat16']);
 
 /** A matrix is large if no known size is smaller than this. Named sizes, such as the number of rows, are not known. */
 const LARGE = 128;
@@ -149,12 +160,7 @@ export function readsStored(shape: readonly number[], format: StorageFormat): bo
 /** Whether our operator computes a product. */
 function isSplit({ inputs: [a, b] }: TensorOf<'matmul'>, emit: Emitter): boolean {
   const { packing } = emit;
-  return (
-    packing !== undefined &&
-    isLarge(a!) &&
-    isLarge(b!) &&
-    (['none', 'rounded'].includes(packing) || emit.isInitializer(b!))
-  );
+  return packing !== undefined && isLarge(a!) && isLarge(b!) && (packsInEachRun.has(packing) || emit.isInitializer(b!));
 }
 
 function isLarge({ shape }: Pick<Tensor, 'shape'>): boolean {

@@ -55,7 +55,7 @@ for (const { unit, library, skip } of kernelLibraries())
     interface Settings {
       readonly alpha?: number;
       readonly threads?: number;
-      readonly packing?: 'none' | 'rounded';
+      readonly packing?: 'each_run' | 'each_run_bfloat16';
       /** @default all */
       readonly outputs?: readonly Output[];
     }
@@ -111,8 +111,8 @@ for (const { unit, library, skip } of kernelLibraries())
       const inputs = draw(sizes);
       for (const name of ['hidden', 'weight'])
         inputs[name] = { ...inputs[name]!, data: inputs[name]!.data.map((x) => Math.round(x * 16) / 16) };
-      check(sizes, inputs, 5e-5, { packing: 'rounded', outputs: ['logprobs', 'entropy'] });
-      check(sizes, inputs, 2e-2, { packing: 'rounded', outputs: ['ofLogprobs', 'ofEntropy'] });
+      check(sizes, inputs, 5e-5, { packing: 'each_run_bfloat16', outputs: ['logprobs', 'entropy'] });
+      check(sizes, inputs, 2e-2, { packing: 'each_run_bfloat16', outputs: ['ofLogprobs', 'ofEntropy'] });
     });
 
     test('results do not depend on the number of threads', () => {

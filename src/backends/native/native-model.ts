@@ -297,7 +297,7 @@ class OnnxRuntimeModel implements NativeModel {
       positions: this.architecture.config.contextLength,
       session: {
         device,
-        packing: matmulPrecision === 'medium' ? ('rounded' as const) : ('none' as const),
+        packing: matmulPrecision === 'medium' ? ('each_run_bfloat16' as const) : ('each_run' as const),
         ...(threads !== undefined && { threads }),
         ...(kernels !== undefined && { kernels }),
       },

@@ -20,7 +20,12 @@ import { RunTensors } from './run-tensors.ts';
 import type { SamplingSessionOptions } from './sampling-session.ts';
 
 /** How our custom operator packs frozen weights, by `rolloutDtype`. */
-const weightPackings = { float32: 'whole', bfloat16: 'high', int8: 'int8', int4: 'int4' } as const;
+const weightPackings = {
+  float32: 'once',
+  bfloat16: 'once_bfloat16',
+  int8: 'once_int8',
+  int4: 'once_int4',
+} as const;
 /** How frozen weights are quantized for ONNX Runtime's operators. */
 const weightQuantizations = { float32: undefined, bfloat16: undefined, int8, int4 };
 
@@ -53,14 +58,14 @@ export function rolloutWeights(
     return {
       packing: weightPackings[dtype],
       // The output layer has at least 8 bits, since its errors affect the scores of tokens directly.
-      ...(dtype === 'int4' && { packings: new Map([[output, 'int8']]) }),
+      ...(dtype === 'int4' && { packings: new Map([[output, 'once_int8']]) }),
       ...(trained.whole && dtype !== 'float32' && { rounded }),
     };
   }
   const quantization = weightQuantizations[dtype];
-  if (!quantization) return { packing: 'whole' };
+  if (!quantization) return { packing: 'once' };
   const placed = place(quantizedCopies(architecture, frozen, quantization), values.layout.device);
-  return { packing: 'whole', quantization, exact: new Set(trained.own.map(({ name }) => name)), copies: placed };
+  return { packing: 'once', quantization, exact: new Set(trained.own.map(({ name }) => name)), copies: placed };
 }
 
 /** Rounded copies of all frozen matrices, as `quantizedMatmul` reads them. */
