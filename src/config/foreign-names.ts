@@ -164,6 +164,10 @@ export const foreignNames: Readonly<Record<string, string>> = {
   ),
   ...aliases('the path and the name are one text: reward_fn: FILE:NAME', 'custom_reward_function.path'),
   ...aliases('reward_fn: FILE:NAME names the function after its file', 'custom_reward_function.name'),
+  ...aliases(
+    'GRPO is what is trained, loss_type and preset choose among its variants, and supervised steps are a stage with method: sft: leave it out',
+    ...['trainer', 'rl_algorithm', 'method', 'training_method'],
+  ),
   ...aliases('advantages are those of GRPO; presets and loss_type choose among its kin: leave it out', 'adv_estimator'),
   ...aliases('beta is 0 where no KL counts, and more where it does: leave it out', 'use_kl_loss', 'use_kl_in_reward'),
   ...aliases(
@@ -219,17 +223,18 @@ export const foreignNames: Readonly<Record<string, string>> = {
     ...['lr_scheduler_kwargs', 'min_lr_ratio', 'cosine_min_lr_ratio'],
   ),
   ...aliases(
+    'it cannot be set: backend trl has the attention that transformers chooses, PyTorch’s own, and native its own: leave it out',
+    'attn_implementation',
+  ),
+  ...aliases(
+    'it cannot be set: backend trl computes with PyTorch’s own operators, uncompiled, and native with its own: leave it out',
+    ...['use_liger_kernel', 'use_liger_loss', 'torch_compile', 'torch_compile_backend', 'torch_compile_mode'],
+  ),
+  ...aliases(
     'nothing here depends on it: leave it out',
     ...['remove_unused_columns', 'do_train', 'do_predict', 'disable_tqdm', 'log_level', 'logging_strategy'],
-    ...['logging_first_step', 'use_cache', 'disable_dropout', 'gradient_checkpointing_kwargs', 'torch_compile'],
-    ...[
-      'attn_implementation',
-      'device_map',
-      'use_liger_kernel',
-      'use_liger_loss',
-      'ddp_find_unused_parameters',
-      'ddp_timeout',
-    ],
+    ...['logging_first_step', 'use_cache', 'disable_dropout', 'gradient_checkpointing_kwargs'],
+    ...['device_map', 'ddp_find_unused_parameters', 'ddp_timeout'],
     ...['dataloader_num_workers', 'dataloader_pin_memory', 'dataloader_drop_last', 'dataloader_prefetch_factor'],
     ...['per_device_eval_batch_size', 'include_for_metrics', 'tf32', 'local_rank', 'nnodes', 'critic_warmup'],
     ...['average_tokens_across_devices', 'ds3_gather_for_generation', 'use_remove_padding', 'param_offload'],

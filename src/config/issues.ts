@@ -88,11 +88,15 @@ function unknownKeys(paths: readonly KeyPath[], context: IssueContext): GradusEr
   });
 }
 
+/** A section in verl's configurations, and in AutoTrain's a text. */
+const SECTION_OR_TEXT = 'trainer';
+
 /** The keys inside an unknown key if that is another system's section; the key itself if it is a misspelt one of ours. */
 function insideSection(path: KeyPath, root: unknown): readonly KeyPath[] {
   const value = valueAt(root, path);
   if (!isObject(value) || Object.keys(value).length === 0) return [path];
-  const ours = foreignName(path) ?? nearest(String(path.at(-1)), siblingsOf(path));
+  const isSection = path.length === 1 && path[0] === SECTION_OR_TEXT;
+  const ours = isSection ? undefined : (foreignName(path) ?? nearest(String(path.at(-1)), siblingsOf(path)));
   if (ours !== undefined && (ours.includes(' ') || takesKeys(schemaAt(ours.split('.'))))) return [path];
   return leafPaths(value).map((leaf) => [...path, ...leaf]);
 }
@@ -112,6 +116,13 @@ function siblingNames(path: KeyPath): string {
 function isInForeignSection(path: KeyPath): boolean {
   return path.length > 1 && !(String(path[0]) in propertiesOf(jsonSchema()));
 }
+
+/** What to write in a stage for keys that give the length of the whole run. */
+const lengthOfStage: Readonly<Record<string, string>> = {
+  max_steps: 'the length of a stage is steps',
+  num_train_epochs:
+    'the length of a stage is steps: an epoch is as many as there are rows to train on, divided by prompts_per_step',
+};
 
 /** Our name for a key of another system, or a sentence about it. In foreign sections, the last part of the path identifies the key. */
 function foreignName(path: KeyPath): string | undefined {
@@ -142,10 +153,12 @@ function keysInSections(name: string): string[] {
 function meaning(path: KeyPath): string | undefined {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1);
-  if (parent[0] === 'stages' && parent.length === 2 && key in propertiesOf(jsonSchema())) {
-    return `${key} is the same in all stages: move it out of them`;
-  }
   const ours = foreignName(path);
+  if (parent[0] === 'stages' && parent.length === 2) {
+    const length = named(lengthOfStage, ours ?? key);
+    if (length !== undefined) return length;
+    if (key in propertiesOf(jsonSchema())) return `${key} is the same in all stages: move it out of them`;
+  }
   if (ours !== undefined) return ours.includes(' ') ? ours : `here it is called ${ours}`;
   if (isInForeignSection(path)) return undefined;
   const siblings = siblingsOf(path);

@@ -141,7 +141,12 @@ describe('an unknown key is an error that names ours', () => {
     'max_tool_calling_iterations: 4': /^max_turns limits the turns/,
     'dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
     'torch_dtype: bfloat16': /native\.rollout_dtype .* trl\.bf16/,
-    'attn_implementation: sdpa': /leave it out/,
+    'attn_implementation: sdpa': /^it cannot be set: backend trl has .*PyTorch’s/,
+    'use_liger_kernel: true': /^it cannot be set: backend trl computes/,
+    'torch_compile: true': /^it cannot be set: backend trl computes/,
+    'trainer: grpo': /^GRPO is what is trained, loss_type and preset choose/,
+    'rl_algorithm: grpo': /^GRPO is what is trained/,
+    'method: grpo': /^GRPO is what is trained.*method: sft/,
     'custom_reward_function: {path: a.py}': /FILE:NAME/,
     'fp16: true': /native\.rollout_dtype .* trl\.bf16/,
   };
@@ -195,6 +200,14 @@ test('all unknown keys are told at once, those in sections of other systems by t
   const many = refusal(withLine(Array.from({ length: 40 }, (_, i) => `odd_${i}: 1`).join('\n')));
   assert.match(many.message, /odd_0, and 39 more$/);
   assert.match(many.hint!, /odd_29: there is no such key; …$/);
+});
+
+test('the length of a stage is told in steps, by whatever name of a length it is asked for', () => {
+  const hintOf = (key: string) => refusal(withLine(`stages: [{name: a, steps: 5, ${key}: 1}]`)).hint!;
+  for (const key of ['num_train_epochs', 'epochs'])
+    assert.match(hintOf(key), /^the length of a stage is steps: an epoch is/);
+  for (const key of ['max_steps', 'num_steps']) assert.equal(hintOf(key), 'the length of a stage is steps');
+  assert.match(hintOf('seed'), /the same in all stages/);
 });
 
 test('names of other systems lead to keys that there are, or to a sentence', () => {
@@ -266,6 +279,15 @@ describe('what the backend cannot do yet is an error, never ignored', () => {
   for (const line of lines) {
     test(line, () => assert.equal(refusal(withLine(line)).code, 'CONFIG_UNSUPPORTED'));
   }
+  test('an engine that does not exist is refused before anything else is asked for', () => {
+    for (const backend of ['tinker', 'unsloth']) {
+      const { code, message } = refusal('dataset: b', [`backend=${backend}`]);
+      assert.deepEqual(
+        [code, message.includes(`backend ${backend} does not train within Gradus`)],
+        ['CONFIG_UNSUPPORTED', true],
+      );
+    }
+  });
   test('what it would not read is fine at another engine’s key', () => {
     assert.equal(load(withLine('trl: {use_vllm: true}')).config.trl.use_vllm, true);
   });
@@ -407,6 +429,7 @@ test('what holds itself or goes too deep is refused', () => {
 
 test('a wrong setting says that it is one', () => {
   assert.match(refusal(withLine('seed: 1'), ['lr=3']).message, /^--set: unknown key lr/);
+  assert.match(refusal(withLine('seed: 1'), ['trainer=grpo']).hint!, /^GRPO is what is trained/);
   assert.equal(refusal(withLine('seed: 1'), ['seed']).code, 'USAGE');
   assert.equal(refusal(withLine('seed: 1'), ['seed=[']).code, 'CONFIG_SYNTAX');
 });

@@ -11,7 +11,7 @@ import { isProgramReference, templateFile } from './references.ts';
 import { placedRewards } from './reward-names.ts';
 import { type Config, type ConfigInput, configSchema, uncompiled } from './schema.ts';
 import { assertStages, stagesOf, sumOfSteps } from './stages.ts';
-import { assertSupported } from './support.ts';
+import { assertEngine, assertSupported } from './support.ts';
 import { dotted, isPrefix, leafPaths, valueAt, withValueAt } from './values.ts';
 
 export type Origin = 'default' | 'file' | '--set' | `preset ${PresetName}`;
@@ -93,6 +93,8 @@ function resolveConfig(
   const parsed = configSchema.safeParse(value, uncompiled);
   if (!parsed.success) throw configError(parsed.error.issues, { value, placeOf });
   const config = withLength(parsed.data);
+  // What else is wrong is of no interest if the engine does not exist.
+  if (!anyBackend) assertEngine(config, placeOf);
   assertConsistent(config, placeOf);
   assertStages(config, placeOf);
   if (!anyBackend) assertSupported(config, placeOf);

@@ -42,6 +42,12 @@ test('a preset may be set from outside, and taken back', () => {
   assert.equal(loadConfigObject({ ...minimal, preset: 'cispo' }, ['preset=null']).config.loss_type, 'dapo');
 });
 
+test('memory: TRL takes the completions of a step one by one', () => {
+  const sizeWith = (backend: 'native' | 'trl') =>
+    loadConfigObject({ ...minimal, backend, preset: 'memory' }).config.trl.per_device_train_batch_size;
+  assert.deepEqual([sizeWith('trl'), sizeWith('native')], [1, null]);
+});
+
 test('parts of other backends are left out', () => {
   assert.equal(loadConfigObject({ ...minimal, preset: 'throughput' }).config.trl.use_vllm, false);
   const builtin: ConfigInput = { backend: 'builtin', taskset: 'digit-sum', taskset_config: { digits: 2 } };

@@ -139,7 +139,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   memory: {
     source: 'purpose: the least memory',
-    when: 'little memory: one prompt a step, small adapters, short answers; 4 completions teach little, so allow several times the steps',
+    when: 'little memory: one prompt a step, small adapters, short answers; 4 completions teach little, so allow several times the steps. native.memory_budget holds backend native to less still; on a GPU, trl.load_in_4bit keeps the frozen weights of backend trl in 4 bits',
     values: {
       prompts_per_step: 1,
       num_generations: 4,
@@ -147,6 +147,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
       lora: { r: 8, alpha: 16 },
       beta: 0,
     },
+    parts: { trl: { trl: { per_device_train_batch_size: 1 } } },
   },
   throughput: {
     source: 'purpose: the most tokens learnt from in a minute',

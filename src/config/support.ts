@@ -103,20 +103,24 @@ export const limitations: Readonly<Record<SupportedBackend, Limitations>> = {
   },
 };
 
+/** Throws `CONFIG_UNSUPPORTED` for a backend that this version does not have. */
+export function assertEngine({ backend }: Config, placeOf: (path: readonly string[]) => string): void {
+  if (backend in limitations) return;
+  const { why, instead = '' } = missingEngines[backend as keyof typeof missingEngines];
+  throw new GradusError(
+    'CONFIG_UNSUPPORTED',
+    `${placeOf(['backend'])}: backend ${backend} does not train within Gradus: ${why}`,
+    {
+      hint: `${instead}set backend to ${Object.keys(limitations).join(' or ')}`,
+      path: 'backend',
+    },
+  );
+}
+
 /** Throws `CONFIG_UNSUPPORTED` for the first key that the backend would ignore, or for a backend that this version does not have. */
 export function assertSupported(config: Config, placeOf: (path: readonly string[]) => string): void {
+  assertEngine(config, placeOf);
   const { backend } = config;
-  if (!(backend in limitations)) {
-    const { why, instead = '' } = missingEngines[backend as keyof typeof missingEngines];
-    throw new GradusError(
-      'CONFIG_UNSUPPORTED',
-      `${placeOf(['backend'])}: backend ${backend} does not train within Gradus: ${why}`,
-      {
-        hint: `${instead}set backend to ${Object.keys(limitations).join(' or ')}`,
-        path: 'backend',
-      },
-    );
-  }
   const limited = Object.entries(limitations[backend as SupportedBackend]) as [keyof Config, Limitation][];
   for (const [key, { why, works = [], accepts }] of limited) {
     const value = config[key];
