@@ -21,7 +21,7 @@ export interface RunList {
   readonly damaged: readonly { readonly id: string; readonly fault: Fault }[];
 }
 
-/** GET /api/runs/:run; a row of the table has the same. */
+/** A row of GET /api/runs, and the beginning of GET /api/runs/:run. */
 export interface RunRow {
   /** The name of the directory under the root. */
   readonly id: string;
@@ -147,7 +147,7 @@ export interface Texts {
   readonly names: readonly { readonly name: string; readonly bytes: number }[];
 }
 
-/** GET /api/runs/:run/texts/:name */
+/** GET /api/runs/:run/text?name=NAME */
 export interface Text {
   readonly name: string;
   readonly bytes: number;
