@@ -21,7 +21,7 @@ export function usageOf(prompts: readonly (readonly number[])[], completions: re
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** What all answers of one request begin with. */
+/** The fields with which all answers to one request begin. */
 export function headOf({ id }: ServedModel, kind: 'chat.completion' | 'chat.completion.chunk' | 'text_completion') {
   const prefix = kind === 'text_completion' ? 'cmpl' : 'chatcmpl';
   return { id: `${prefix}-${randomUUID()}`, object: kind, created: Math.floor(Date.now() / 1000), model: id };
@@ -35,7 +35,14 @@ export function finishReason(
   return reason === 'length' ? 'length' : 'stop';
 }
 
-export function toolCallsOf(calls: readonly ToolCall[]) {
+export interface ToolCallAnswer {
+  readonly id: string;
+  readonly type: 'function';
+  /** The arguments are the text of a JSON object. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export function toolCallsOf(calls: readonly ToolCall[]): ToolCallAnswer[] {
   return calls.map(({ name, arguments: given }) => ({
     id: `call_${randomUUID()}`,
     type: 'function',
@@ -48,12 +55,32 @@ export interface ScoredToken extends Omit<SampledToken, 'plainLogprob'> {
   readonly plainLogprob: number | null;
 }
 
-/** Writes the tokens of one answer for a chat completion, those of each call behind those of the last; under the model itself, whatever the temperature. */
-export function chatLogprobs(tokenizer: Tokenizer) {
+/** A token's text, its bytes in UTF-8, and its log-probability in nats. */
+export interface ChatToken {
+  readonly token: string;
+  readonly logprob: number;
+  readonly bytes: readonly number[];
+}
+
+/** A token of an answer, and the likeliest tokens in its place. */
+export interface AnswerToken extends ChatToken {
+  readonly top_logprobs: readonly ChatToken[];
+}
+
+export interface ChatLogprobs {
+  readonly content: readonly AnswerToken[];
+  readonly refusal: null;
+}
+
+/**
+ * A function that writes the tokens of one answer for a chat completion. It is called with each part of the answer in turn. The log-probabilities are
+ * those of the model itself, whatever the temperature.
+ */
+export function chatLogprobs(tokenizer: Tokenizer): (tokens: readonly SampledToken[]) => ChatLogprobs {
   let before: number | undefined;
-  return (tokens: readonly SampledToken[]) => {
+  return (tokens) => {
     const content = tokens.map(({ id, plainLogprob, topLogprobs = [] }) => {
-      const entry = (one: TokenLogprob) => {
+      const entry = (one: TokenLogprob): ChatToken => {
         const token = textBehind(before, [one.id], tokenizer);
         return { token, logprob: one.logprob, bytes: [...new TextEncoder().encode(token)] };
       };

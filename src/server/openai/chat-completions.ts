@@ -1,7 +1,17 @@
 // POST /v1/chat/completions
 import { GradusError } from '../../errors.ts';
 import type { Message } from '../../message.ts';
-import { chatLogprobs, type FinishReason, finishReason, headOf, toolCallsOf, type Usage, usageOf } from './answers.ts';
+import {
+  type ChatLogprobs,
+  chatLogprobs,
+  type FinishReason,
+  finishReason,
+  headOf,
+  type ToolCallAnswer,
+  toolCallsOf,
+  type Usage,
+  usageOf,
+} from './answers.ts';
 import { ApiError } from './api-error.ts';
 import { type ChatRequest, messagesOf, stopsOf, toolsOf } from './requests.ts';
 import type { Piece, SamplingJob, ServedCompletion, ServedModel } from './served-model.ts';
@@ -38,9 +48,9 @@ export interface ChatChunk {
     readonly delta: {
       readonly role?: 'assistant';
       readonly content?: string;
-      readonly tool_calls?: ReturnType<typeof toolCallsOf>;
+      readonly tool_calls?: readonly (ToolCallAnswer & { readonly index: number })[];
     };
-    readonly logprobs: ReturnType<ReturnType<typeof chatLogprobs>> | null;
+    readonly logprobs: ChatLogprobs | null;
     readonly finish_reason: FinishReason | null;
   }[];
   readonly usage?: Usage | null;

@@ -1,13 +1,10 @@
 // POST /v1/responses: a chat completion told in the words of OpenAI's newer interface.
 // https://platform.openai.com/docs/api-reference/responses-streaming
 import { randomUUID } from 'node:crypto';
-import { type ChatChunk, chatCompletionChunks } from './chat-completions.ts';
+import type { AnswerToken, ToolCallAnswer } from './answers.ts';
+import { chatCompletionChunks } from './chat-completions.ts';
 import { chatRequestOf, type ResponsesRequest } from './response-requests.ts';
 import type { ServedModel } from './served-model.ts';
-
-type Choice = ChatChunk['choices'][number];
-type Logprobs = NonNullable<Choice['logprobs']>['content'];
-type Call = NonNullable<Choice['delta']['tool_calls']>[number];
 
 type Status = 'completed' | 'incomplete';
 
@@ -114,7 +111,7 @@ function headOf({ id }: ServedModel, request: ResponsesRequest): object {
 }
 
 interface OpenMessage {
-  add(text: string, logprobs: Logprobs): void;
+  add(text: string, logprobs: readonly AnswerToken[]): void;
   /** @returns the whole of it */
   end(status: Status): object;
 }
@@ -122,8 +119,13 @@ interface OpenMessage {
 function openMessage(event: SendEvent, output_index: number): OpenMessage {
   const item = { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant' };
   const place = { item_id: item.id, output_index, content_index: 0 };
-  const part = (text: string, logprobs: Logprobs) => ({ type: 'output_text', text, annotations: [], logprobs });
-  const sent: Logprobs = [];
+  const part = (text: string, logprobs: readonly AnswerToken[]) => ({
+    type: 'output_text',
+    text,
+    annotations: [],
+    logprobs,
+  });
+  const sent: AnswerToken[] = [];
   let text = '';
   event('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } });
   event('response.content_part.added', { ...place, part: part('', []) });
@@ -147,7 +149,7 @@ function openMessage(event: SendEvent, output_index: number): OpenMessage {
 function tellCall(
   event: SendEvent,
   output_index: number,
-  { id: call_id, function: { name, arguments: given } }: Call,
+  { id: call_id, function: { name, arguments: given } }: ToolCallAnswer,
 ): object {
   const item = { id: `fc_${randomUUID()}`, type: 'function_call', call_id, name };
   const place = { item_id: item.id, output_index };
