@@ -62,7 +62,11 @@ export const evaluation = z.strictObject({
 
 export const save = z.strictObject({
   every_steps: count.nullable().default(20).describe('null: only at the end'),
-  best: z.string().nullable().default('eval/accuracy').describe('the metric by which the best checkpoint is chosen'),
+  best: z
+    .string()
+    .nullable()
+    .default('eval/accuracy')
+    .describe('the metric by which the best checkpoint is chosen; where it is equal, eval/sampled_reward decides'),
   total_limit: count.nullable().default(3).describe('how many checkpoints to keep besides the best; null: all'),
 });
 

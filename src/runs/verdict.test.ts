@@ -124,6 +124,10 @@ test('held out: where nothing is ever quite right, rewards are compared', () => 
   const change = heldOutChange([evaluation(0, none, low), evaluation(5, none, high)])!;
   assert.deepEqual([change.metric, change.learning], ['eval/sampled_reward', 'improved']);
   assert.equal(heldOutChange([evaluation(0, none, low), evaluation(5, none, low)])!.learning, 'flat');
+  const reason = (right: number[]) =>
+    learningVerdict([], [evaluation(0, right, low), evaluation(5, right, high)]).reason;
+  assert.match(reason(none), /held-out reward .*; no answer gets 1 .*: judged by eval\/sampled_reward$/);
+  assert.doesNotMatch(reason(correct(1, 80)), /judged by/);
 });
 
 for (const [name, expected, steps, reward, std] of [

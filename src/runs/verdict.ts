@@ -192,9 +192,13 @@ function paired(before: readonly (number | null)[], after: readonly (number | nu
 }
 
 function heldOutReason(change: HeldOutChange, reward: RewardChange | undefined): string {
-  const what = change.metric === 'eval/sampled_accuracy' ? 'held-out accuracy' : 'held-out reward';
+  const isAccuracy = change.metric === 'eval/sampled_accuracy';
+  const what = isAccuracy ? 'held-out accuracy' : 'held-out reward';
+  const why = isAccuracy
+    ? ''
+    : `; no answer gets 1 from the first reward, so accuracy says nothing: judged by ${change.metric}`;
   const where = `steps ${change.steps[0]} and ${change.steps[1]}, ${counted(change.problems, 'problem')}`;
-  return `${what} ${span(change)}; ${where}${hintOf(change, reward)}`;
+  return `${what} ${span(change)}; ${where}${why}${hintOf(change, reward)}`;
 }
 
 /** Greedy answers may change in another way than samples, whose verdict does not tell: said where the intervals of the two evaluations do not meet. */

@@ -10,7 +10,7 @@ import type { Progress } from '../../rewards.ts';
 import { checkpointSteps, findCheckpoint, readCheckpointPointer } from '../../runs/checkpoints.ts';
 import { type DiagnosedAlert, type HealthMonitor, healthMonitor } from '../../runs/health.ts';
 import { eachMetrics, lastStep, readEvaluations } from '../../runs/read-run.ts';
-import type { Alert, MetricsRecord } from '../../runs/records.ts';
+import type { Alert, EvaluationRecord, MetricsRecord } from '../../runs/records.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { haveSameData } from '../data/problems.ts';
 import { evaluatePolicy } from '../evaluation/evaluate-policy.ts';
@@ -50,9 +50,9 @@ export class TrainingRun {
   #evaluated: number | undefined;
   #sampled: number | undefined;
   #saved: number | undefined;
-  /** The best value so far of the metric `save.best`, and its step until that is saved as the best. */
-  #best = Number.NEGATIVE_INFINITY;
-  #bestStep: number | undefined;
+  /** The best evaluation so far, and its step until that is saved as the best. */
+  #best: EvaluationRecord | undefined;
+  #unsavedBest: number | undefined;
 
   constructor(setup: Setup, store: RunStore, { signal, preflight, profile }: TrainingRunOptions = {}) {
     this.#setup = setup;
@@ -61,8 +61,8 @@ export class TrainingRun {
     this.#preflight = preflight;
     this.#profile = profile;
     const { directory } = store;
-    this.#restoreCheckpoints(directory);
     const evaluations = readEvaluations(directory);
+    this.#restoreCheckpoints(directory, evaluations);
     this.#evaluated = evaluations.at(-1)?.step;
     this.#health = healthMonitor(eachMetrics(directory), evaluations, healthSettings(setup.config));
     this.#sampled = lastStep(directory, 'samples');
@@ -98,14 +98,14 @@ export class TrainingRun {
   }
 
   /** Reads the checkpoints of a run that is resumed. */
-  #restoreCheckpoints(directory: string): void {
+  #restoreCheckpoints(directory: string, evaluations: readonly EvaluationRecord[]): void {
     this.#saved = readCheckpointPointer(directory, 'latest');
     if (this.#saved === undefined) return;
     // A checkpoint with a metric was the best when it was written, but the process may have ended before it was marked as the best.
     if (findCheckpoint(directory, 'latest').state.metric) this.#store.point('best', this.#saved);
     this.#prune();
-    if (readCheckpointPointer(directory, 'best') === undefined) return;
-    this.#best = findCheckpoint(directory, 'best').state.metric?.value ?? this.#best;
+    const best = readCheckpointPointer(directory, 'best');
+    this.#best = evaluations.find(({ step }) => step === best);
   }
 
   async *#train(stage: Stage, countErrors: ReturnType<typeof errorBudget>): Events {
@@ -142,7 +142,7 @@ export class TrainingRun {
     if (this.#isSampleDue(step)) yield* this.#sample(step);
     // The next stage starts from this one's checkpoint.
     const handsOver = step === stage.to;
-    if (isDue(step, config.save.every_steps) || this.#bestStep === step || handsOver) yield* this.#save(step);
+    if (isDue(step, config.save.every_steps) || this.#unsavedBest === step || handsOver) yield* this.#save(step);
   }
 
   #isEvaluationDue(step: number): boolean {
@@ -242,8 +242,7 @@ export class TrainingRun {
     if (!record) return;
     this.#evaluated = step;
     this.#store.evaluation(record);
-    const value = this.#bestMetric(record.metrics);
-    if (step > 0 && value !== undefined && value > this.#best) [this.#best, this.#bestStep] = [value, step];
+    if (step > 0 && isBetter(record, this.#best, config.save.best)) [this.#best, this.#unsavedBest] = [record, step];
     yield { type: 'evaluation', ...record };
     yield* this.#alert(this.#health.evaluation(record));
   }
@@ -276,9 +275,10 @@ export class TrainingRun {
 
   async *#save(step: number): Events {
     const { config, model } = this.#setup;
-    const best = this.#bestStep === step;
+    const best = this.#unsavedBest === step;
     if (this.#saved === step && !best) return;
-    const metric = best && config.save.best !== null && { metric: { name: config.save.best, value: this.#best } };
+    const name = config.save.best;
+    const metric = best && name !== null && { metric: { name, value: this.#best!.metrics[name]! } };
     const state = { step, ...this.#trainer?.state, ...metric };
     // Somebody may have removed the checkpoint since it was written.
     const isThere = this.#saved === step && checkpointSteps(this.#store.directory).includes(step);
@@ -287,7 +287,7 @@ export class TrainingRun {
       : await this.#store.checkpoint(state, (folder) => model.save(folder));
     this.#saved = step;
     if (best) this.#store.point('best', step);
-    this.#bestStep = undefined;
+    this.#unsavedBest = undefined;
     this.#prune();
     yield { type: 'checkpoint', step, directory, best };
   }
@@ -300,12 +300,17 @@ export class TrainingRun {
     const { total_limit } = this.#setup.config.save;
     if (total_limit !== null) this.#store.pruneCheckpoints(total_limit);
   }
+}
 
-  /** The value of the metric `save.best`. */
-  #bestMetric(metrics: Readonly<Record<string, number>>): number | undefined {
-    const { best } = this.#setup.config.save;
-    return best === null ? undefined : metrics[best];
-  }
+/** What decides where the metric `save.best` is equal: accuracy stays 0 where a graded reward never reaches 1, however much the policy learns. */
+const TIE_BREAKER = 'eval/sampled_reward';
+
+/** @param metric `save.best` */
+function isBetter(next: EvaluationRecord, best: EvaluationRecord | undefined, metric: string | null): boolean {
+  if (metric === null || next.metrics[metric] === undefined) return false;
+  if (best?.metrics[metric] === undefined) return true;
+  const decisive = next.metrics[metric] === best.metrics[metric] ? TIE_BREAKER : metric;
+  return (next.metrics[decisive] ?? Number.NaN) > (best.metrics[decisive] ?? Number.NaN);
 }
 
 function sharesData(before: Stage, { config }: Stage): boolean {
