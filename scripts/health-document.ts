@@ -21,11 +21,11 @@ events and listed in \`result.json\`. \`runs diagnose\` exits with 2 if an alert
 - The reward has **improved** if the 95 % interval of its change from the first to the last window lies above the **margin**, which is a tenth of the
   standard deviation of single rewards. The interval takes into account that steps depend on each other. It has **risen** if the change itself lies
   above the margin, whether or not its interval does; held-out accuracy has risen if the verdict so far is \`improved\`.
-- The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05; without
-  held-out data, it is that of the training reward. It is \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or
-  \`inconclusive\` (none of these, or there are fewer than ${FEWEST_PROBLEMS} held-out problems, whose interval cannot be trusted). \`eval_fraction\` or
-  \`eval_dataset\` hold out more problems; \`eval.limit\` is the most that an evaluation asks. It is \`inconclusive\`, too, if a file of a reward, data or the
-  like [changed during the run](resume.md).
+- The **verdict** of a run is the same comparison of held-out accuracy, between the first and the last evaluation and with a margin of 0.05, or,
+  where no answer gets 1 from the first reward, of the held-out reward; without held-out data, it is that of the training reward. It is
+  \`improved\`, \`regressed\`, \`flat\` (the interval lies within the margin) or \`inconclusive\` (none of these, or there are fewer than ${FEWEST_PROBLEMS}
+  held-out problems, whose interval cannot be trusted). \`eval_fraction\` or \`eval_dataset\` hold out more problems; \`eval.limit\` is the most that an
+  evaluation asks. It is \`inconclusive\`, too, if a file of a reward, data or the like [changed during the run](resume.md).
 
 ## Rules
 

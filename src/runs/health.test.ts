@@ -181,6 +181,11 @@ const cases: Record<string, { fires: Run; silent: Run }> = {
 const diagnose = ({ metrics, evaluations = [], settings }: Run) => healthMonitor(metrics, evaluations, settings).alerts;
 const rulesOf = (run: Run) => diagnose(run).map(({ rule }) => rule);
 
+test('accuracy that cannot rise further is not flat', () => {
+  const reward = { reward: noise(6, 0.4, 0.02), ...groups(0, 0.3) };
+  assert.ok(!rulesOf(run(60, reward, { evaluations: accuracies(1, 1) })).includes('held_out_flat'));
+});
+
 test('each rule has its cases', () => {
   assert.deepEqual(Object.keys(cases).sort(), healthRules.map(({ id }) => id).sort());
 });

@@ -23,7 +23,7 @@ export const accuracyRules: readonly HealthRule[] = [
     level: 'warning',
     thresholds: { steps: 20, mixed: 0.2 },
     condition: ({ steps, mixed }) =>
-      `after at least ${steps} steps, the whole interval of the change of held-out results lies within the margin and the training reward has not improved, although at least ${percent(mixed)} of the last ${steps} steps’ groups were mixed and the task is not solved`,
+      `after at least ${steps} steps, the whole interval of the change of held-out results lies within the margin and the training reward has not improved, although at least ${percent(mixed)} of the last ${steps} steps’ groups were mixed, the task is not solved, and accuracy could rise by more than the margin`,
     why: 'The groups have something to teach, but the policy still answers held-out problems as it did before: usually its updates are too small.',
     suggestion:
       'Begin anew with a learning_rate that is 3 to 10 times as large (gradus agent-docs hyper-parameters), or train longer; see that lora.target_modules reaches the layers.',
@@ -32,8 +32,9 @@ export const accuracyRules: readonly HealthRule[] = [
       const groups = history.lastMean('groups/frac_mixed', steps);
       if (heldOut?.learning !== 'flat' || groups === undefined || groups < mixed) return undefined;
       if (reward?.learning === 'improved' || history.isSolved) return undefined;
-      const what = heldOut.metric === 'eval/sampled_accuracy' ? 'accuracy' : 'reward';
-      return `held-out ${what} changed by ${signedDifference(heldOut.difference, heldOut.interval)}, ${percent(groups)} of groups were mixed`;
+      const isAccuracy = heldOut.metric === 'eval/sampled_accuracy';
+      if (isAccuracy && heldOut.before + heldOut.margin >= 1) return undefined;
+      return `held-out ${isAccuracy ? 'accuracy' : 'reward'} changed by ${signedDifference(heldOut.difference, heldOut.interval)}, ${percent(groups)} of groups were mixed`;
     },
   }),
   rule({
