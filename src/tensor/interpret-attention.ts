@@ -32,7 +32,7 @@ export function interpretCachedAttention(
   }
   const attended = fill(rotatedQuery.shape, ([row, step, i]) => {
     const head = Math.floor(i! / width);
-    const shared = Math.floor((head * keyValueHeads) / heads);
+    const keyValueHead = Math.floor((head * keyValueHeads) / heads);
     const last = positionOf(row!, step!);
     const scores = Array.from({ length: last + 1 }, (_, position) => {
       if (position <= last - window) return Number.NEGATIVE_INFINITY;
@@ -40,12 +40,12 @@ export function interpretCachedAttention(
       for (let d = 0; d < width; d++) {
         score +=
           rotatedQuery.data[(row! * steps + step!) * heads * width + head * width + d]! *
-          keys.data[dot([row!, shared, position, d], at)]!;
+          keys.data[dot([row!, keyValueHead, position, d], at)]!;
       }
       return score * scale;
     });
     return softened(scores).reduce(
-      (sum, weight, position) => sum + weight * values.data[dot([row!, shared, position, i! % width], at)]!,
+      (sum, weight, position) => sum + weight * values.data[dot([row!, keyValueHead, position, i! % width], at)]!,
       0,
     );
   });
@@ -130,11 +130,11 @@ function attentionRows(
     const before = prefix < 0 ? [] : rowsOf(segment(prefix)[0], segment(prefix)[1]);
     return rowsOf(first, count).flatMap((row) =>
       rowsOf(0, heads).map((head) => {
-        const shared = Math.floor((head * keyValueHeads) / heads);
+        const keyValueHead = Math.floor((head * keyValueHeads) / heads);
         const keys = [...before, ...rowsOf(first, row + 1 - first)].slice(-window);
         return {
           at: (row * heads + head) * width,
-          keys: keys.map((key) => ({ at: (key * keyValueHeads + shared) * width, width })),
+          keys: keys.map((key) => ({ at: (key * keyValueHeads + keyValueHead) * width, width })),
         };
       }),
     );
