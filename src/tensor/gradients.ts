@@ -16,7 +16,6 @@ import {
   matmul,
   mul,
   neg,
-  type Operand,
   reciprocal,
   reducedCount,
   reduceMean,
@@ -35,7 +34,7 @@ import {
   where,
 } from './ops.ts';
 import { Recomputation } from './recompute.ts';
-import { formatShape, minus, plus, type Shape, sameShape } from './shape.ts';
+import { type Dimension, formatShape, minus, plus, type Shape, sameShape } from './shape.ts';
 
 /** The gradient of the output with respect to each operand; `undefined` where none flows. */
 type OperandGradients = readonly (Tensor | undefined)[];
@@ -57,13 +56,13 @@ export function gradients(output: Tensor, targets: readonly Tensor[]): Tensor[] 
   for (const node of order.reverse()) {
     const gradient = known.get(node);
     if (!gradient || node.inputs.length === 0 || !node.inputs.some((operand) => relevant.has(operand))) continue;
-    if (node.op === 'checkpoint') recomputation.finish(gradient);
-    const again = node.op === 'checkpoint' ? node : recomputation.of(node);
-    const operandGradients = applyRow(rules, again, gradient);
+    if (node.op === 'checkpoint') recomputation.endSection(gradient);
+    const primal = node.op === 'checkpoint' ? node : recomputation.forBackward(node);
+    const operandGradients = applyRow(rules, primal, gradient);
     for (const [index, operand] of node.inputs.entries()) {
       const contribution = operandGradients[index];
       if (!contribution || !relevant.has(operand)) continue;
-      if (results.has(operand)) recomputation.found(contribution);
+      if (results.has(operand)) recomputation.addResult(contribution);
       const sum = known.get(operand);
       known.set(operand, sum ? add(sum, contribution) : contribution);
     }
@@ -143,7 +142,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
   ],
   expand: ({ inputs: [x] }, dy) => [sumTo(dy, x!.shape)],
   concat: ({ inputs, attributes: { axis } }, dy) => {
-    let start: ReturnType<typeof dimensionAt> = 0;
+    let start: Dimension = 0;
     return inputs.map((part) => {
       const end = plus(start, dimensionAt(part, axis));
       const gradient = slice(dy, axis, start, end);
@@ -152,8 +151,7 @@ const rules: OperatorTable<[dy: Tensor], OperandGradients> = {
     });
   },
   slice: ({ inputs: [x], attributes: { axis, start, end } }, dy) => {
-    const zeros = (length: ReturnType<typeof dimensionAt>) =>
-      length === 0 ? [] : [full(0, x!.shape.with(axis, length))];
+    const zeros = (length: Dimension) => (length === 0 ? [] : [full(0, x!.shape.with(axis, length))]);
     return [concat([...zeros(start), dy, ...zeros(minus(dimensionAt(x!, axis), end))] as [Tensor], axis)];
   },
   gatherRows: ({ inputs: [table, ids] }, dy) => [scatterAddRows(full(0, table!.shape), ids!, dy)],
@@ -241,6 +239,5 @@ function spread(
 }
 
 function choose(second: Tensor, dy: Tensor, a: Tensor, b: Tensor): OperandGradients {
-  const zero: Operand = 0;
-  return [sumTo(where(second, zero, dy), a.shape), sumTo(where(second, dy, zero), b.shape)];
+  return [sumTo(where(second, 0, dy), a.shape), sumTo(where(second, dy, 0), b.shape)];
 }

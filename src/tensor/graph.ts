@@ -54,7 +54,7 @@ export interface Operators {
   /** The identity, through which no gradient flows. */
   stopGradient: None;
   /** The identity. The backward pass keeps checkpoints and recomputes everything between two of them: see recompute.ts. */
-  checkpoint: { again: 'all' | 'cheap' };
+  checkpoint: { recompute: 'all' | 'cheap' };
 
   // Element-wise, two operands, broadcast.
   add: None;

@@ -73,10 +73,10 @@ export const abs = (x: Tensor): Tensor => unary('abs', x);
 export const stopGradient = (x: Tensor): Tensor => make('stopGradient', [x], {}, x.shape, x.type);
 /**
  * The identity. Everything between two checkpoints is recomputed in the backward pass instead of being kept: less memory, more time.
- * @param again what is recomputed: everything, or only what costs no more than a pass over memory
+ * @param recompute what is recomputed: everything, or only what costs no more than a pass over memory
  */
-export const checkpoint = (x: Tensor, again: 'all' | 'cheap' = 'all'): Tensor =>
-  make('checkpoint', [x], { again }, x.shape, x.type);
+export const checkpoint = (x: Tensor, recompute: 'all' | 'cheap' = 'all'): Tensor =>
+  make('checkpoint', [x], { recompute }, x.shape, x.type);
 
 export function not(x: Tensor): Tensor {
   check(x.type === 'bool', `not takes a bool, got ${x.type}`);

@@ -8,77 +8,79 @@ const cheapOperators: ReadonlySet<Tensor['op']> = new Set(['mul', 'sigmoid', 'ta
 
 /** Copies the forward graph for the backward pass, one section between checkpoints at a time, from the last to the first. */
 export class Recomputation {
-  /** The number of a tensor's section: how many checkpoints precede it. */
+  /** The section of each tensor: how many checkpoints precede it. */
   readonly #sections = new Map<Tensor, number>();
   readonly #last: number;
   /** Sections in which only cheap operators are recomputed. */
   readonly #cheap = new Set<number>();
   readonly #copies = new Map<Tensor, Tensor>();
-  /** Gradients computed in the current section. */
-  #found: Tensor[] = [];
-  /** A zero that depends on the gradients of the section after this one, to make this one wait for them: []. */
-  #done: Tensor | undefined;
+  /** The gradients that the caller asked for, of those computed in the current section. */
+  #results: Tensor[] = [];
+  /** A zero that depends on the gradients of the section after this one, so that what it is added to waits for them: []. */
+  #barrier: Tensor | undefined;
 
   /** @param order operands before the operators that use them */
   constructor(order: readonly Tensor[]) {
     for (const node of order) {
       const before = Math.max(0, ...node.inputs.map((operand) => this.#sections.get(operand)!));
       this.#sections.set(node, before + Number(node.op === 'checkpoint'));
-      if (node.op === 'checkpoint' && node.attributes.again === 'cheap') this.#cheap.add(before + 1);
+      if (node.op === 'checkpoint' && node.attributes.recompute === 'cheap') this.#cheap.add(before + 1);
     }
     this.#last = Math.max(0, ...this.#sections.values());
   }
 
   /** The tensor to use for `node` in the backward pass: a copy between checkpoints, the original before the first and after the last. */
-  of(node: Tensor): Tensor {
+  forBackward(node: Tensor): Tensor {
     const section = this.#sections.get(node)!;
     if (section === 0 || section === this.#last) return node;
     // Products are kept, so their operands need not be.
-    return node.op === 'matmul' && this.#cheap.has(section) ? this.#copy(node, section) : this.#again(node, section);
+    return node.op === 'matmul' && this.#cheap.has(section)
+      ? this.#copy(node, section)
+      : this.#recomputed(node, section);
   }
 
-  /** Registers a gradient that is part of the result. */
-  found(gradient: Tensor): void {
-    this.#found.push(gradient);
+  /** Registers a gradient that the caller asked for, or a summand of one. */
+  addResult(gradient: Tensor): void {
+    this.#results.push(gradient);
   }
 
-  /** Ends a section: its checkpoint has been reached, and this is the checkpoint's gradient. */
-  finish(gradient: Tensor): void {
+  /** Ends the current section, when the backward pass has reached the checkpoint before it. @param gradient the checkpoint's */
+  endSection(gradient: Tensor): void {
     // Wait for results as well: otherwise they would be computed last and keep their operands alive.
-    const waited = [gradient, ...this.#found].map((x) => reduceSum(x));
-    this.#done = mul(
+    const waited = [gradient, ...this.#results].map((x) => reduceSum(x));
+    this.#barrier = mul(
       waited.reduce((a, b) => add(a, b)),
       0,
     );
-    this.#found = [];
+    this.#results = [];
   }
 
-  #again(node: Tensor, section: number): Tensor {
-    const known = this.#copies.get(node) ?? this.#new(node, section);
+  #recomputed(node: Tensor, section: number): Tensor {
+    const known = this.#copies.get(node) ?? this.#recompute(node, section);
     this.#copies.set(node, known);
     return known;
   }
 
-  #new(node: Tensor, section: number): Tensor {
-    if (node.op === 'checkpoint') return this.#later(node);
+  #recompute(node: Tensor, section: number): Tensor {
+    if (node.op === 'checkpoint') return this.#afterNextSection(node);
     if (!this.#cheap.has(section)) return this.#copy(node, section);
     if (!cheapOperators.has(node.op)) return node;
     const copy = this.#copy(node, section);
     const [first, ...others] = copy.inputs;
     const isNew = copy.inputs.some((operand, i) => operand !== node.inputs[i]);
-    return isNew ? copy : ({ ...copy, inputs: [this.#later(first!), ...others] } as Tensor);
+    return isNew ? copy : ({ ...copy, inputs: [this.#afterNextSection(first!), ...others] } as Tensor);
   }
 
-  /** Delays a tensor until the next section is done; otherwise everything that depends on it would be computed at once and kept. */
-  #later(node: Tensor): Tensor {
-    return this.#done ? add(node, this.#done) : node;
+  /** Delays a tensor until the gradients of the next section are there; otherwise all that depends on it would be computed at once and kept. */
+  #afterNextSection(node: Tensor): Tensor {
+    return this.#barrier ? add(node, this.#barrier) : node;
   }
 
   #copy(node: Tensor, section: number): Tensor {
-    return { ...node, inputs: node.inputs.map((operand) => this.#within(operand, section)) } as Tensor;
+    return { ...node, inputs: node.inputs.map((operand) => this.#operandIn(operand, section)) } as Tensor;
   }
 
-  #within(operand: Tensor, section: number): Tensor {
-    return this.#sections.get(operand) === section ? this.#again(operand, section) : operand;
+  #operandIn(operand: Tensor, section: number): Tensor {
+    return this.#sections.get(operand) === section ? this.#recomputed(operand, section) : operand;
   }
 }
