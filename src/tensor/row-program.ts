@@ -57,13 +57,15 @@ interface Value {
   readonly operation: Operation | 'input';
   readonly operands: readonly Value[];
   readonly wide: boolean;
-  /** How many loops over the columns come before it. */
-  readonly level: number;
+  /** How many loops over the columns must have run before it is there, or, if it is wide, before a loop can compute it. */
+  readonly loopsBefore: number;
   /** The number of an input, or the bits of a constant. */
   readonly number: number;
 }
 
-const isSum = ({ operation }: Value) => operation === 'sum' || operation === 'largest';
+/** Operations that make one number of a row of them. */
+const folds: ReadonlySet<Value['operation']> = new Set(['sum', 'largest']);
+const isFold = ({ operation }: Value) => folds.has(operation);
 const isGiven = ({ operation }: Value) => operation === 'input' || operation === 'constant';
 
 /** The values of a cluster; equal ones are computed once. */
@@ -76,7 +78,7 @@ class Values {
   readonly #rows: Tensor['shape'];
   readonly #cluster: ReadonlySet<Tensor>;
   readonly #known = new Map<Tensor, Value>();
-  readonly #shared = new Map<string, Value>();
+  readonly #byKey = new Map<string, Value>();
   readonly #results = new Set<Value>();
 
   constructor(nodes: readonly Tensor[]) {
@@ -84,20 +86,20 @@ class Values {
     this.width = Math.max(...widths);
     this.#rows = nodes[0]!.shape.slice(0, -1);
     this.#cluster = new Set(nodes);
-    for (const node of nodes) this.#of(node);
+    for (const node of nodes) this.#valueOf(node);
   }
 
   /** The value of an output, which nothing else has as its value. */
   result(output: Tensor): Value {
-    const value = this.#of(output);
+    const value = this.#valueOf(output);
     const wide = output.shape.at(-1) === this.width;
     const isOwn = value.wide === wide && !isGiven(value) && !this.#results.has(value);
-    const result = isOwn ? value : this.#new('copy', [value], wide);
+    const result = isOwn ? value : this.#append('copy', [value], wide);
     this.#results.add(result);
     return result;
   }
 
-  #of(tensor: Tensor): Value {
+  #valueOf(tensor: Tensor): Value {
     const known = this.#known.get(tensor) ?? (this.#cluster.has(tensor) ? this.#computed(tensor) : this.#given(tensor));
     this.#known.set(tensor, known);
     return known;
@@ -109,13 +111,13 @@ class Values {
     const kind = kindOf(tensor, this.#rows, this.width)!;
     this.inputs.push(tensor);
     this.kinds.push(kind);
-    return this.#new('input', [], kind === 'wide' || kind === 'columns', this.inputs.length - 1);
+    return this.#append('input', [], kind === 'wide' || kind === 'columns', this.inputs.length - 1);
   }
 
   #computed(node: Tensor): Value {
-    const operands = node.inputs.map((operand) => this.#of(operand));
+    const operands = node.inputs.map((operand) => this.#valueOf(operand));
     const [x, weight] = operands as [Value, Value];
-    if (isElementWise(node)) return this.#make(node.op, operands);
+    if (isElementWise(node)) return this.#shared(node.op, operands);
     switch (node.op) {
       case 'expand':
         return x;
@@ -126,11 +128,11 @@ class Values {
       case 'reduceMax':
         return this.#fold('largest', x);
       case 'rmsNorm':
-        return this.#make('mul', [this.#normal(x, node), weight]);
+        return this.#shared('mul', [this.#normal(x, node), weight]);
       case 'logSumExp': {
         const most = this.#fold('largest', x);
-        const total = this.#fold('sum', this.#make('exp', [this.#make('sub', [x, most])]));
-        return this.#make('add', [this.#make('log', [total]), most]);
+        const total = this.#fold('sum', this.#shared('exp', [this.#shared('sub', [x, most])]));
+        return this.#shared('add', [this.#shared('log', [total]), most]);
       }
       default:
         throw new Error(`${node.op} cannot be part of a program for rows`);
@@ -138,37 +140,37 @@ class Values {
   }
 
   #normal(x: Value, { attributes: { epsilon } }: TensorOf<'rmsNorm'>): Value {
-    const square = this.#mean(this.#make('mul', [x, x]));
-    const root = this.#make('sqrt', [this.#make('add', [square, this.#constant(epsilon)])]);
-    return this.#make('mul', [x, this.#make('reciprocal', [root])]);
+    const square = this.#mean(this.#shared('mul', [x, x]));
+    const root = this.#shared('sqrt', [this.#shared('add', [square, this.#constant(epsilon)])]);
+    return this.#shared('mul', [x, this.#shared('reciprocal', [root])]);
   }
 
   #mean(x: Value): Value {
-    return this.#make('div', [this.#fold('sum', x), this.#constant(this.width)]);
+    return this.#shared('div', [this.#fold('sum', x), this.#constant(this.width)]);
   }
 
   #fold(operation: 'sum' | 'largest', x: Value): Value {
-    return this.#make(operation, [x.wide ? x : this.#new('copy', [x], true)]);
+    return this.#shared(operation, [x.wide ? x : this.#append('copy', [x], true)]);
   }
 
   #constant(number: number): Value {
-    return this.#make('constant', [], new Uint32Array(Float32Array.of(number).buffer)[0]!);
+    return this.#shared('constant', [], new Uint32Array(Float32Array.of(number).buffer)[0]!);
   }
 
-  #make(operation: Operation, operands: readonly Value[], number = 0): Value {
+  #shared(operation: Operation, operands: readonly Value[], number = 0): Value {
     const numbers = operands.map((operand) => this.all.indexOf(operand));
     if (operation === 'add' || operation === 'mul') numbers.sort((a, b) => a - b);
     const key = [operation, number, ...numbers].join(' ');
-    const wide = operation !== 'sum' && operation !== 'largest' && operands.some((operand) => operand.wide);
-    const value = this.#shared.get(key) ?? this.#new(operation, operands, wide, number);
-    this.#shared.set(key, value);
+    const wide = !folds.has(operation) && operands.some((operand) => operand.wide);
+    const value = this.#byKey.get(key) ?? this.#append(operation, operands, wide, number);
+    this.#byKey.set(key, value);
     return value;
   }
 
-  #new(operation: Value['operation'], operands: readonly Value[], wide: boolean, number = 0): Value {
-    const before = Math.max(0, ...operands.map(({ level }) => level));
-    const level = operation === 'sum' || operation === 'largest' ? before + 1 : before;
-    const value = { operation, operands, wide, level, number };
+  #append(operation: Value['operation'], operands: readonly Value[], wide: boolean, number = 0): Value {
+    const before = Math.max(0, ...operands.map(({ loopsBefore }) => loopsBefore));
+    const loopsBefore = folds.has(operation) ? before + 1 : before;
+    const value = { operation, operands, wide, loopsBefore, number };
     this.all.push(value);
     return value;
   }
@@ -197,21 +199,21 @@ class Writer {
   }
 
   write() {
-    const last = Math.max(...this.#values.map(({ level }) => level));
-    for (let level = 0; level <= last; level++) {
-      const ofLevel = this.#values.filter((value) => value.level === level && value.operation !== 'input');
-      for (const value of ofLevel) if (!value.wide && !isSum(value)) this.#narrowInstruction(value);
-      const sums = this.#values.filter((value) => isSum(value) && value.level === level + 1);
-      this.#loop([...ofLevel.filter((value) => value.wide && this.#results.has(value)), ...sums], level);
+    const most = Math.max(...this.#values.map(({ loopsBefore }) => loopsBefore));
+    for (let loops = 0; loops <= most; loops++) {
+      const here = this.#values.filter((value) => value.loopsBefore === loops && value.operation !== 'input');
+      for (const value of here) if (!value.wide && !isFold(value)) this.#narrowInstruction(value);
+      const foldsHere = this.#values.filter((value) => isFold(value) && value.loopsBefore === loops + 1);
+      this.#loop([...here.filter((value) => value.wide && this.#results.has(value)), ...foldsHere], loops);
     }
     return { narrow: this.#narrow, wide: this.#wide, program: this.#program };
   }
 
-  /** Computes wide results and sums. What they need is computed again in each loop, unless it is a result of an earlier one. */
-  #loop(targets: readonly Value[], level: number): void {
+  /** Computes wide results and folds. What these need is computed again in each loop, unless it is a result of an earlier one. */
+  #loop(targets: readonly Value[], loops: number): void {
     if (targets.length === 0) return;
     const isThere = (value: Value) =>
-      !value.wide || isGiven(value) || (this.#results.has(value) && value.level < level);
+      !value.wide || isGiven(value) || (this.#results.has(value) && value.loopsBefore < loops);
     const body = neededBy(targets, this.#values, isThere);
     this.#program.push(operationCodes.loop, 0, body.length, 0);
     const lastReader = new Map(body.flatMap((value) => value.operands.map((operand) => [operand, value])));
