@@ -103,11 +103,11 @@ export class Emitter {
     return this.nodeWithResults(1, op, inputs, attributes, domain)[0]!;
   }
 
-  /** Adds a node with two results, of which the second has a name already, and names the first. */
-  nodeWithResult(
+  /** Adds a node whose second result has a name already, since other nodes read it, and names its first. */
+  nodeAlsoComputing(
+    second: string,
     op: string,
     inputs: readonly string[],
-    second: string,
     attributes: Readonly<Record<string, OnnxAttribute>>,
     domain: string,
   ): string {
@@ -116,6 +116,7 @@ export class Emitter {
     return first;
   }
 
+  /** Adds a node with several results and names them. */
   nodeWithResults(
     results: number,
     op: string,

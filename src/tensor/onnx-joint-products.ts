@@ -5,9 +5,9 @@ import type { OnnxNode } from './onnx-protobuf.ts';
 
 /** The most products in a node: JOINT in kernels/product.h. */
 const MOST = 3;
-/** The operands that a first product may have, and the results: those of the others follow. */
-const [OPERANDS, RESULTS] = [6, 2];
-/** Where operands begin that each product has for itself; before them there is the left factor of a thin product. */
+/** Inputs of a single product, padded to 6; the inputs of further products follow. Each product has 2 results. */
+const [INPUTS, RESULTS] = [6, 2];
+/** First input that belongs to one product: its right operand, and its thin factors. */
 const [RIGHT, THIN] = [1, 4];
 
 /** Returns the nodes, with products joined where possible. Each joint node takes the place of its first product. */
@@ -41,7 +41,7 @@ function join(first: OnnxNode, others: readonly OnnxNode[]): OnnxNode {
   return {
     ...first,
     inputs: [
-      ...filled(first.inputs, OPERANDS),
+      ...filled(first.inputs, INPUTS),
       ...others.flatMap(({ inputs }) => [inputs[RIGHT]!, ...filled(inputs.slice(THIN), 2)]),
     ],
     outputs: [...filled(first.outputs, RESULTS), ...others.flatMap(({ outputs }) => filled(outputs, RESULTS))],

@@ -1,4 +1,5 @@
-// Lowers matrix products to ONNX Runtime's operators, or large ones to our custom operator, which is faster.
+// Lowers matrix products to ONNX Runtime's operators, or large ones to our custom operator SplitGemm, which is faster. One SplitGemm computes
+// result = alpha * left * right + addend + low * up, where low may itself be left * down (a LoRA adapter).
 import type { StorageFormat, Tensor, TensorOf } from './graph.ts';
 import { type Emitter, GRADUS } from './onnx-emitter.ts';
 import type { OnnxAttribute, OnnxNode } from './onnx-protobuf.ts';
@@ -35,30 +36,30 @@ const LARGE = 128;
 export function lowerMatmul(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
   const { transposeA, transposeB, alpha } = node.attributes;
   const [a, b] = node.inputs as readonly [Tensor, Tensor];
-  const [left, right, addend] = operands as readonly [string, string, string?];
-  if (a.shape.length === 2 && b.shape.length === 2) {
-    const product: Product = {
-      left,
-      right,
-      transA: Number(transposeA),
-      transB: Number(transposeB),
-      alpha,
-      ...formatOf(b),
-    };
-    const split = isSplit(node, emit);
-    if (b.op === 'stored' && !split) throw new Error('only our own product of large matrices reads a stored one');
-    // The sum with a product that nothing else reads can be one operator.
-    const taken = addend !== undefined && emit.isReadOnce(node.inputs[2]!) ? addend : undefined;
-    return split
-      ? emitSplit(product, addend, taken === undefined ? undefined : takeThin(taken, emit), emit)
-      : ((taken === undefined ? undefined : addedToLarge(product, taken, emit)) ?? emitGemm(product, addend, emit));
-  }
+  if (a.shape.length === 2 && b.shape.length === 2) return lowerProduct(node, operands, emit);
+  const [left, right] = operands as readonly [string, string];
   const turned = (name: string, rank: number) => emit.node('Transpose', [name], { perm: swapLastAxes(rank) });
   const product = emit.node('MatMul', [
     transposeA ? turned(left, a.shape.length) : left,
     transposeB ? turned(right, b.shape.length) : right,
   ]);
   return alpha === 1 ? product : emit.node('Mul', [product, emit.scalar('float32', alpha)]);
+}
+
+/** Lowers a product of two matrices, to which a third may be added. */
+function lowerProduct(node: TensorOf<'matmul'>, operands: readonly string[], emit: Emitter): string {
+  const { transposeA, transposeB, alpha } = node.attributes;
+  const [, b, added] = node.inputs as readonly [Tensor, Tensor, Tensor?];
+  const [left, right, addend] = operands as readonly [string, string, string?];
+  const factors = { left, right, transA: Number(transposeA), transB: Number(transposeB) };
+  const product: Product = { ...factors, alpha, ...formatOf(b) };
+  const split = isSplit(node, emit);
+  if (b.op === 'stored' && !split) throw new Error('only our own product of large matrices reads a stored one');
+  // If the addend is a product too, and nothing else reads it, one operator can compute both.
+  const canJoin = addend !== undefined && emit.isReadOnce(added!);
+  if (split) return emitSplit(product, addend, canJoin ? takeThin(addend, emit) : undefined, emit);
+  const joint = canJoin ? addedToLarge(product, addend, emit) : undefined;
+  return joint ?? emitGemm(product, addend, emit);
 }
 
 /** A product of two matrices, by the names of its operands, with the attributes of Gemm. */
@@ -84,8 +85,8 @@ function emitGemm({ left, right, transA, transB, alpha }: Product, addend: strin
 }
 
 /**
- * A large product in our operator, to which a thin one may be added, such as that of an adapter. If the left operand of that one is itself
- * the product of the large one's left operand and another matrix, as in an adapter, the operator computes it as well.
+ * A large product in our operator, with what is added to it: `addend`, or the sum `thin`, low * up + addend. If low is left * down, the operator
+ * computes that as well.
  */
 function emitSplit(
   { left, right, transA, transB, alpha, format }: Product,
@@ -93,26 +94,22 @@ function emitSplit(
   thin: Sum | undefined,
   emit: Emitter,
 ): string {
-  const base = thin ? thin.addend : addend;
-  const inputs = [left, right, base ?? ''];
   const attributes = { transA, transB, alpha: { float: alpha }, packing: packingCodes[emit.packingOf(right)], format };
-  if (!thin)
-    return emit.node(
-      'SplitGemm',
-      base === undefined ? [left, right] : inputs,
-      { ...attributes, ...thinAttributes() },
-      GRADUS,
-    );
-  const { product } = thin;
-  const down = transA === 0 && alpha === 1 ? takeDown(product.left, left, emit) : undefined;
-  const all = { ...attributes, ...thinAttributes(product, down) };
-  return down
-    ? emit.nodeWithResult('SplitGemm', [...inputs, '', product.right, down.right], product.left, all, GRADUS)
-    : emit.node('SplitGemm', [...inputs, product.left, product.right], all, GRADUS);
+  if (!thin) {
+    const inputs = addend === undefined ? [left, right] : [left, right, addend];
+    return emit.node('SplitGemm', inputs, { ...attributes, ...thinAttributes() }, GRADUS);
+  }
+  const inputs = [left, right, thin.addend ?? ''];
+  const { left: low, right: up } = thin.product;
+  const down = transA === 0 && alpha === 1 ? takeDown(low, left, emit) : undefined;
+  const all = { ...attributes, ...thinAttributes(thin.product, down) };
+  if (!down) return emit.node('SplitGemm', [...inputs, low, up], all, GRADUS);
+  return emit.nodeAlsoComputing(low, 'SplitGemm', [...inputs, '', up, down.right], all, GRADUS);
 }
 
 const none: Pick<Product, 'transB' | 'alpha'> = { transB: 0, alpha: 1 };
 
+/** The attributes of low * up, which the operator calls the other product, and of left * down. */
 function thinAttributes(other = none, down = none): Record<string, OnnxAttribute> {
   return {
     other_transB: other.transB,
@@ -122,7 +119,7 @@ function thinAttributes(other = none, down = none): Record<string, OnnxAttribute
   };
 }
 
-/** Adds a product to the large one that is the sum `addend`, in one operator, if that has no thin product yet. */
+/** Adds a product low * up to the large product `addend`, or to a sum with one, in one operator, unless that adds such a product already. */
 function addedToLarge(product: Product, addend: string, emit: Emitter): string | undefined {
   if (product.transA !== 0) return undefined;
   const large = emit.takeNode(addend, ({ op, inputs }) => op === 'SplitGemm' && inputs.length <= 3);
@@ -131,13 +128,13 @@ function addedToLarge(product: Product, addend: string, emit: Emitter): string |
   return emitSplit(sum.product, undefined, { product, addend: sum.addend }, emit);
 }
 
-/** Removes the node of a product in ONNX Runtime's operator. */
+/** Removes the node that computes `result`, and returns its sum, if it is a product low * up in ONNX Runtime's operator. */
 function takeThin(result: string, emit: Emitter): Sum | undefined {
   const node = emit.takeNode(result, ({ op, attributes }) => op === 'Gemm' && attributes?.transA === 0);
   return node && sumOf(node);
 }
 
-/** Takes back a product that multiplies `left`, has no addend, and has not been read yet. */
+/** Removes the node that computes `result`, and returns its product, if it is left * down, without an addend, and no node reads it yet. */
 function takeDown(result: string, left: string, emit: Emitter): Product | undefined {
   const made = emit.nodes.findLastIndex(({ outputs }) => outputs[0] === result);
   if (made < 0 || emit.nodes.slice(made).some(({ inputs }) => inputs.includes(result))) return undefined;
