@@ -50,23 +50,23 @@ function maskInputs({ prompts, sizes: { U, P, C } }: MicroBatch, run: RunTensors
 
 /** Prompts, then completions: the first row of each, the number of its tokens, and the prompt that it continues, or −1. */
 function segmentInputs(
-  { prompts, slots, sizes, activations }: MicroBatch,
+  { prompts, slots, sizes, rows }: MicroBatch,
   sequences: readonly TrainingSequence[],
   run: RunTensors,
 ): [string, HostTensor][] {
   const segments = [
-    ...prompts.map(({ length }, prompt) => [activations.prompts[prompt]!, length, -1]),
+    ...prompts.map(({ length }, prompt) => [rows.promptStarts[prompt]!, length, -1]),
     ...slots.map((index, slot) => {
       const length = index === undefined ? 0 : sequences[index]!.completionIds.length;
-      return [activations.completions[slot]!, length, Math.floor(slot / sizes.G)];
+      return [rows.completionStarts[slot]!, length, Math.floor(slot / sizes.G)];
     }),
   ];
   return [['segments', run.integers([segments.length, 3], segments.flat())]];
 }
 
 /** The id of each row's token and its position in its own sequence, both 0 for padding. */
-function tokenRows({ prompts, slots, sizes: { G }, activations }: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const ids = new Array<number>(activations.count).fill(0);
+function tokenRows({ prompts, slots, sizes: { G }, rows }: MicroBatch, sequences: readonly TrainingSequence[]) {
+  const ids = new Array<number>(rows.count).fill(0);
   const positions = [...ids];
   const place = (tokens: readonly number[], row: number, position: number) => {
     for (const [i, id] of tokens.entries()) {
@@ -74,24 +74,24 @@ function tokenRows({ prompts, slots, sizes: { G }, activations }: MicroBatch, se
       positions[row + i] = position + i;
     }
   };
-  for (const [prompt, tokens] of prompts.entries()) place(tokens, activations.prompts[prompt]!, 0);
+  for (const [prompt, tokens] of prompts.entries()) place(tokens, rows.promptStarts[prompt]!, 0);
   for (const [slot, index] of slots.entries()) {
     if (index === undefined) continue;
-    place(sequences[index]!.completionIds, activations.completions[slot]!, prompts[Math.floor(slot / G)]!.length);
+    place(sequences[index]!.completionIds, rows.completionStarts[slot]!, prompts[Math.floor(slot / G)]!.length);
   }
   return { ids, positions };
 }
 
 /** The tokens that are trained on, the rows that predict them, and the index of each completion token among them. */
 function trainedTokens(part: MicroBatch, sequences: readonly TrainingSequence[]) {
-  const { prompts, slots, sizes, activations } = part;
+  const { prompts, slots, sizes, rows } = part;
   const sources: number[] = [];
   const targets: number[] = [];
   const places: (number | undefined)[] = [];
   for (const [slot, index] of slots.entries()) {
     const prompt = Math.floor(slot / sizes.G);
-    const lastOfPrompt = activations.prompts[prompt]! + prompts[prompt]!.length - 1;
-    const start = activations.completions[slot]!;
+    const lastOfPrompt = rows.promptStarts[prompt]! + prompts[prompt]!.length - 1;
+    const start = rows.completionStarts[slot]!;
     const sequence = index === undefined ? undefined : sequences[index]!;
     for (let c = 0; c < sizes.C; c++) {
       const isTrained = sequence?.mask[c];
@@ -133,23 +133,22 @@ export function lossInputs(
 
 /** The random numbers of dropout. They are seeded by prompt, sequence and layer, so that they do not depend on how a batch is split. */
 export function dropoutInputs(
-  { prompts, slots, sizes, activations }: MicroBatch,
+  { prompts, slots, sizes, rows: { promptStarts, completionStarts, count } }: MicroBatch,
   adapters: LoraAdapters,
   seed: number,
   run: RunTensors,
 ): [string, HostTensor][] {
-  const uniforms = (count: number, ...keys: (string | number)[]) => {
+  const uniforms = (length: number, ...keys: (string | number)[]) => {
     const random = randomStream(streamSeed(seed, ...keys));
-    return Array.from({ length: count }, () => random.uniform());
+    return Array.from({ length }, () => random.uniform());
   };
-  const rows = new Float32Array(activations.count);
+  const rows = new Float32Array(count);
   // In a layout without padding, surplus values are overwritten by those of the next sequence, or cut off at the end.
   const place = (numbers: readonly number[], row: number) => {
     for (const [i, number] of numbers.entries()) if (row + i < rows.length) rows[row + i] = number;
   };
-  for (const [i, ids] of prompts.entries()) place(uniforms(sizes.P, 'prompt', ids.join(' ')), activations.prompts[i]!);
-  for (const [i, index] of slots.entries())
-    place(uniforms(sizes.C, 'completion', index ?? -1), activations.completions[i]!);
+  for (const [i, ids] of prompts.entries()) place(uniforms(sizes.P, 'prompt', ids.join(' ')), promptStarts[i]!);
+  for (const [i, index] of slots.entries()) place(uniforms(sizes.C, 'completion', index ?? -1), completionStarts[i]!);
   return [
     ['dropout_rows', run.floats([rows.length, 1], rows)],
     ...[...adapters].map(([layer, { a }]): [string, HostTensor] => {

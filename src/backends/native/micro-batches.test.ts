@@ -32,7 +32,7 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
       placed.toSorted((a, b) => a - b),
       [...batch.keys()],
     );
-    for (const { prompts, slots, sizes, activations } of parts) {
+    for (const { prompts, slots, sizes, rows } of parts) {
       const { U, P, G, C } = sizes;
       const members = slots.filter((row) => row !== undefined).map((row) => batch[row]!);
       assert.deepEqual([prompts.length, slots.length], [U, U * G]);
@@ -48,10 +48,7 @@ test('every sequence is in one place beside its own prompt, and limits are kept 
           : [...prompts.map(({ length }) => length), ...lengths];
       const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
       const starts = widths.map((_, i) => total(widths.slice(0, i)));
-      assert.deepEqual(
-        [...activations.prompts, ...activations.completions, activations.count],
-        [...starts, total(widths)],
-      );
+      assert.deepEqual([...rows.promptStarts, ...rows.completionStarts, rows.count], [...starts, total(widths)]);
       const fits = total(widths) <= limits.activationRows && total(widths.slice(U)) <= limits.completionTokens;
       assert.ok(fits || members.length === 1, `seed ${seed}: ${members.length} sequences in ${JSON.stringify(sizes)}`);
     }
@@ -69,7 +66,7 @@ test('equal prompts share a place, wherever they stand in the batch', () => {
       prompts: [a, b],
       slots: [0, 2, 3, 1, undefined, undefined],
       sizes: { U: 2, P: 3, G: 3, C: 4 },
-      activations: { prompts: [0, 3], completions: [6, 10, 14, 18, 22, 26], count: 30 },
+      rows: { promptStarts: [0, 3], completionStarts: [6, 10, 14, 18, 22, 26], count: 30 },
       teaches: true,
     },
   ]);

@@ -16,8 +16,8 @@ export interface MicroBatch {
   /** For each slot of the layout [U·G] the index of its sequence in the batch; undefined where a group has fewer than G. */
   readonly slots: readonly (number | undefined)[];
   readonly sizes: { readonly U: number; readonly P: number; readonly G: number; readonly C: number };
-  /** The first row of activations of each prompt and of each completion, and the number of all. */
-  readonly activations: { readonly prompts: number[]; readonly completions: number[]; readonly count: number };
+  /** Rows of the activations: where each prompt and each completion begins, and how many there are. */
+  readonly rows: { readonly promptStarts: number[]; readonly completionStarts: number[]; readonly count: number };
   /** Whether any of its sequences adds to the gradient. If none does, no gradients are computed. */
   readonly teaches: boolean;
 }
@@ -116,8 +116,8 @@ function layoutSizes(groups: readonly PromptGroup[], sequences: readonly Trainin
   };
 }
 
-function isWithin({ activations: { completions, count } }: Placed, limits: MicroBatchLimits): boolean {
-  return count <= limits.activationRows && count - completions[0]! <= limits.completionTokens;
+function isWithin({ rows: { completionStarts, count } }: Placed, limits: MicroBatchLimits): boolean {
+  return count <= limits.activationRows && count - completionStarts[0]! <= limits.completionTokens;
 }
 
 type Placed = Omit<MicroBatch, 'teaches'>;
@@ -134,8 +134,9 @@ function microBatch(groups: readonly PromptGroup[], sequences: readonly Training
       count += layout === 'padded' ? padded : length;
       return start;
     });
-  const starts = { prompts: startsOf(prompts, sizes.P), completions: startsOf(completions, sizes.C) };
-  return { prompts, slots, sizes, activations: { ...starts, count } };
+  const promptStarts = startsOf(prompts, sizes.P);
+  const completionStarts = startsOf(completions, sizes.C);
+  return { prompts, slots, sizes, rows: { promptStarts, completionStarts, count } };
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {
