@@ -15,6 +15,12 @@ from .schema import check
 
 PROTOCOL = 1
 
+# Packages that a setting asks for, and that not every environment has → what installs them. Of all others the other side knows.
+OPTIONAL = {
+    "vllm": "gradus doctor --config CONFIG has the command that installs it",
+    "bitsandbytes": f"uv pip install --python {sys.executable} bitsandbytes",
+}
+
 FAILURE = {"code": str, "message": str, "hint?": str, "kind?": str}
 
 
@@ -135,11 +141,13 @@ def failure(error):
         told = {"code": error.code, "message": str(error), "kind": error.kind}
         return told | ({"hint": error.hint} if error.hint else {})
     if isinstance(error, ImportError):
-        return {"code": "PACKAGE_MISSING", "message": one_line(error), "kind": "not_ready"}
+        told = {"code": "PACKAGE_MISSING", "message": one_line(error), "kind": "not_ready"}
+        hint = next((hint for name, hint in OPTIONAL.items() if name in told["message"].lower()), None)
+        return told | ({"hint": hint} if hint else {})
     if isinstance(error, OSError) and error.errno == errno.ENOSPC or "No space left on device" in str(error):
         return {"code": "DISK_FULL", "message": one_line(error), "hint": "free some space; the last checkpoint is whole"}
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error):
-        hint = "take a smaller model, shorter completions, or fewer of them at a time: trl.per_device_train_batch_size"
+        hint = "trl.per_device_train_batch_size: 1, trl.gradient_checkpointing: true, on a GPU trl.load_in_4bit: true; or shorter completions, or a smaller model"
         return {"code": "OUT_OF_MEMORY", "message": f"out of memory: {one_line(error)}", "hint": hint}
     return {"code": "WORKER_FAILED", "message": f"{type(error).__name__}: {one_line(error)}"}
 

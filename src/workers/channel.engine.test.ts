@@ -68,6 +68,10 @@ test('tells errors by what they are', async () => {
   const errors = {
     told: ['WorkerError("TOLD", "as it is", "do this", "invalid")', { code: 'TOLD', hint: 'do this', kind: 'invalid' }],
     package: ['ModuleNotFoundError("No module named x")', { code: 'PACKAGE_MISSING', kind: 'not_ready' }],
+    vllm: [
+      'ImportError("vLLM is not available")',
+      { code: 'PACKAGE_MISSING', hint: 'gradus doctor --config CONFIG has the command that installs it' },
+    ],
     disk: ['OSError(28, "No space left on device")', { code: 'DISK_FULL', kind: 'failed' }],
     memory: ['MemoryError()', { code: 'OUT_OF_MEMORY', kind: 'failed' }],
     torch: ['RuntimeError("can\'t allocate memory: you tried")', { code: 'OUT_OF_MEMORY', kind: 'failed' }],

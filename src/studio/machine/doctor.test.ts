@@ -101,6 +101,38 @@ test('TRL needs a GPU where it is told to do what no CPU does', async () => {
   assert.equal(await required({ use_vllm: true }), true);
 });
 
+test('vLLM beside TRL is asked for where TRL samples with it, in the versions that TRL takes', async () => {
+  const python = join(folder, 'trl-python');
+  const environment = { ...bare, GRADUS_TRL_PYTHON: python };
+  const answer = (version: string | null, fits: boolean) => {
+    const vllm = JSON.stringify({ wanted: 'vllm<=2,>=1', version, fits });
+    writeFileSync(python, `#!/bin/sh\ncase "$2" in *vllm*) echo '${vllm}';; *) echo '{}';; esac\n`);
+    chmodSync(python, 0o755);
+  };
+  const ask = async (use_vllm: boolean) => {
+    const config = writeConfig({ model: tinyModel, backend: 'trl', trl: { use_vllm } });
+    return found(await examine({ config, environment }), 'vllm');
+  };
+  answer(null, false);
+  const { ok, required, detail, fix } = await ask(true);
+  assert.deepEqual([ok, required, detail], [false, true, 'vLLM is not installed beside TRL']);
+  assert.equal(fix, `uv pip install --python ${python} 'vllm<=2,>=1'`);
+  assert.equal((await ask(false)).required, false);
+  answer('3.0', false);
+  assert.equal((await ask(true)).detail, 'vllm 3.0, where TRL takes vllm<=2,>=1');
+  answer('1.5', true);
+  assert.deepEqual([(await ask(true)).ok, (await ask(true)).detail], [true, 'vllm 1.5']);
+});
+
+test('nothing is said of what the backend has no use for', async () => {
+  const idsOf = async (options: DoctorOptions) => (await examine(options)).checks.map(({ id }) => id);
+  assert.deepEqual(
+    (await idsOf({})).filter((id) => ['vllm', 'tinker_key', 'model'].includes(id)),
+    [],
+  );
+  assert.ok((await idsOf({ backend: 'trl' })).includes('vllm'));
+});
+
 test('where nothing but credentials is missing, that is said', async () => {
   stage('uv', 'echo uv 9.9.9');
   const config = writeConfig({ model: tinyModel, backend: 'trl', compute: 'modal' });
@@ -113,7 +145,7 @@ test('where nothing but credentials is missing, that is said', async () => {
 
 test('credentials are told to be there, never what they are', async () => {
   const environment = { ...bare, HF_TOKEN: 'hf_secret', TINKER_API_KEY: 'tml-secret' };
-  const result = await examine({ environment });
+  const result = await examine({ backend: 'tinker', environment });
   assert.equal(found(result, 'hf_token').detail, 'found in HF_TOKEN');
   assert.equal(found(result, 'tinker_key').ok, true);
   assert.doesNotMatch(JSON.stringify(result), /secret/);

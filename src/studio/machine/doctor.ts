@@ -64,7 +64,7 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   const { backend = options.backend ?? 'native', compute = 'local' } = config ?? {};
   const subject = { environment, ...(config && { config }) };
   const required = requirements(backend, compute, config);
-  const ids = (Object.keys(machineChecks) as CheckId[]).filter((id) => config !== undefined || id !== 'model');
+  const ids = (Object.keys(machineChecks) as CheckId[]).filter((id) => concerns(id, backend, config));
   const checks = await Promise.all(ids.map((id) => check(id, subject, required.has(id), fix, options.onCommand)));
   const failing = checks.filter(({ ok, required }) => required && !ok);
   return {
@@ -78,6 +78,13 @@ export async function doctor(options: DoctorOptions = {}): Promise<DoctorResult>
   };
 }
 
+/** Whether a check is worth making: no advice is given about what nothing here would use. */
+function concerns(id: CheckId, backend: Backend, config: Config | undefined): boolean {
+  if (id === 'model') return config !== undefined;
+  if (id === 'vllm') return backend === 'trl';
+  return id !== 'tinker_key' || backend === 'tinker';
+}
+
 /** The checks that must be ok to train with a backend, on this machine or on a rented one. */
 export function requirements(backend: Backend, compute: Compute, config?: Config): ReadonlySet<CheckId> {
   const { device } = config?.native ?? {};
@@ -87,6 +94,7 @@ export function requirements(backend: Backend, compute: Compute, config?: Config
     ...always,
     ...neededBy[backend],
     ...(backend === 'trl' && config && needsGpu(config) ? (['gpu'] as const) : []),
+    ...(backend === 'trl' && config?.trl.use_vllm ? (['vllm'] as const) : []),
     ...(backend === 'native' && (device === 'webgpu' || device === 'cuda') ? [device] : []),
     ...(config?.trackers.includes('wandb') ? (['uv'] as const) : []),
     ...(config?.trackers.includes('mlflow') ? (['mlflow'] as const) : []),

@@ -8,9 +8,8 @@ import { promisify } from 'node:util';
 import { readAnyArchitecture } from '../../backends/model-files/any-architecture.ts';
 import { findModel } from '../../backends/model-files/find-model.ts';
 import { readArchitecture } from '../../backends/model-files/model-files.ts';
-import { installCommand, TRL_FIX, testedVersions, trlPython } from '../../backends/trl/python-environment.ts';
 import type { Config } from '../../config/schema.ts';
-import { GradusError, messageOf } from '../../errors.ts';
+import { GradusError } from '../../errors.ts';
 import { hubSettings } from '../../hub/hub-settings.ts';
 import type { Device, DeviceStatus } from '../../runtime/device.ts';
 import { kernelLibrary } from '../../runtime/kernels.ts';
@@ -21,6 +20,7 @@ import { volume } from '../../tensor/shape.ts';
 import { connectMlflow } from '../../trackers/mlflow.ts';
 import { mlflowSettings } from '../../trackers/mlflow-client.ts';
 import { gradusVersion } from '../versions.ts';
+import { trlEnvironment, vllmPackage } from './python-checks.ts';
 
 /** The result of a check. */
 export interface Finding {
@@ -49,7 +49,6 @@ const COMMAND_TIMEOUT = 1500; // ms
 const DEVICE_TIMEOUT = 10_000; // ms; loads a driver in another process, which is slow on a busy machine
 const HUB_TIMEOUT = 1000; // ms
 const SERVER_TIMEOUT = 1000; // ms
-const PYTHON_TIMEOUT = 5000; // ms, also enough on a busy machine
 const oldestNode = [22, 18] as const;
 const LEAST_MEMORY = 512 * 2 ** 20; // bytes, besides the weights
 const LEAST_DISK = 2 ** 30; // bytes
@@ -127,6 +126,7 @@ export const machineChecks = {
     };
   },
   trl: ({ environment }) => trlEnvironment(environment),
+  vllm: ({ environment }) => vllmPackage(environment),
   unsloth: () =>
     missingEngine(
       'unsloth',
@@ -258,28 +258,6 @@ async function device(name: Device): Promise<Finding> {
       detail: `ONNX Runtime has not answered for ${name} in ${DEVICE_TIMEOUT} ms`,
       fix: 'ask again when the machine is less busy',
     };
-  }
-}
-
-/** Compares the versions of TRL's packages with the tested ones. The packages are not imported, which would take too long. */
-async function trlEnvironment(environment: CheckSubject['environment']): Promise<Finding> {
-  const python = trlPython(environment);
-  const tested = testedVersions();
-  const names = JSON.stringify(Object.keys(tested));
-  const script = `import importlib.metadata as m, json; print(json.dumps({p: m.version(p) for p in ${names}}))`;
-  try {
-    const { stdout } = await run(python, ['-c', script], { timeout: PYTHON_TIMEOUT });
-    const versions = Object.entries(JSON.parse(stdout) as Record<string, string>);
-    const details = versions.map(
-      ([name, version]) =>
-        `${name} ${version}${version.startsWith(tested[name]!) ? '' : ` (tested with ${tested[name]})`}`,
-    );
-    return { ok: true, detail: details.join(', ') };
-  } catch (error) {
-    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
-    const lacks = `${python} lacks packages: ${stderr?.trim().split('\n').at(-1) || messageOf(error)}`;
-    const detail = code === 'ENOENT' ? `there is no ${python}` : lacks;
-    return { ok: false, detail, fix: TRL_FIX, fixCommand: installCommand(environment) };
   }
 }
 
