@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { GradusError, messageOf } from '../errors.ts';
 import { afterTime } from '../time-limits.ts';
+import { killGroup } from './kill-group.ts';
 import { type Failure, type Hello, type OutgoingMessage, PROTOCOL_VERSION, parseMessage } from './protocol.ts';
 import { WorkerLog } from './worker-log.ts';
 
@@ -94,7 +95,7 @@ export class Worker {
     atExit.add(abandon);
     this.#process.on('error', (cause) => this.end(this.#missing(cause)));
     // What it has started, such as what user code has forked, may outlive it and keep its output open.
-    this.#process.on('exit', () => this.#killGroup());
+    this.#process.on('exit', () => killGroup(this.pid));
     // After 'close' all output has been read, so that the log's last line is complete.
     this.#process.on('close', (code, signal) => {
       atExit.delete(abandon);
@@ -167,16 +168,7 @@ export class Worker {
 
   #kill(): void {
     const { exitCode, signalCode } = this.#process;
-    if (exitCode === null && signalCode === null) this.#killGroup();
-  }
-
-  #killGroup(): void {
-    const { pid } = this.#process;
-    try {
-      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-    } catch {
-      // All of it has ended already.
-    }
+    if (exitCode === null && signalCode === null) killGroup(this.pid);
   }
 
   #send(message: OutgoingMessage): void {

@@ -5,6 +5,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { GradusError } from '../../errors.ts';
 import { faultError, type SystemFault, systemFaults } from '../../runs/system-faults.ts';
+import { killGroup } from '../../workers/kill-group.ts';
 
 export interface UserProgram {
   /** The path of a module in this folder, without its extension. */
@@ -66,11 +67,7 @@ function notStarted(cause: unknown): GradusError {
 
 /** Kills a process with its whole group, including processes that have outlived it. */
 export function endUserProcess({ pid }: ChildProcess): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // All of them have ended already.
-  }
+  killGroup(pid);
 }
 
 /** The reason for the end of a process, for errors. */

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { GradusError, messageOf } from '../../../errors.ts';
 import type { CodeLanguage } from '../../../rewards/code-harness.ts';
 import type { Program, ProgramEnd, RunProgram } from '../../../rewards/code-tests.ts';
+import { killGroup } from '../../../workers/kill-group.ts';
 
 interface Interpreter {
   readonly command: readonly string[];
@@ -179,7 +180,7 @@ function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: nu
     let stopped: ProgramEnd['stopped'];
     const stop = (why: NonNullable<ProgramEnd['stopped']>) => {
       stopped ??= why;
-      if (child.pid !== undefined) killGroup(child.pid);
+      killGroup(child.pid);
     };
     const timer = setTimeout(stop, timeoutMs + extraTime, 'time');
     child.stdout!.on('data', (chunk: Buffer) => {
@@ -194,21 +195,13 @@ function ended(child: ChildProcess, { input, timeoutMs }: Program, extraTime: nu
     child.on('close', () => {
       clearTimeout(timer);
       // What it started and left running, where no sandbox ends it.
-      killGroup(child.pid!);
+      killGroup(child.pid);
       resolve({ output: String(Buffer.concat(chunks)), ...(stopped && { stopped }) });
     });
     // It may end without reading.
     child.stdin!.on('error', () => {});
     child.stdin!.end(input);
   });
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // All of it has ended.
-  }
 }
 
 const found = new Map<CodeLanguage, Promise<Interpreter>>();
