@@ -1,10 +1,11 @@
 // Paths of files that ship with the package beside its code: guides, templates, the skill.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageRoot } from '../studio/package-root.ts';
 
-/** A path at the root of the package, which is two folders up both from the sources and from the build. */
+/** A path at the root of the package. */
 export function packagePath(...parts: string[]): string {
-  return join(import.meta.dirname, '..', '..', ...parts);
+  return join(packageRoot, ...parts);
 }
 
 export function readPackageFile(...parts: string[]): string {

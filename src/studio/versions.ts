@@ -1,9 +1,11 @@
 // The versions of Gradus and Node.
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from './package-root.ts';
 
-/** The version of Gradus in package.json, which is two folders up both in the sources and in the build. */
+/** The version of Gradus in package.json. */
 export function gradusVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(join(packageRoot, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 

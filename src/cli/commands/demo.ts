@@ -1,7 +1,6 @@
 // gradus demo: trains a tiny transformer that ships with the package, and compares it before and after.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { readMetrics, readSamples } from '../../runs/read-run.ts';
 import type { EvaluationRecord } from '../../runs/records.ts';
@@ -9,13 +8,13 @@ import type { TrainResult } from '../../studio/training/train-result.ts';
 import { nonNegativeNumber } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { ofSignal, type StopSignal } from '../exit-codes.ts';
+import { packagePath } from '../package-files.ts';
 import { ProgressLine } from '../progress.ts';
 import { rewardLine } from '../reward-line.ts';
 import { withStopSignals } from '../signals.ts';
 import { sampleText } from './sample.ts';
 
-/** At the root of the package, both from the sources and from the build. */
-const bundledConfig = fileURLToPath(new URL('../../../demo/demo.yaml', import.meta.url));
+const bundledConfig = packagePath('demo', 'demo.yaml');
 
 /** The number of completions shown of each policy. */
 const SHOWN_SAMPLES = 4;

@@ -2,8 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
+import { packageRoot } from '../../studio/package-root.ts';
 
-const folder = join(import.meta.dirname, '..', '..', '..', 'dashboard');
+const folder = join(packageRoot, 'dashboard');
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

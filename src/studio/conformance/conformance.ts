@@ -13,6 +13,7 @@ import type { Tensor } from '../../tensor/graph.ts';
 import { lowerToOnnx } from '../../tensor/onnx.ts';
 import { exp, input, reduceSum, sub } from '../../tensor/ops.ts';
 import { evaluateShape, type Sizes, size } from '../../tensor/shape.ts';
+import { packageRoot } from '../package-root.ts';
 import {
   type LossVector,
   longest,
@@ -119,7 +120,7 @@ export function distinct<T>(items: readonly T[], key: (item: T) => string): stri
 
 /** A file of conformance/vectors. */
 export function readVectors<T>(name: string): T {
-  const folder = join(import.meta.dirname, '..', '..', '..', 'conformance', 'vectors');
+  const folder = join(packageRoot, 'conformance', 'vectors');
   return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
 }
 

@@ -1,19 +1,16 @@
 // The folder of a hand-off: what may be written over, and its files.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { userFunctions } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { GradusError } from '../../errors.ts';
 import { writeParquet } from '../../formats/parquet-writer.ts';
 import { fillFolder, isVacant } from '../../runs/fill-folder.ts';
+import { pythonFolder } from '../../workers/python-folder.ts';
 import type { Problems } from '../data/problems.ts';
 import { promptOf } from '../data/row-prompt.ts';
 import { copyCode } from './code-folders.ts';
 import type { HandoffTarget } from './handoff-target.ts';
-
-/** The folder of the Python files, seen from `src` and from `dist` alike. */
-const pythonFolder = fileURLToPath(new URL('../../../python', import.meta.url));
 
 /** Throws `HANDOFF_EXISTS` unless the folder is new, empty, or an earlier hand-off to the same system that may be written over. */
 export function assertNew(out: string, overwrite: boolean, { pythonFiles }: HandoffTarget): void {

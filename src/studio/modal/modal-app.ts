@@ -1,12 +1,12 @@
 // Writes the app that trains a run at Modal: a Python file that names the machine, the image, the files to upload and the command.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { localAdapter } from '../../backends/model-files/find-adapter.ts';
 import { milliseconds } from '../../config/durations.ts';
 import { splitReference } from '../../config/references.ts';
 import { placedRewards } from '../../config/reward-names.ts';
 import type { Config } from '../../config/schema.ts';
+import { packageRoot } from '../package-root.ts';
 
 /** The paths of a file, here and on the rented machine. A path that ends with a slash is that of a folder. */
 export type Upload = readonly [here: string, there: string];
@@ -18,9 +18,7 @@ export interface ModalApp {
   write(folder: string): string;
 }
 
-/** The root of the package; the same from `src` and from `dist`. */
-const root = fileURLToPath(new URL('../../..', import.meta.url));
-const template = join(root, 'python', 'modal', 'app.py');
+const template = join(packageRoot, 'python', 'modal', 'app.py');
 /** The files of Gradus itself that are uploaded, if they exist. */
 const packageParts = [
   'bin/',
@@ -64,11 +62,11 @@ export function modalApp(config: Config, run: string, argv: readonly string[] = 
         secrets,
         timeout: milliseconds(timeout) / 1000,
         node: process.versions.node,
-        lock: join(root, 'python', 'trl'),
+        lock: join(packageRoot, 'python', 'trl'),
         ignore: ignored,
         package: packageParts
-          .filter((part) => existsSync(join(root, part)))
-          .map((part) => [join(root, part), `/gradus/${part}`]),
+          .filter((part) => existsSync(join(packageRoot, part)))
+          .map((part) => [join(packageRoot, part), `/gradus/${part}`]),
         project: [...project, [configFile, '/project/config.json']],
         command: ['/gradus/bin/gradus', 'train', '/project/config.json', ...argv],
         environment: {

@@ -2,20 +2,19 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { claimed } from '../../runs/claim.ts';
 import { runFiles } from '../../runs/layout.ts';
 import { makeFolder } from '../../runs/make-folder.ts';
 import { emptyRun, reserveRun } from '../../runs/reservation.ts';
 import { shellWord } from '../../shell-word.ts';
 import { assertConfirmed } from '../modal/rental.ts';
+import { packageRoot } from '../package-root.ts';
 import { readRequirements } from '../requirements.ts';
 import { loadConfig } from '../train.ts';
 import { ownVersions } from '../versions.ts';
 import { assertRunPlace, type RunPlace, runDirectory } from './open-run.ts';
 
-/** At the root of the package, both from the sources and from the build. */
-const launcher = fileURLToPath(new URL('../../../bin/gradus', import.meta.url));
+const launcher = join(packageRoot, 'bin', 'gradus');
 
 export interface DetachOptions extends RunPlace {
   readonly settings: readonly string[];
