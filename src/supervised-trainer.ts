@@ -4,6 +4,7 @@ import type { StepReport, StepsOptions } from './grpo-trainer.ts';
 import type { Model, TrainingSequence } from './model.ts';
 import { learningRateAt } from './protocol-checks.ts';
 import type { Example } from './rl.ts';
+import { stopwatch } from './stopwatch.ts';
 
 export interface SupervisedTrainerOptions<E extends Example = Example> {
   readonly model: Required<Pick<Model, 'updateSupervised'>>;
@@ -29,19 +30,18 @@ export class SupervisedTrainer<E extends Example = Example> {
   async *steps({ from = 0, signal }: StepsOptions = {}): AsyncGenerator<StepReport<E>, void> {
     const { model, dataLoader, sequence, maxSteps, promptsPerStep = 4, learningRate } = this.#options;
     for (let step = from; step < maxSteps && !signal?.aborted; step++) {
-      const start = performance.now();
+      const watch = stopwatch();
       const sequences = dataLoader.next(promptsPerStep).map(sequence);
       const rate = learningRateAt(step, learningRate);
       const { metrics } = await model.updateSupervised({ sequences }, { learningRate: rate });
       const tokens = sequences.reduce((sum, { completionIds }) => sum + completionIds.length, 0);
-      const milliseconds = performance.now() - start;
-      const seconds = milliseconds / 1000;
+      watch.lap('update');
       yield {
         step: step + 1,
         groups: [],
         metrics: { ...metrics, 'completions/mean_length': tokens / sequences.length, learning_rate: rate },
-        timings: { step_time: seconds, 'time/update': seconds },
-        phases: [{ name: 'update', start, milliseconds }],
+        timings: watch.timings(),
+        phases: watch.phases,
       };
     }
   }
