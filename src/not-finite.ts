@@ -8,12 +8,15 @@ const codes = {
   'log-probability of a sampled token': 'LOGPROB_NOT_FINITE',
 } as const;
 
+/** A quantity that must be finite. */
+export type Quantity = keyof typeof codes;
+
 /** Thrown before any weight is changed. */
 export class NotFiniteError extends GradusError {
   /** The batch in question, to be saved for inspection. */
   readonly batch: TrainingBatch;
 
-  constructor(what: keyof typeof codes, batch: TrainingBatch) {
+  constructor(what: Quantity, batch: TrainingBatch) {
     super(codes[what], `the ${what} is not finite; no weight was changed`, {
       hint: 'lower learning_rate or max_grad_norm',
       kind: 'failed',
